@@ -1,0 +1,36 @@
+# Every target sets up what it needs; nothing has to be installed before.
+PY := .venv/bin/python
+
+.PHONY: help setup demo test check bench lock clean
+
+help:
+	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
+	@echo "make test   run all checks and tests"
+	@echo "make bench  measure overhead, readiness, start-up"
+	@echo "make check  types, lint, arrows"
+	@echo "make setup  only install what the others need"
+
+setup:
+	@deployments/setup.sh test
+
+demo:
+	@deployments/setup.sh demo
+	@$(PY) flows/demo.py
+
+test: check
+	@$(PY) -m pytest
+
+check: setup
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+
+bench: setup
+	@$(PY) tests/bench/bench.py
+
+lock:
+	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \
+	  --all-extras --group dev pyproject.toml --custom-compile-command "make lock" -o requirements.lock
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output

@@ -1,0 +1,8 @@
+"""What a person fills in once in the Prefect UI: the model, where the evidence goes, the desktop."""
+
+from holo_blocks.agent import holo_agent
+from holo_blocks.audit_bucket import AuditBucket
+from holo_blocks.desktop import HoloDesktop
+from holo_blocks.model import HoloModel
+
+__all__ = ["AuditBucket", "HoloDesktop", "HoloModel", "holo_agent"]

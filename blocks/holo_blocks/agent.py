@@ -1,0 +1,58 @@
+"""From three blocks to a running agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from holo_blocks.audit_bucket import AuditBucket
+from holo_blocks.desktop import HoloDesktop
+from holo_blocks.model import HoloModel
+from holo_tasks.agent import open_agent
+from holo_tasks.core.budget import Limits
+from holo_tasks.models.encoding import Tier
+from holo_tasks.run import Run
+from holo_tasks.safety.policy import Trust
+
+
+@asynccontextmanager
+async def holo_agent(
+    *,
+    title: str,
+    model: HoloModel,
+    desktop: HoloDesktop,
+    audit: AuditBucket,
+    allow: Trust = "read",
+    limits: Limits | None = None,
+    max_steps: int = 50,
+    image_quality: Tier = "default",
+) -> AsyncIterator[Run]:
+    """Bring up desktop, model and evidence for the sub-goals inside, and take them down again.
+
+    Looks only, unless ``allow="act"``. What can be checked is checked before anything is started.
+    """
+    destination = audit.destination()
+    profile = model.profile()
+    await asyncio.to_thread(destination.check)
+    endpoint = model.endpoint()
+    try:
+        screen = await desktop.start()
+        try:
+            async with open_agent(
+                title=title,
+                desktop=screen,
+                endpoint=endpoint,
+                profile=profile,
+                destination=destination,
+                dialect=model.dialect,
+                allow=allow,
+                limits=limits,
+                max_steps=max_steps,
+                image_quality=image_quality,
+            ) as run:
+                yield run
+        finally:
+            await screen.close()
+    finally:
+        await endpoint.close()

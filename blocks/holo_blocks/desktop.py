@@ -1,0 +1,56 @@
+"""The screen an agent works on, as a block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from prefect.blocks.core import Block
+from prefect.blocks.system import Secret
+from pydantic import Field, SecretStr
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Size
+from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+
+
+class HoloDesktop(Block):
+    """
+    A virtual desktop with a program on it, or a display that is already there.
+
+    Example:
+        ```python
+        from holo_blocks import HoloDesktop
+
+        desktop = HoloDesktop.load("BLOCK_NAME")
+        ```
+    """
+
+    _block_type_name: ClassVar[str] = "Holo Desktop"
+    _block_type_slug: ClassVar[str] = "holo-desktop"
+    _logo_url = Secret._logo_url
+    _documentation_url = "https://docs.prefect.io/v3/concepts/blocks"  # type: ignore[assignment]
+
+    app: str | None = Field(default=None, description="The command that starts the program on a new virtual desktop.")
+    display: str | None = Field(
+        default=None, description="An X display that is already running, for example :7; used instead of a new one."
+    )
+    width: int = Field(default=1280, ge=64, le=16_384, description="Width of a new desktop in pixels.")
+    height: int = Field(default=800, ge=64, le=16_384, description="Height of a new desktop in pixels.")
+    environment: dict[str, str] = Field(
+        default_factory=dict, description="Environment variables of the program; nothing secret."
+    )
+    secrets: dict[str, SecretStr] = Field(
+        default_factory=dict,
+        description="What the agent may type by name, as {{secret:NAME}}, without ever seeing it.",
+    )
+
+    async def start(self) -> VirtualDesktop | AttachedDesktop:
+        """Bring the desktop up; close it after use."""
+        secrets: Mapping[str, str] = {name: value.get_secret_value() for name, value in self.secrets.items()}
+        if self.display:
+            if self.app:
+                raise InvalidUsage("The desktop block names a program and a display; leave one of them empty.")
+            return await AttachedDesktop.start(display=self.display, secrets=secrets)
+        size = Size(self.width, self.height)
+        return await VirtualDesktop.start(size=size, app=self.app, env=self.environment, secrets=secrets)

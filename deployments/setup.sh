@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Makes a fresh Debian machine ready: Debian packages, .venv, locked Python packages, this project.
+# Usage: deployments/setup.sh demo|test
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for_demo=(xvfb openbox fonts-dejavu-core python3-tk libx11-6 libxcb1 libxcb-shm0 libxcb-randr0 libxcb-xfixes0 libglib2.0-0)
+for_test=(chromium dovecot-imapd xdotool x11-utils x11-xserver-utils xterm fonts-noto-cjk procps)
+case "${1:?demo or test}" in
+  demo) packages=("${for_demo[@]}") ;;
+  test) packages=("${for_demo[@]}" "${for_test[@]}") ;;
+  *) echo "setup: give demo or test" >&2; exit 2 ;;
+esac
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+python=${PYTHON:-python3}
+command -v "$python" >/dev/null || { say "python3 is missing: apt-get install python3 python3-venv"; exit 2; }
+"$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' ||
+  { say "Python 3.11, 3.12 or 3.13 is needed; name one with PYTHON=..."; exit 2; }
+"$python" -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
+
+missing=()
+if command -v dpkg-query >/dev/null; then
+  for package in "${packages[@]}"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+else
+  say "this is not a Debian system; it needs what Debian calls: ${packages[*]}"
+fi
+if ((${#missing[@]})); then
+  if ((EUID == 0)); then
+    say "installing Debian packages: ${missing[*]}"
+    log=$(mktemp)
+    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } \
+      >"$log" 2>&1 || { tail -n 20 "$log" >&2; say "apt-get failed; see above"; exit 1; }
+    rm -f "$log"
+  else
+    say "these Debian packages are missing; as root run: apt-get install ${missing[*]}"
+    exit 2
+  fi
+fi
+
+stamp=.venv/.installed
+wanted=$(cat requirements.lock pyproject.toml | sha256sum | cut -d' ' -f1)
+if [[ ! -f $stamp || $(<"$stamp") != "$wanted" ]]; then
+  [[ -x .venv/bin/python ]] || "$python" -m venv .venv
+  say "installing locked Python packages into .venv"
+  # uv installs the same locked files several times as fast; pip does where uv cannot.
+  if .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+      -r <(awk '/^uv==/{on=1} /^[a-z]/&&!/^uv==/{on=0} on' requirements.lock) 2>/dev/null &&
+    .venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes -r requirements.lock 2>/dev/null; then :; else
+    .venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+  fi
+  .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+  echo "$wanted" >"$stamp"
+fi

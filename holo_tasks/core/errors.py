@@ -1,0 +1,94 @@
+"""Everything that can go wrong, by what should happen next.
+
+Each class carries the ``status`` a run ends with and the command line's exit code. A message is
+one sentence that says what to do. ``transient`` alone decides whether a retry makes sense.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class HoloError(Exception):
+    """Root of every error this library raises on purpose."""
+
+    status: ClassVar[str] = "invalid"
+    exit_code: ClassVar[int] = 2
+    transient: ClassVar[bool] = False
+
+
+class InvalidUsage(HoloError):
+    """The request or the configuration is wrong; nothing was started."""
+
+
+class TokenConflict(InvalidUsage):
+    """A business token was used before with other inputs."""
+
+
+class LimitReached(HoloError):
+    """A guardrail stopped the work: money, actions, steps or time."""
+
+    status = "limit"
+    exit_code = 10
+
+    def __init__(self, message: str, *, limit: str = "limit", partial_answer: str | None = None) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.partial_answer = partial_answer
+
+
+class NeedsPerson(HoloError):
+    """The work cannot go on without a person."""
+
+    status = "needs_person"
+    exit_code = 11
+
+
+class PolicyRefused(HoloError):
+    """The action is not allowed here."""
+
+    status = "refused"
+    exit_code = 12
+
+
+class Killed(HoloError):
+    """The kill switch, a cancel or a signal stopped the run."""
+
+    status = "killed"
+    exit_code = 13
+
+
+class ModelFailed(HoloError):
+    """The model or its endpoint did not give a usable answer."""
+
+    status = "model_failed"
+    exit_code = 14
+
+
+class TransientModelFault(ModelFailed):
+    """The endpoint failed in a way that may pass: overloaded, restarting, connection dropped."""
+
+    transient = True
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class UnusableReply(ModelFailed):
+    """The reply is not a step: babble, cut off, outside the schema or off the picture.
+
+    ``correction`` is what the model is told before it is asked again, about ``tool`` if it named one.
+    """
+
+    def __init__(self, message: str, *, correction: str, tool: str = "format") -> None:
+        super().__init__(message)
+        self.correction = correction
+        self.tool = tool
+
+
+class DesktopFailed(HoloError):
+    """The screen, its program or its input is gone or never came up."""
+
+    status = "desktop_failed"
+    exit_code = 15

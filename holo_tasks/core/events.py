@@ -1,0 +1,253 @@
+"""What the flight recorder writes down: a closed set of small typed events.
+
+Every value is a string, an integer, a boolean, null, or a list or object of these, so that the canonical JSON
+of an event is unique. Money is integer micro-USD, durations are integer microseconds, times are
+RFC 3339 strings in UTC, pictures are named by the SHA-256 of their bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+
+Status: TypeAlias = Literal[
+    "answered", "invalid", "limit", "needs_person", "refused", "killed", "model_failed", "desktop_failed"
+]
+
+
+class Event(BaseModel):
+    """What all events share: where in the story they belong.
+
+    ``subgoal`` is 0 for events of the run itself, else the sub-goal's number in this run, from 1.
+    ``step`` is 0 before the first step of the sub-goal.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    subgoal: int = 0
+    step: int = 0
+
+
+class RunOpened(Event):
+    kind: Literal["run_opened"] = "run_opened"
+    run_id: str
+    title: str
+    library: str
+    flow_run_id: str = ""
+    display: str = ""
+    model: str = ""
+
+
+class SubgoalOpened(Event):
+    """A sub-goal begins with an empty history; ``progress`` reads like ``step 2 of 4: look up …``."""
+
+    kind: Literal["subgoal_opened"] = "subgoal_opened"
+    title: str
+    goal: str
+    progress: str = ""
+    token: str = ""
+    model: str = ""
+    display: str = ""
+    flow_run_id: str = ""
+
+
+class FrameTaken(Event):
+    """A settled, redacted and encoded picture; its bytes are ``frames/<sha256>.<ext>``.
+
+    ``quiet_us`` is the time from the last repaint to the capture; ``settled`` is false when the
+    screen was still changing at the time limit.
+    """
+
+    kind: Literal["frame"] = "frame"
+    sha256: str
+    media_type: str
+    size_bytes: int
+    sent_width: int
+    sent_height: int
+    screen_width: int
+    screen_height: int
+    frame_digest: str
+    masks: int
+    settled: bool
+    settle_us: int
+    quiet_us: int
+    capture_us: int
+    encode_us: int
+
+
+class RequestSent(Event):
+    """A model is about to be asked; ``shots`` are the pictures in the request, oldest first."""
+
+    kind: Literal["request"] = "request"
+    attempt: int
+    model: str
+    endpoint: str
+    shots: list[str]
+    messages: int
+    prompt_sha256: str
+
+
+class ReplyReceived(Event):
+    """A bill and what came with it. ``estimated`` marks a cost computed without the server's usage."""
+
+    kind: Literal["reply"] = "reply"
+    attempt: int
+    latency_us: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    cost_micro_usd: int | None
+    estimated: bool
+    finish_reason: str
+    content: str
+
+
+class CallFailed(Event):
+    """A request that brought no reply: what happened, and whether it is tried again."""
+
+    kind: Literal["call_failed"] = "call_failed"
+    attempt: int
+    reason: str
+    transient: bool
+
+
+class Decided(Event):
+    """The parsed step: what the model noted, thought and wants done (coordinates as it gave them)."""
+
+    kind: Literal["decision"] = "decision"
+    note: str | None
+    thought: str
+    tool_name: str
+    arguments: dict[str, JsonValue]
+    label: str
+
+
+class Corrected(Event):
+    """The reply was not usable; this is what the model was told before it was asked again."""
+
+    kind: Literal["correction"] = "correction"
+    reason: str
+
+
+class Permitted(Event):
+    """Whether the action may go ahead, and which rule said so."""
+
+    kind: Literal["permit"] = "permit"
+    allowed: bool
+    rule: str
+
+
+class ActionIntended(Event):
+    """Written before the first input event of an action. ``gesture`` is in screen pixels."""
+
+    kind: Literal["action"] = "action"
+    gesture_kind: str
+    gesture: dict[str, JsonValue]
+    label: str
+    before: str
+
+
+class ActionDone(Event):
+    kind: Literal["receipt"] = "receipt"
+    took_us: int
+    input_events: int
+
+
+class ActionFailed(Event):
+    kind: Literal["action_failed"] = "action_failed"
+    reason: str
+
+
+class Judged(Event):
+    """The verdict on the step's action: ``before`` and ``after`` are pictures, ``changed_box`` is
+    ``[left, top, width, height]`` in screen pixels, empty when nothing changed."""
+
+    kind: Literal["verdict"] = "verdict"
+    outcome: Literal["changed", "unchanged", "unsettled"]
+    before: str
+    after: str
+    changed_box: list[int]
+
+
+class StepTimed(Event):
+    """Where the time of a step went; ``overhead_us`` is what none of the three explains."""
+
+    kind: Literal["step_timed"] = "step_timed"
+    perceive_us: int
+    decide_us: int
+    act_us: int
+    total_us: int
+
+
+class HandedOver(Event):
+    kind: Literal["handoff"] = "handoff"
+    question: str
+
+
+class KillSeen(Event):
+    kind: Literal["kill"] = "kill"
+    reason: str
+
+
+class SubgoalClosed(Event):
+    kind: Literal["subgoal_closed"] = "subgoal_closed"
+    status: Status
+    answer: str
+    reason: str = ""
+    steps: int
+    cost_micro_usd: int | None
+    skipped: bool = False
+
+
+class RunClosed(Event):
+    """The last event of a complete trace."""
+
+    kind: Literal["run_closed"] = "run_closed"
+    status: Status
+    answer: str
+    reason: str = ""
+    steps: int
+    cost_micro_usd: int | None
+
+
+AnyEvent: TypeAlias = Annotated[
+    RunOpened
+    | SubgoalOpened
+    | FrameTaken
+    | RequestSent
+    | ReplyReceived
+    | CallFailed
+    | Decided
+    | Corrected
+    | Permitted
+    | ActionIntended
+    | ActionDone
+    | ActionFailed
+    | Judged
+    | StepTimed
+    | HandedOver
+    | KillSeen
+    | SubgoalClosed
+    | RunClosed,
+    Field(discriminator="kind"),
+]
+
+
+class Record(BaseModel):
+    """An event in its place in the trace.
+
+    ``previous`` is the SHA-256 of the canonical JSON of the record before (64 zeros for the first), so a
+    record cannot be changed, moved or dropped without all later ones showing it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seq: int
+    at: str
+    previous: str
+    event: AnyEvent
+
+
+RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+FIRST = "0" * 64

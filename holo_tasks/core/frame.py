@@ -1,0 +1,68 @@
+"""What was on a screen at one moment."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from holo_tasks.core.geometry import Size
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Raw pixels of one screen, in memory only.
+
+    ``rgb`` holds height x width x 3 bytes, rows from the top. ``scale`` is device pixels per
+    logical pixel (1.0 on a plain X screen). ``settled`` is false when the screen was still
+    changing as the time limit for settling ran out. Times are nanoseconds: ``taken_at_ns`` since
+    the epoch, ``settle_ns`` spent waiting, ``quiet_ns`` from the last repaint to the capture
+    (zero when nothing was seen to repaint).
+    """
+
+    rgb: bytes = field(repr=False)
+    size: Size
+    display: str
+    scale: float = 1.0
+    settled: bool = True
+    taken_at_ns: int = 0
+    settle_ns: int = 0
+    quiet_ns: int = 0
+    capture_ns: int = 0
+
+    def __post_init__(self) -> None:
+        expected = self.size.width * self.size.height * 3
+        if len(self.rgb) != expected:
+            raise ValueError(f"a frame of {self.size} has {expected} bytes, not {len(self.rgb)}")
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the pixels: two frames are the same screen only if every pixel is the same."""
+        return hashlib.sha256(f"{self.size}".encode() + self.rgb).hexdigest()
+
+
+@dataclass(frozen=True)
+class RedactedFrame:
+    """A frame in which what must not leave the machine is painted over.
+
+    ``masks`` says how many areas were painted. The encoder accepts nothing but this type.
+    """
+
+    frame: Frame
+    masks: int = 0
+
+
+@dataclass(frozen=True)
+class Shot:
+    """The exact bytes of a picture that is sent to the model.
+
+    Coordinates in the model's answer are relative to this very picture, hence to ``screen``.
+    """
+
+    data: bytes = field(repr=False)
+    media_type: str
+    sha256: str
+    sent_size: Size
+    screen: Size
+    frame_digest: str
+    encode_ns: int = 0

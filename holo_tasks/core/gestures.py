@@ -1,0 +1,93 @@
+"""What hands do on a screen, in pixels and key names: the only vocabulary a desktop understands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from holo_tasks.core.geometry import Point
+
+Button: TypeAlias = Literal["left", "middle", "right"]
+Direction: TypeAlias = Literal["up", "down", "left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """Press and release a button ``count`` times at a point (2 is a double click)."""
+
+    at: Point
+    button: Button = "left"
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Move the pointer and leave it there (hover)."""
+
+    to: Point
+
+
+@dataclass(frozen=True, slots=True)
+class Drag:
+    """Press at ``start``, move in steps, release at ``end``."""
+
+    start: Point
+    end: Point
+    button: Button = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class Scroll:
+    """Turn the wheel by ``notches`` at a point; ``down`` shows what is further below."""
+
+    at: Point
+    direction: Direction
+    notches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Type text into whatever has the keyboard.
+
+    ``overwrite`` first selects and replaces what the field holds. The text may hold
+    ``{{secret:NAME}}``: the value is put in by the process that owns the keyboard.
+    """
+
+    text: str
+    overwrite: bool = False
+    press_enter: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hotkey:
+    """Press keys together, release them in reverse order, ``repeat`` times."""
+
+    keys: tuple[str, ...]
+    repeat: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HoldAndTap:
+    """Hold some keys, tap others one after the other, then let go."""
+
+    hold: tuple[str, ...]
+    tap: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Do nothing for a while: the program is busy."""
+
+    seconds: float
+
+
+Gesture: TypeAlias = Click | Move | Drag | Scroll | Write | Hotkey | HoldAndTap | Pause
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof that a gesture was carried out: when the last input event was sent, and how long it took."""
+
+    done_at_ns: int
+    took_ns: int
+    events: int

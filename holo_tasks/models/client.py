@@ -1,0 +1,152 @@
+"""One request to an OpenAI-compatible endpoint, tried once; retries are decided above."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+from urllib.parse import urlsplit
+
+import openai
+from openai.types.chat import ChatCompletion
+from pydantic import SecretStr
+
+from holo_tasks.core.errors import InvalidUsage, ModelFailed, TransientModelFault
+from holo_tasks.core.ports import Reply, Usage
+
+HOSTED_BASE_URL = "https://api.hcompany.ai/v1/"
+STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
+KNOWN = frozenset({"model", "messages", "temperature", "max_tokens", "reasoning_effort", "response_format"})
+
+
+class ModelEndpoint:
+    """An endpoint with its key. One instance serves many conversations over shared connections.
+
+    The library's own retries are off: every attempt is paid for, so every attempt must be seen.
+    """
+
+    def __init__(self, base_url: str, api_key: SecretStr | None) -> None:
+        self.base_url = check_base_url(base_url)
+        key = api_key.get_secret_value() if api_key else ""
+        # Left to itself the client library sends an organisation it finds in the environment, and insists
+        # on a key: a server that wants none gets no such header.
+        self._headers: dict[str, Any] = {
+            name: openai.Omit() for name in STRIPPED if not (key and name == "Authorization")
+        }
+        self._client = openai.AsyncOpenAI(base_url=self.base_url, api_key=key or "none", max_retries=0)
+
+    @property
+    def endpoint(self) -> str:
+        """The base URL without anything private in it, for messages and records."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+    async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
+        started = time.perf_counter_ns()
+        known = {name: value for name, value in body.items() if name in KNOWN}
+        extra = {name: value for name, value in body.items() if name not in KNOWN}
+        try:
+            async with asyncio.timeout(timeout_s):
+                completion = await self._client.chat.completions.create(
+                    **known, extra_body=extra, extra_headers=self._headers, timeout=timeout_s
+                )
+        except TimeoutError:
+            raise TransientModelFault(
+                f"{self.endpoint} did not answer within {timeout_s:.0f} s; check that the model server is not overloaded."
+            ) from None
+        except openai.OpenAIError as error:
+            raise self._explain(error, str(body.get("model"))) from None
+        return _reply(completion, time.perf_counter_ns() - started, self.endpoint)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    def _explain(self, error: openai.OpenAIError, model: str) -> Exception:
+        where = self.endpoint
+        match error:
+            case openai.APITimeoutError():
+                return TransientModelFault(f"{where} timed out; check that the model server is not overloaded.")
+            case openai.APIConnectionError():
+                return TransientModelFault(f"Cannot reach {where}; check the base URL and that the server is running.")
+            case openai.AuthenticationError() | openai.PermissionDeniedError():
+                return InvalidUsage(
+                    f"{where} refused the API key (HTTP {error.status_code}); "
+                    "set HAI_API_KEY for the hosted endpoint or HOLO_API_KEY for another one."
+                )
+            case openai.NotFoundError():
+                return InvalidUsage(
+                    f"{where} does not know the model {model!r} (HTTP 404); check --model and the base URL."
+                )
+            case openai.APIStatusError() if error.status_code in (408, 409, 425, 429) or error.status_code >= 500:
+                return TransientModelFault(
+                    f"{where} answered HTTP {error.status_code}: {_first_line(error.message)}",
+                    retry_after_s=_retry_after(error.response.headers.get("retry-after")),
+                )
+            case openai.APIStatusError():
+                return ModelFailed(
+                    f"{where} refused the request (HTTP {error.status_code}): {_first_line(error.message)}"
+                )
+            case _:
+                return ModelFailed(f"{where} sent something that is not a chat completion: {_first_line(str(error))}")
+
+
+def check_base_url(base_url: str) -> str:
+    """Return the URL with a slash at its end, or raise `InvalidUsage`."""
+    try:
+        parts = urlsplit(base_url.strip())
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise InvalidUsage(f"{base_url!r} is not a base URL; give one like http://127.0.0.1:8000/v1.")
+    return base_url.strip().rstrip("/") + "/"
+
+
+def is_hosted(base_url: str) -> bool:
+    """Say whether this is H Company's own endpoint: the only one that is ever sent its key."""
+    parts, hosted = urlsplit(base_url), urlsplit(HOSTED_BASE_URL)
+    return (parts.scheme, parts.hostname, parts.port) == (hosted.scheme, hosted.hostname, hosted.port)
+
+
+def _reply(completion: ChatCompletion, latency_ns: int, where: str) -> Reply:
+    # The client library does not check what a server sends: fields may be missing or of another type.
+    choices = getattr(completion, "choices", None)
+    if not choices:
+        raise TransientModelFault(f"{where} sent a reply without choices; check that the base URL ends in /v1.")
+    message = choices[0].message
+    content = getattr(message, "content", None)
+    usage = getattr(completion, "usage", None)
+    return Reply(
+        content=content if isinstance(content, str) else "",
+        finish_reason=str(choices[0].finish_reason or ""),
+        usage=_usage(usage),
+        latency_ns=latency_ns,
+    )
+
+
+def _usage(usage: object) -> Usage | None:
+    prompt = getattr(usage, "prompt_tokens", None)
+    completion = getattr(usage, "completion_tokens", None)
+    if not _count(prompt) or not _count(completion):
+        return None
+    cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
+    return Usage(prompt, completion, cached if _count(cached) else 0)
+
+
+def _count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _retry_after(value: str | None) -> float | None:
+    try:
+        seconds = float(value) if value else None
+    except ValueError:
+        return None
+    return seconds if seconds is not None and 0 <= seconds <= 3600 else None
+
+
+def _first_line(text: str, limit: int = 300) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,0 +1,60 @@
+"""From a redacted frame to the exact bytes a model is sent."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from PIL import Image
+
+from holo_tasks.core.frame import RedactedFrame, Shot
+from holo_tasks.core.geometry import Size
+
+Tier = Literal["default", "dense", "full"]
+
+
+@dataclass(frozen=True)
+class JpegEncoder:
+    """Encode as JPEG, at most ``max_width`` pixels wide (None keeps the screen's own size)."""
+
+    max_width: int | None = 1280
+    quality: int = 85
+
+    def encode(self, frame: RedactedFrame) -> Shot:
+        started = time.perf_counter_ns()
+        source = frame.frame
+        screen = source.size
+        image = Image.frombuffer("RGB", (screen.width, screen.height), source.rgb, "raw", "RGB", 0, 1)
+        sent = fit_width(screen, self.max_width)
+        if sent != screen:
+            image = image.resize((sent.width, sent.height), Image.Resampling.LANCZOS)
+        buffer = io.BytesIO()
+        image.save(buffer, format="JPEG", quality=self.quality)
+        data = buffer.getvalue()
+        return Shot(
+            data=data,
+            media_type="image/jpeg",
+            sha256=hashlib.sha256(data).hexdigest(),
+            sent_size=sent,
+            screen=screen,
+            frame_digest=source.digest,
+            encode_ns=time.perf_counter_ns() - started,
+        )
+
+
+def fit_width(size: Size, max_width: int | None) -> Size:
+    """Shrink to a width, keeping the shape; never enlarge."""
+    if max_width is None or size.width <= max_width:
+        return size
+    return Size(max_width, max(1, round(size.height * max_width / size.width)))
+
+
+ENCODERS: dict[Tier, JpegEncoder] = {
+    "default": JpegEncoder(),
+    "dense": JpegEncoder(max_width=1600, quality=90),
+    "full": JpegEncoder(max_width=None, quality=90),
+}
+"""The quality tiers: enough for forms, for dense tables, and every pixel."""

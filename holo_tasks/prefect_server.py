@@ -1,0 +1,116 @@
+"""A temporary Prefect server for a single run, started before anything heavy is imported.
+
+Prefect starts one by itself when no server is configured, but only once a flow begins; started first, its
+several seconds pass while the desktop comes up and the model client is loaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from holo_tasks.core.errors import InvalidUsage
+
+PR_SET_PDEATHSIG = 1
+PATIENCE_S = 120.0
+
+
+def configured_api_url(environ: Mapping[str, str]) -> str | None:
+    """Return the Prefect API this machine is set up for, without importing Prefect; None if there is none."""
+    if url := environ.get("PREFECT_API_URL"):
+        return url
+    home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
+    try:
+        document = tomllib.loads((home / "profiles.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    name = environ.get("PREFECT_PROFILE") or document.get("active")
+    profile = document.get("profiles", {}).get(name, {})
+    url = profile.get("PREFECT_API_URL") if isinstance(profile, dict) else None
+    return url if isinstance(url, str) else None
+
+
+def require_server(url: str, timeout_s: float = 5.0) -> None:
+    """Raise `InvalidUsage` if no Prefect server answers at a configured URL."""
+    if not is_up(url, timeout_s):
+        raise InvalidUsage(
+            f"The Prefect server at {url} does not answer; start it, or unset PREFECT_API_URL to use a temporary one."
+        )
+
+
+def is_up(url: str, timeout_s: float = 1.0) -> bool:
+    """Say whether a Prefect API answers; one that wants a login counts."""
+    try:
+        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=timeout_s):
+            return True
+    except urllib.error.HTTPError as error:
+        return error.code < 500
+    except (OSError, ValueError):
+        return False
+
+
+class TemporaryServer:
+    """A Prefect API on a free loopback port, over the usual Prefect database; it ends with this process."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}/api"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app"]
+            + ["--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on"],
+            env={
+                **environ,
+                # As Prefect's own temporary server: no UI, no background services.
+                "PREFECT_UI_ENABLED": "0",
+                "PREFECT__SERVER_EPHEMERAL": "1",
+                "PREFECT__SERVER_FINAL": "1",
+                "PREFECT_SERVER_ANALYTICS_ENABLED": "0",
+                "DO_NOT_TRACK": "1",
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=die_with_parent,
+        )
+
+    def wait(self) -> str:
+        """Return the API's URL once it answers."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                raise InvalidUsage(
+                    "A temporary Prefect server could not start; run `prefect server start` to see why, "
+                    "or set PREFECT_API_URL to a running one."
+                )
+            if is_up(self.url):
+                return self.url
+            time.sleep(0.05)
+        raise InvalidUsage("A temporary Prefect server did not come up; set PREFECT_API_URL to a running one.")
+
+    def stop(self) -> None:
+        """End the server."""
+        self._process.terminate()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to end this process with its parent; called between fork and exec."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() == 1:
+        os._exit(1)

@@ -1,0 +1,47 @@
+"""What people see in the Prefect UI: a small timeline per sub-goal, tables, a progress bar.
+
+Publishing is best effort and bounded in time: a Prefect server that is down must not hold up the agent,
+and the evidence itself is in the trace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import httpx
+from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
+from prefect.exceptions import PrefectException
+
+PATIENCE_S = 5.0
+logger = logging.getLogger("holo_tasks.publish")
+
+
+async def publish_markdown(key: str, markdown: str, description: str) -> UUID | None:
+    """Publish a Markdown page on the current run; return None if that was not possible in time."""
+    return await _patiently(
+        acreate_markdown_artifact(markdown=markdown, key=artifact_key(key), description=description)
+    )
+
+
+async def publish_table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> UUID | None:
+    """Publish a table on the current run; return None if that was not possible in time."""
+    table = [dict(row) for row in rows]
+    return await _patiently(acreate_table_artifact(table=table, key=artifact_key(key), description=description))
+
+
+async def _patiently(publishing: Awaitable[UUID]) -> UUID | None:
+    try:
+        return await asyncio.wait_for(publishing, PATIENCE_S)
+    except (TimeoutError, httpx.HTTPError, PrefectException) as error:
+        logger.warning("Prefect did not take an artifact (%s); the trace has it all.", error or "timed out")
+        return None
+
+
+def artifact_key(text: str) -> str:
+    """Return a key Prefect accepts: lower-case letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80] or "artifact"

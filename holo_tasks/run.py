@@ -1,0 +1,228 @@
+"""One run: the desktop, model, evidence and limits that all of its sub-goals share."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from holo_tasks.audit import Delivery
+from holo_tasks.core import events
+from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached
+from holo_tasks.core.money import Price
+from holo_tasks.core.permit import Policy
+from holo_tasks.core.ports import Desktop, Encoder, ModelClient, Recorder, Redactor
+from holo_tasks.core.walk import DialectPort, Doors
+from holo_tasks.safety.ledger import Ledger
+
+LIBRARY = "prefect-holo 0.1.0"
+
+
+@dataclass
+class Run:
+    """What sub-goals find through `current_run`. One desktop, hence one sub-goal at a time."""
+
+    run_id: str
+    title: str
+    desktop: Desktop
+    client: ModelClient
+    dialect: DialectPort
+    model: str
+    price: Price | None
+    encoder: Encoder
+    redactor: Redactor
+    policy: Policy
+    recorder: Recorder
+    trace: str
+    guard: Guard
+    ledger: Ledger | None = None
+    max_steps: int = 50
+    subgoals: int = 0
+    steps: int = 0
+    busy: asyncio.Lock = field(default_factory=asyncio.Lock)
+    status: events.Status = "answered"
+    reason: str = ""
+    answer: str = ""
+    delivery: Delivery | None = None
+
+    def doors(self) -> Doors:
+        """The outside world, as a walk needs it."""
+        return Doors(
+            desktop=self.desktop,
+            redactor=self.redactor,
+            encoder=self.encoder,
+            dialect=self.dialect,
+            client=self.client,
+            price=self.price,
+            policy=self.policy,
+            recorder=self.recorder,
+            now_s=time.monotonic,
+        )
+
+
+@dataclass
+class Progress:
+    """Counts the steps of a story, for lines like ``step 2 of 4: look up TX-10482``."""
+
+    total: int
+    done: int = 0
+
+    def step(self, title: str) -> str:
+        """Begin the next step and return its line."""
+        self.done += 1
+        return f"step {self.done} of {self.total}: {title}"
+
+
+_run: ContextVar[Run | None] = ContextVar("holo_run", default=None)
+_guard: ContextVar[Guard | None] = ContextVar("holo_guard", default=None)
+_progress: ContextVar[Progress | None] = ContextVar("holo_progress", default=None)
+
+
+def current_run() -> Run:
+    """Return the run around this code, or raise `InvalidUsage`."""
+    run = _run.get()
+    if run is None:
+        raise InvalidUsage("There is no agent here; call this inside `async with open_run(...)`.")
+    return run
+
+
+def current_guard() -> Guard | None:
+    """Return the innermost guardrail around this code."""
+    return _guard.get()
+
+
+def current_progress() -> Progress | None:
+    """Return the story this code is a step of."""
+    return _progress.get()
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Progress]:
+    """Number the steps of a story: each sub-goal inside takes the next number by itself."""
+    story = Progress(total)
+    token = _progress.set(story)
+    try:
+        yield story
+    finally:
+        _progress.reset(token)
+
+
+@contextmanager
+def guarded(name: str, limits: Limits) -> Iterator[Guard]:
+    """Open a guardrail scope; everything inside is charged to it and to all scopes around it."""
+    guard = Guard(name, limits, started_s=time.monotonic(), parent=_guard.get())
+    token = _guard.set(guard)
+    try:
+        yield guard
+    finally:
+        _guard.reset(token)
+
+
+def new_run_id() -> str:
+    """Return an id that sorts by time and is safe as a folder name."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
+
+
+@asynccontextmanager
+async def open_run(
+    *,
+    run_id: str,
+    title: str,
+    desktop: Desktop,
+    client: ModelClient,
+    dialect: DialectPort,
+    model: str,
+    price: Price | None,
+    encoder: Encoder,
+    redactor: Redactor,
+    policy: Policy,
+    recorder: Recorder,
+    trace: str,
+    limits: Limits,
+    ledger: Ledger | None = None,
+    max_steps: int = 50,
+    flow_run_id: str = "",
+) -> AsyncIterator[Run]:
+    """Open a run around some sub-goals and close its trace whatever happens inside.
+
+    Raises `InvalidUsage` when money is limited and the model's price is not known: it is never taken to be free.
+    """
+    if not 1 <= max_steps <= 10_000:
+        raise InvalidUsage(f"max_steps must be from 1 to 10000, not {max_steps}.")
+    with guarded("The run", limits) as guard:
+        if price is None and guard.has_cost_limit:
+            raise InvalidUsage(
+                f"The price of {model} is not known, so a limit in USD cannot be kept; give its prices or drop the limit."
+            )
+        run = Run(
+            run_id=run_id,
+            title=title,
+            desktop=desktop,
+            client=client,
+            dialect=dialect,
+            model=model,
+            price=price,
+            encoder=encoder,
+            redactor=redactor,
+            policy=policy,
+            recorder=recorder,
+            trace=trace,
+            guard=guard,
+            ledger=ledger,
+            max_steps=max_steps,
+        )
+        await recorder.record(
+            events.RunOpened(
+                run_id=run_id,
+                title=title,
+                library=LIBRARY,
+                flow_run_id=flow_run_id,
+                display=desktop.display,
+                model=model,
+            )
+        )
+        token = _run.set(run)
+        try:
+            yield run
+        except BaseException as error:
+            run.status, run.reason = ending(error)
+            if isinstance(error, LimitReached) and error.partial_answer:
+                run.answer = error.partial_answer
+            if run.status == "killed":
+                await asyncio.shield(recorder.record(events.KillSeen(reason=run.reason)))
+            raise
+        finally:
+            _run.reset(token)
+            await asyncio.shield(
+                recorder.record(
+                    events.RunClosed(
+                        status=run.status,
+                        answer=run.answer,
+                        reason=run.reason,
+                        steps=run.steps,
+                        cost_micro_usd=guard.total_micro,
+                    )
+                )
+            )
+
+
+def ending(error: BaseException) -> tuple[events.Status, str]:
+    """Say how a run ends that was stopped by this error."""
+    if isinstance(error, HoloError):
+        return error.status, str(error)  # type: ignore[return-value]  # every status in errors.py is one
+    if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
+        return "killed", "The run was stopped from outside."
+    return "invalid", f"{type(error).__name__}: {error}"
+
+
+def to_text(value: Any) -> str:
+    """Write an answer down: text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,1 @@
+"""What keeps an agent from doing harm: redaction, action policy, and the ledger of finished work."""

@@ -1,0 +1,82 @@
+"""Limits nest, are checked before and recorded always, and refuse numbers that are none."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import pytest
+
+from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.errors import InvalidUsage, LimitReached
+from holo_tasks.core.money import Price, image_tokens
+from holo_tasks.core.ports import Usage
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, "5", True])
+@pytest.mark.parametrize("name", ["max_cost_usd", "max_actions", "timeout_seconds"])
+def test_a_limit_that_is_no_sensible_number_is_refused(name: str, value: object) -> None:
+    with pytest.raises(InvalidUsage, match=name):
+        Limits(**{name: value})  # type: ignore[arg-type]
+
+
+def test_a_time_limit_of_nothing_is_refused_but_a_budget_of_nothing_is_a_budget() -> None:
+    with pytest.raises(InvalidUsage):
+        Limits(timeout_seconds=0)
+    guard = Guard("g", Limits(max_cost_usd=0, max_actions=0), 0)
+    with pytest.raises(LimitReached):
+        guard.reserve(1)
+    with pytest.raises(LimitReached):
+        guard.check_action()
+
+
+def test_what_is_spent_inside_is_charged_to_all_around() -> None:
+    outer = Guard("outer", Limits(max_cost_usd=0.001), 0)
+    inner = Guard("inner", Limits(max_cost_usd=1), 0, parent=outer)
+    inner.reserve(900)
+    inner.settle(900, 600)
+    assert (outer.spent_micro, inner.spent_micro, outer.held_micro) == (600, 600, 0)
+    with pytest.raises(LimitReached, match="outer"):
+        inner.reserve(401)
+    assert inner.held_micro == 0
+    inner.reserve(400)
+
+
+def test_the_outermost_limit_is_named_first() -> None:
+    outer = Guard("outer", Limits(max_actions=1), 0)
+    inner = Guard("inner", Limits(max_actions=1), 0, parent=outer)
+    inner.count_action()
+    with pytest.raises(LimitReached, match="outer") as caught:
+        inner.check_action()
+    assert caught.value.limit == "max_actions"
+
+
+def test_the_earliest_deadline_counts() -> None:
+    outer = Guard("outer", Limits(timeout_seconds=10), 100)
+    inner = Guard("inner", Limits(timeout_seconds=100), 105, parent=outer)
+    assert inner.deadline_s == 110
+    inner.check_time(109.9)
+    with pytest.raises(LimitReached):
+        inner.check_time(110)
+
+
+def test_one_unpriced_call_makes_the_total_unknown() -> None:
+    guard = Guard("g", Limits(), 0)
+    guard.count_unpriced()
+    assert guard.total_micro is None
+
+
+def test_bills_are_rounded_up_and_cached_tokens_have_their_price() -> None:
+    price = Price(Decimal("0.30"), Decimal("2.00"), Decimal("0.03"))
+    assert price.of(Usage(1000, 10)) == 320
+    assert price.of(Usage(1000, 10, cached_tokens=900)) == 30 + 27 + 20
+    assert price.of(Usage(1, 0)) == 1
+    assert Price(Decimal("0.25"), Decimal("1.80")).of(Usage(1000, 0, cached_tokens=1000)) == 250
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "tokens"),
+    [(1280, 800, 1000), (1280, 720, 880), (1920, 1080, 2040), (3840, 2160, 8160)],
+)
+def test_image_tokens_follow_the_familys_own_rule(width: int, height: int, tokens: int) -> None:
+    assert image_tokens(width, height) == tokens + 2

@@ -1,0 +1,1 @@
+"""What tests share: servers and helpers that are real where it matters."""
