@@ -1,1 +1,90 @@
+"""Run Holo computer-use agents as Prefect flows.
 
+A screenshot goes one way, and changes type at each door, so that a mistake is a type error:
+
+    settle, capture   Frame           desktop.eyes
+    redact            RedactedFrame   safety.redaction
+    encode            Shot            models.encoding
+    record            event           audit.recorder, durable before it is sent
+    predict           Reply           models.client, charged here
+    parse             Step            models.dialects, core.step
+    scale             Gesture         core.scaling
+    permit            Permit          safety.policy, core.budget
+    act               Receipt         desktop.hands
+    verify            Verdict         core.verdicts
+    record            event           audit.recorder
+
+`core.walk` holds the doors, `core.loop` puts them in sequence, `tasks` and `subgoals` make Prefect runs of them.
+What a flow needs is here; names are loaded when they are used, because Prefect takes seconds to import.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holo_tasks.agent import open_agent
+    from holo_tasks.core.budget import Limits
+    from holo_tasks.core.errors import (
+        DesktopFailed,
+        HoloError,
+        InvalidUsage,
+        Killed,
+        LimitReached,
+        ModelFailed,
+        NeedsPerson,
+        PolicyRefused,
+    )
+    from holo_tasks.decorators import cost_guardrail
+    from holo_tasks.publish import publish_markdown, publish_table
+    from holo_tasks.run import current_run, progress
+    from holo_tasks.subgoals import is_done, pursue, subgoal
+
+_HOMES = {
+    "open_agent": "agent",
+    "Limits": "core.budget",
+    "DesktopFailed": "core.errors",
+    "HoloError": "core.errors",
+    "InvalidUsage": "core.errors",
+    "Killed": "core.errors",
+    "LimitReached": "core.errors",
+    "ModelFailed": "core.errors",
+    "NeedsPerson": "core.errors",
+    "PolicyRefused": "core.errors",
+    "cost_guardrail": "decorators",
+    "publish_markdown": "publish",
+    "publish_table": "publish",
+    "current_run": "run",
+    "progress": "run",
+    "is_done": "subgoals",
+    "pursue": "subgoals",
+    "subgoal": "subgoals",
+}
+
+__all__ = [
+    "DesktopFailed",
+    "HoloError",
+    "InvalidUsage",
+    "Killed",
+    "LimitReached",
+    "Limits",
+    "ModelFailed",
+    "NeedsPerson",
+    "PolicyRefused",
+    "cost_guardrail",
+    "current_run",
+    "is_done",
+    "open_agent",
+    "progress",
+    "publish_markdown",
+    "publish_table",
+    "pursue",
+    "subgoal",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'holo_tasks' has no attribute {name!r}")
+    return getattr(import_module(f"holo_tasks.{_HOMES[name]}"), name)

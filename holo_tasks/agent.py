@@ -62,6 +62,7 @@ async def open_agent(
             policy=TrustPolicy(allow),
             recorder=recorder,
             trace=recorder.uri,
+            folder=recorder.folder,
             limits=limits or Limits(),
             ledger=Ledger(where / "ledger.db"),
             max_steps=max_steps,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from prefect import flow
-from prefect.client.schemas.objects import StateType
-from prefect.states import Completed, State
+from prefect.client.schemas.objects import State, StateType
+from prefect.states import Completed
 from pydantic import SecretStr
 
 from holo_tasks.agent import flow_run_id, open_agent

@@ -23,6 +23,8 @@ from holo_tasks.core.errors import InvalidUsage
 
 PR_SET_PDEATHSIG = 1
 PATIENCE_S = 120.0
+APP = ("--factory", "prefect.server.api.server:create_app")
+OPTIONS = ("--log-level", "error", "--lifespan", "on")
 
 
 def configured_api_url(environ: Mapping[str, str]) -> str | None:
@@ -60,22 +62,25 @@ def is_up(url: str, timeout_s: float = 1.0) -> bool:
 
 
 class TemporaryServer:
-    """A Prefect API on a free loopback port, over the usual Prefect database; it ends with this process."""
+    """A Prefect API on a free loopback port, over the usual Prefect database; it ends with this process.
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    ``ui`` serves Prefect's pages too, and runs its background services.
+    """
+
+    def __init__(self, environ: Mapping[str, str], *, ui: bool = False) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}/api"
+        # As Prefect's own temporary server: no UI, no background services.
+        lean = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+        # The pages look for the API on port 4200 unless they are told.
+        full = {"PREFECT_SERVER_API_PORT": str(port), "PREFECT_SERVER_UI_API_URL": self.url}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app"]
-            + ["--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on"],
+            [sys.executable, "-m", "uvicorn", *APP, "--host", "127.0.0.1", "--port", str(port), *OPTIONS],
             env={
                 **environ,
-                # As Prefect's own temporary server: no UI, no background services.
-                "PREFECT_UI_ENABLED": "0",
-                "PREFECT__SERVER_EPHEMERAL": "1",
-                "PREFECT__SERVER_FINAL": "1",
+                **(full if ui else lean),
                 "PREFECT_SERVER_ANALYTICS_ENABLED": "0",
                 "DO_NOT_TRACK": "1",
             },

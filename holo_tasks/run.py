@@ -6,11 +6,12 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from holo_tasks.audit import Delivery
@@ -23,6 +24,7 @@ from holo_tasks.core.ports import Desktop, Encoder, ModelClient, Recorder, Redac
 from holo_tasks.core.walk import DialectPort, Doors
 from holo_tasks.safety.ledger import Ledger
 
+ASIDE_PATIENCE_S = 15.0
 LIBRARY = "prefect-holo 0.1.0"
 
 
@@ -42,6 +44,7 @@ class Run:
     policy: Policy
     recorder: Recorder
     trace: str
+    folder: Path | None
     guard: Guard
     ledger: Ledger | None = None
     max_steps: int = 50
@@ -52,6 +55,13 @@ class Run:
     reason: str = ""
     answer: str = ""
     delivery: Delivery | None = None
+    aside: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something for people to see without holding up the agent; waited for as the run is closed."""
+        task = asyncio.create_task(work)
+        self.aside.add(task)
+        task.add_done_callback(self.aside.discard)
 
     def doors(self) -> Doors:
         """The outside world, as a walk needs it."""
@@ -146,6 +156,7 @@ async def open_run(
     policy: Policy,
     recorder: Recorder,
     trace: str,
+    folder: Path | None,
     limits: Limits,
     ledger: Ledger | None = None,
     max_steps: int = 50,
@@ -160,7 +171,8 @@ async def open_run(
     with guarded("The run", limits) as guard:
         if price is None and guard.has_cost_limit:
             raise InvalidUsage(
-                f"The price of {model} is not known, so a limit in USD cannot be kept; give its prices or drop the limit."
+                f"The price of {model} is not known, so a limit in USD cannot be kept; "
+                "give its prices or drop the limit."
             )
         run = Run(
             run_id=run_id,
@@ -175,6 +187,7 @@ async def open_run(
             policy=policy,
             recorder=recorder,
             trace=trace,
+            folder=folder,
             guard=guard,
             ledger=ledger,
             max_steps=max_steps,
@@ -201,6 +214,8 @@ async def open_run(
             raise
         finally:
             _run.reset(token)
+            if run.aside:
+                await asyncio.wait(run.aside, timeout=ASIDE_PATIENCE_S)
             await asyncio.shield(
                 recorder.record(
                     events.RunClosed(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from prefect import flow, get_run_logger
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from holo_tasks.agent import flow_run_id
+from holo_tasks.audit import open_trace
+from holo_tasks.audit.timeline import subgoal_markdown
 from holo_tasks.core import events
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached
@@ -21,6 +24,7 @@ from holo_tasks.core.loop import AnswerReader
 from holo_tasks.core.loop import pursue as run_loop
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.core.walk import Walk
+from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Run, current_guard, current_progress, current_run, ending, guarded
 from holo_tasks.safety.ledger import digest_of
 from holo_tasks.tasks import act_as_task, decide_as_task
@@ -40,15 +44,28 @@ class Subgoal:
     token: str
 
 
+@dataclass(frozen=True)
+class _Work:
+    """What is needed to find a sub-goal's result in the ledger."""
+
+    goal: str
+    signature: inspect.Signature
+    token: str | None
+
+
 _subgoal: ContextVar[Subgoal | None] = ContextVar("holo_subgoal", default=None)
+
+
+class Decorator(Protocol):
+    """Keeps the wrapped function's signature."""
+
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
 
 
 @overload
 def subgoal(function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
 @overload
-def subgoal(
-    *, title: str | None = None, token: str | None = None
-) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R]]]: ...
+def subgoal(*, title: str | None = None, token: str | None = None) -> Decorator: ...
 def subgoal(
     function: Callable[P, Awaitable[R]] | None = None,
     /,
@@ -66,6 +83,8 @@ def subgoal(
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         signature = inspect.signature(function)
         goal_name = function.__name__.replace("_", " ")
+        first = next(iter(signature.parameters), None)
+        name = title or (f"{goal_name} {{{first}}}" if first else goal_name)
         returns = TypeAdapter(inspect.get_annotations(function, eval_str=True).get("return", Any))
 
         @wraps(function)
@@ -73,27 +92,37 @@ def subgoal(
             given = _arguments(signature, args, kwargs)
             here = Subgoal(
                 number=0,
-                title=_fill(title, given) if title else _default_title(goal_name, given),
+                title=_fill(name, given),
                 progress="",
                 token=_fill(token, given) if token else "",
             )
-            return await _run_subgoal(here, goal_name, given, returns, lambda: function(*args, **kwargs))
-
-        def run_name() -> str:
-            given = dict(_flow_parameters())
-            return _fill(title, given) if title else _default_title(goal_name, given)
+            found = await _run_subgoal(here, goal_name, given, returns, lambda: function(*args, **kwargs))
+            return cast("R", found)
 
         # What a sub-goal came to is kept in the ledger by business token: Prefect would match results by
         # call order, which gives one sub-goal another's result when a retry plans differently.
-        return flow(
+        made: Any = flow(
             name=goal_name,
-            flow_run_name=run_name,
+            flow_run_name=name,
             persist_result=False,
             retries=0,
             validate_parameters=False,
         )(body)
+        made.holo_work = _Work(goal_name, signature, token)
+        return cast("Callable[P, Awaitable[R]]", made)
 
     return decorate(function) if function is not None else decorate
+
+
+def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
+    """Say whether a sub-goal's result for these arguments is in the ledger already."""
+    run, spec = current_run(), cast("_Work", getattr(work, "holo_work", None))
+    if spec is None or spec.token is None:
+        raise InvalidUsage("Only a sub-goal with a token can be known to be done.")
+    given = _arguments(spec.signature, args, kwargs)
+    if run.ledger is None:
+        return False
+    return run.ledger.find(_fill(spec.token, given), spec.goal, _digest(given)) is not None
 
 
 async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None) -> Any:
@@ -150,7 +179,7 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None)
             await walk.record(
                 events.SubgoalClosed(status=status, answer=answer, reason=reason, steps=walk.step, cost_micro_usd=cost)
             )
-            pass
+            run.do_aside(_publish_timeline(run, here))
 
 
 def task_text(goal: str, progress: str, returns: Any) -> str:
@@ -198,7 +227,7 @@ async def _run_subgoal(
     logger = get_run_logger()
     if here.progress:
         logger.info("%s", here.progress)
-    inputs = digest_of(given)
+    inputs = _digest(given)
     if here.token and run.ledger:
         done = run.ledger.find(here.token, goal, inputs)
         if done is not None:
@@ -217,6 +246,16 @@ async def _run_subgoal(
     return result
 
 
+async def _publish_timeline(run: Run, here: Subgoal) -> None:
+    if run.folder is None:
+        return
+    trace = open_trace(run.folder)
+    markdown = await asyncio.to_thread(
+        lambda: subgoal_markdown(trace.records(subgoal=here.number), here.number, trace.frame, trace_uri=run.trace)
+    )
+    await publish_markdown(f"timeline-{run.run_id}-{here.number}", markdown, here.progress or here.title)
+
+
 async def _record_skipped(run: Run, here: Subgoal, result: str) -> None:
     await run.recorder.record(
         events.SubgoalOpened(
@@ -233,10 +272,12 @@ async def _record_skipped(run: Run, here: Subgoal, result: str) -> None:
 def _arguments(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
-    return {
-        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-        for name, value in bound.arguments.items()
-    }
+    return dict(bound.arguments)
+
+
+def _digest(given: dict[str, Any]) -> str:
+    plain = {name: v.model_dump(mode="json") if isinstance(v, BaseModel) else v for name, v in given.items()}
+    return digest_of(plain)
 
 
 def _fill(template: str, given: dict[str, Any]) -> str:
@@ -244,14 +285,3 @@ def _fill(template: str, given: dict[str, Any]) -> str:
         return template.format(**given)
     except (KeyError, IndexError, AttributeError, ValueError) as error:
         raise InvalidUsage(f"{template!r} cannot be filled in from the arguments ({error!r}).") from None
-
-
-def _default_title(goal: str, given: dict[str, Any]) -> str:
-    first = next((value for value in given.values() if isinstance(value, str | int)), "")
-    return f"{goal} {first}".strip()[:120]
-
-
-def _flow_parameters() -> dict[str, Any]:
-    from prefect.runtime import flow_run
-
-    return flow_run.parameters or {}

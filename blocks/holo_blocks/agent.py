@@ -11,6 +11,7 @@ from holo_blocks.desktop import HoloDesktop
 from holo_blocks.model import HoloModel
 from holo_tasks.agent import open_agent
 from holo_tasks.core.budget import Limits
+from holo_tasks.lazy import LazyDesktop
 from holo_tasks.models.encoding import Tier
 from holo_tasks.run import Run
 from holo_tasks.safety.policy import Trust
@@ -28,16 +29,17 @@ async def holo_agent(
     max_steps: int = 50,
     image_quality: Tier = "default",
 ) -> AsyncIterator[Run]:
-    """Bring up desktop, model and evidence for the sub-goals inside, and take them down again.
+    """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
-    Looks only, unless ``allow="act"``. What can be checked is checked before anything is started.
+    Looks only, unless ``allow="act"``. What can be checked is checked before anything is started; everything
+    is taken down again when this is left.
     """
     destination = audit.destination()
     profile = model.profile()
     await asyncio.to_thread(destination.check)
     endpoint = model.endpoint()
     try:
-        screen = await desktop.start()
+        screen = LazyDesktop(desktop.start)
         try:
             async with open_agent(
                 title=title,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from prefect.blocks.core import Block
 from prefect.blocks.system import Secret
 from pydantic import Field, SecretStr
 
-from holo_tasks.audit import Destination
+from holo_tasks.audit import Destination, Trace, open_trace
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.home import holo_home
 
@@ -52,10 +52,16 @@ class AuditBucket(Block):
             raise InvalidUsage("The audit block names a bucket and a local folder; leave one of them empty.")
         if not self.bucket:
             return Destination.parse(self.local_folder or str(holo_home() / "runs"))
-        return Destination.parse(
-            f"s3://{self.bucket}/{self.prefix}",
-            endpoint_url=self.endpoint_url,
-            access_key=self.access_key_id,
-            secret_key=self.secret_access_key,
-            region=self.region,
-        )
+        return Destination.parse(f"s3://{self.bucket}/{self.prefix}", **self._access())
+
+    def trace(self, uri: str) -> Trace:
+        """Open the trace of a run that was recorded here, to read it."""
+        return open_trace(uri, **self._access())
+
+    def _access(self) -> dict[str, Any]:
+        return {
+            "endpoint_url": self.endpoint_url,
+            "access_key": self.access_key_id,
+            "secret_key": self.secret_access_key,
+            "region": self.region,
+        }

@@ -8,15 +8,11 @@ from typing import Any, Protocol
 
 from holo_tasks.core.events import Event
 from holo_tasks.core.frame import Frame, RedactedFrame, Shot
-from holo_tasks.core.geometry import Size
 from holo_tasks.core.gestures import Gesture, Receipt
 
 
 class Desktop(Protocol):
     """A screen with hands, in a process of its own."""
-
-    @property
-    def size(self) -> Size: ...
 
     @property
     def display(self) -> str: ...

@@ -1,0 +1,202 @@
+"""`make demo`: the expense audit on this machine, with real parts, a rehearsal model and nothing to set up.
+
+Starts a Prefect server, an S3 server and the rehearsal model, writes the mailbox and the legacy program's database,
+fills in the blocks a person would fill in, runs the flow, and says where everything is. A second run finds
+everything done. With HAI_API_KEY (or HOLO_BASE_URL) in the environment the same demo runs on real Holo.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parent.parent
+APPS = ROOT / "tests" / "apps"
+sys.path[:0] = [str(APPS), str(ROOT / "flows")]
+
+if TYPE_CHECKING:
+    from s3_server import S3Server
+
+
+def main() -> int:
+    """Run the demo; return the exit code."""
+    options = _options()
+    out: Path = options.out.resolve()
+    if options.fresh:
+        shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True, exist_ok=True)
+    # Prefect reads its settings as it is imported: all of this comes first.
+    os.environ.update(
+        PREFECT_HOME=str(out / "prefect"),
+        HOLO_HOME=str(out / "holo"),
+        PREFECT_LOGGING_LEVEL="WARNING",
+        PREFECT_SERVER_ANALYTICS_ENABLED="0",
+        DO_NOT_TRACK="1",
+    )
+    os.environ.pop("PREFECT_PROFILE", None)
+    from holo_tasks.core.errors import HoloError
+
+    started = time.monotonic()
+    try:
+        with ExitStack() as stack:
+            _run(options, out, stack)
+    except HoloError as error:
+        print(f"demo: {error.status}: {' '.join(str(error).split())}", file=sys.stderr)
+        return error.exit_code
+    print(f"finished in {time.monotonic() - started:.0f} s")
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "demo-output", help="where everything goes")
+    parser.add_argument("--fresh", action="store_true", help="forget earlier runs first")
+    parser.add_argument("--keep", action="store_true", help="leave Prefect and S3 running until Enter is pressed")
+    parser.add_argument("--size", default="1280x800", help="of the desktop")
+    parser.add_argument("--font-size", default="11", help="of the legacy program")
+    parser.add_argument("--position", default=None, help="X,Y of the legacy program's window")
+    parser.add_argument("--seed", default="7", help="of the legacy program's moods")
+    return parser.parse_args()
+
+
+def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
+    from s3_server import S3Server
+
+    from holo_tasks.prefect_server import TemporaryServer
+
+    with _told("starting a Prefect server, an S3 server and the model"):
+        server = TemporaryServer(os.environ, ui=True)
+        stack.callback(server.stop)
+        os.environ["PREFECT_API_URL"] = server.url
+        model = stack.enter_context(_model())
+        s3 = stack.enter_context(S3Server(out / "s3"))
+        app = _legacy_program(options, out)
+        server.wait()
+    with _told("filling in the Prefect blocks"):
+        asyncio.run(_fill_in_blocks(options, out, s3, model, app))
+    print(f"  model     {model['model']} at {model['base_url']}{' (not a language model)' * model['rehearsal']}")
+    print(f"  prefect   {server.url.removesuffix('/api')}\n", flush=True)
+
+    from expense_audit import expense_audit
+
+    workbook, report = out / "expense-audit.xlsx", out / "expense-audit.html"
+    state = asyncio.run(
+        expense_audit(mailbox=str(out / "mailbox"), workbook=str(workbook), report=str(report), return_state=True)  # type: ignore[call-overload]
+    )
+    asyncio.run(state.aresult())
+    _show_flags(out / "meridian.db")
+    print(
+        f"objects   {s3.folder}  (SeaweedFS, bucket {s3.bucket!r})\n"
+        f"prefect   PREFECT_HOME={out / 'prefect'} {ROOT / '.venv/bin/prefect'} server start"
+    )
+    if options.keep:
+        with contextlib.suppress(EOFError, KeyboardInterrupt):
+            input(f"Prefect is at {server.url.removesuffix('/api')} until you press Enter. ")
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    started = time.monotonic()
+    print(f"  {what} … ", end="", flush=True)
+    yield
+    print(f"{time.monotonic() - started:.1f} s", flush=True)
+
+
+@contextmanager
+def _model() -> Iterator[dict[str, Any]]:
+    """Real Holo if the environment names it, else the rehearsal model."""
+    from holo_tasks.models.client import HOSTED_BASE_URL
+    from holo_tasks.models.profile import DEFAULT_MODEL
+
+    base_url = os.environ.get("HOLO_BASE_URL")
+    key = os.environ.get("HOLO_API_KEY") if base_url else os.environ.get("HAI_API_KEY")
+    if base_url or key:
+        name = os.environ.get("HOLO_MODEL", DEFAULT_MODEL)
+        yield {"base_url": base_url or HOSTED_BASE_URL, "model": name, "api_key": key, "rehearsal": False}
+        return
+    playbook = ROOT / "flows" / "expense_audit.playbook.yaml"
+    command = [sys.executable, "-m", "holo_tasks.playbooks.rehearsal", "--playbook", str(playbook)]
+    process = subprocess.Popen([*command, "--log", "warning"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            raise RuntimeError("The rehearsal model did not start; see the line above.")
+        ready = json.loads(line)
+        yield {"base_url": ready["base_url"], "model": ready["model"], "api_key": None, "rehearsal": True}
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _legacy_program(options: argparse.Namespace, out: Path) -> str:
+    """Write the mailbox and the program's database if they are not there; return the program's command."""
+    from legacy_ledger_db import Transaction, create_database
+    from receipts_mailbox import transactions, write_maildir
+    from tk_python import tk_python
+
+    write_maildir(out / "mailbox")
+    database = out / "meridian.db"
+    if not database.exists():
+        create_database(database, [Transaction(**row) for row in transactions()])
+    secret = out / "portal-password"
+    if not secret.exists():
+        secret.touch(mode=0o600)
+        secret.write_text(secrets.token_urlsafe(12))
+    command = [tk_python(), str(APPS / "legacy_ledger.py"), "--db", str(database), "--secret-file", str(secret)]
+    command += ["--seed", options.seed, "--font-size", options.font_size]
+    if options.position:
+        command += ["--position", options.position]
+    return shlex.join(command)
+
+
+async def _fill_in_blocks(
+    options: argparse.Namespace, out: Path, s3: S3Server, model: dict[str, Any], app: str
+) -> None:
+    """Save what a person would fill in once in the Prefect UI."""
+    from pydantic import SecretStr
+
+    from holo_blocks import AuditBucket, HoloDesktop, HoloModel
+
+    width, height = (int(side) for side in options.size.lower().split("x"))
+    key = SecretStr(model["api_key"]) if model["api_key"] else None
+    password = SecretStr((out / "portal-password").read_text())
+    blocks = [
+        HoloModel(base_url=model["base_url"], model=model["model"], api_key=key),
+        HoloDesktop(app=app, width=width, height=height, secrets={"portal_password": password}),
+        AuditBucket(
+            bucket=s3.bucket,
+            prefix="expense-audit",
+            endpoint_url=s3.endpoint,
+            region="us-east-1",
+            access_key_id=SecretStr(s3.access_key),
+            secret_access_key=SecretStr(s3.secret_key),
+        ),
+    ]
+    for block in blocks:
+        await block.asave("expense-audit", overwrite=True)  # type: ignore[attr-defined]
+
+
+def _show_flags(database: Path) -> None:
+    from legacy_ledger_db import LedgerFile
+
+    print("\nflags on file in Meridian Ledger's own database")
+    for flag in LedgerFile(database).flags():
+        print(f"  {flag.id}  {flag.reference}  {flag.reason:<18}  {flag.note}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

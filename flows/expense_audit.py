@@ -1,0 +1,358 @@
+"""Audit a mailbox of expense receipts against a desktop program that has no API.
+
+For each receipt: read it from its e-mail, look the transaction up on the screen, file a flag in the program where
+the two disagree, and append a row to a workbook. What is done is done: a re-run repeats none of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from prefect import flow, get_run_logger, task
+from prefect.blocks.system import Secret
+from prefect.cache_policies import NO_CACHE
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
+from holo_tasks import InvalidUsage, Limits, cost_guardrail, progress, publish_table, pursue, subgoal
+from holo_tasks.audit.report import write_report
+from holo_tasks.core.money import usd
+from holo_tasks.office.mailbox import ImapAccount, Letter, read_imap, read_maildir
+from holo_tasks.office.receipts import Receipt, read_receipt
+from holo_tasks.office.workbook import Column, Workbook
+from holo_tasks.run import Run, current_run
+from holo_tasks.subgoals import is_done
+
+PROGRAM = "Meridian Ledger"
+COLUMNS = [
+    Column("Receipt", "text"),
+    Column("Date", "date"),
+    Column("Merchant", "text"),
+    Column("Reference", "text"),
+    Column("Amount", "money"),
+    Column("Currency", "text"),
+    Column("Ledger amount", "money"),
+    Column("Ledger merchant", "text"),
+    Column("Status", "status"),
+    Column("Flag", "text"),
+    Column("Subject", "text"),
+    Column("Evidence", "text"),
+]
+
+Reason = Literal["Wrong amount", "Unknown merchant", "Duplicate receipt"]
+
+
+class PortalRecord(BaseModel):
+    """A transaction as the program shows it; all fields but ``found`` are null when there is none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    found: bool
+    reference: str | None = None
+    merchant: str | None = None
+    date: str | None = Field(default=None, description="YYYY-MM-DD")
+    amount: Decimal | None = Field(default=None, description="with a decimal point and no thousands separator")
+    currency: str | None = None
+    status: str | None = None
+    flags: int | None = Field(default=None, description="how many flags are on file")
+
+
+class SignedOn(BaseModel):
+    """Whether the program has let the agent in."""
+
+    signed_on: bool
+
+
+class FlagFiled(BaseModel):
+    """The number of the flag; null if one with this reason was on file already."""
+
+    flag: int | None
+    already: bool = False
+
+
+class Finding(BaseModel):
+    """What the audit of one receipt came to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    receipt: Receipt
+    status: str
+    flag: str = ""
+    ledger_amount: Decimal | None = None
+    ledger_merchant: str | None = None
+    evidence: str = ""
+
+
+@subgoal(title=f"Sign on to {PROGRAM}")
+@cost_guardrail(max_cost_usd=0.10, max_actions=15, timeout_seconds=120)
+async def sign_on() -> SignedOn:
+    """Let the agent in. The password is typed by name: neither the model nor the trace ever holds it."""
+    answer: SignedOn = await pursue(
+        f"Sign on to {PROGRAM} as user auditor. The password is {{{{secret:portal_password}}}}. "
+        "If you are signed on already, there is nothing to do.",
+        returns=SignedOn,
+    )
+    return answer
+
+
+@subgoal(title="Look up {reference}", token="{token}")
+@cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
+async def look_up(reference: str, token: str) -> PortalRecord:
+    """Read a transaction off the program's screen."""
+    record: PortalRecord = await pursue(
+        f"Open transaction {reference} in {PROGRAM} and read its record. If the program asks you to sign on again, "
+        "the user is auditor and the password is {{secret:portal_password}}.",
+        returns=PortalRecord,
+    )
+    return record
+
+
+@subgoal(title="Flag {reference}: {reason}", token="{token}")
+@cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
+async def file_flag(reference: str, reason: Reason, note: str, token: str) -> FlagFiled:
+    """File a flag for review: the one thing this flow changes in the program."""
+    filed: FlagFiled = await pursue(
+        f'File a flag for review on transaction {reference} in {PROGRAM} with reason "{reason}" and note "{note}". '
+        f'Do not file it twice: if a flag with reason "{reason}" is on file already, leave it at that. If the program '
+        "asks you to sign on again, the user is auditor and the password is {{secret:portal_password}}.",
+        returns=FlagFiled,
+    )
+    return filed
+
+
+@subgoal(title="{receipt.receipt_id} · {receipt.merchant}", token="{receipt.receipt_id}")
+async def audit_receipt(receipt: Receipt, duplicate_of: str | None) -> Finding:
+    """Audit one receipt: look up, compare, flag where the two disagree."""
+    evidence = current_run().trace
+    if receipt.kind == "unreadable" or receipt.reference is None or receipt.amount is None:
+        return Finding(receipt=receipt, status="missing: receipt cannot be read", evidence=evidence)
+    with progress(2) as story:
+        record = await look_up(receipt.reference, receipt.receipt_id)
+        found = Finding(
+            receipt=receipt,
+            status="match",
+            ledger_amount=record.amount,
+            ledger_merchant=record.merchant,
+            evidence=evidence,
+        )
+        if not record.found:
+            story.step("nothing to flag: there is no such transaction")
+            return found.model_copy(update={"status": "missing: no transaction"})
+        verdict = compare(receipt, record, duplicate_of)
+        if verdict is None:
+            story.step("nothing to flag: they agree")
+            return found
+        reason, note = verdict
+        filed = await file_flag(receipt.reference, reason, note, receipt.receipt_id)
+        number = "already on file" if filed.flag is None else str(filed.flag)
+        return found.model_copy(update={"status": f"flagged: {reason.lower()}", "flag": number})
+
+
+def compare(receipt: Receipt, record: PortalRecord, duplicate_of: str | None) -> tuple[Reason, str] | None:
+    """Say why a transaction needs a flag, and in what words; None when receipt and record agree."""
+    if duplicate_of is not None:
+        return "Duplicate receipt", f"Same receipt as {duplicate_of}"
+    if _plain(receipt.merchant) != _plain(record.merchant):
+        return "Unknown merchant", f"Receipt names {_ascii(receipt.merchant)}"
+    if receipt.amount != record.amount or receipt.currency != record.currency:
+        return "Wrong amount", f"Receipt says {receipt.currency} {receipt.amount:.2f}"
+    return None
+
+
+@task(name="read the mailbox", cache_policy=NO_CACHE, persist_result=False, retries=2, retry_delay_seconds=5)
+async def read_mailbox(mailbox: str, password: SecretStr | None) -> list[Letter]:
+    """Read all letters of a Maildir folder, or of ``imaps://user@host:port/FOLDER``."""
+    if "://" not in mailbox:
+        return await asyncio.to_thread(read_maildir, mailbox)
+    account = imap_account(mailbox, password)
+    return await asyncio.to_thread(read_imap, account)
+
+
+def imap_account(url: str, password: SecretStr | None) -> ImapAccount:
+    """Read an account from ``imaps://user@host:port/FOLDER`` (or ``imap://`` on this machine)."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("imap", "imaps") or not parts.hostname or not parts.username:
+        raise InvalidUsage(f"{url!r} is not a mailbox; give a Maildir folder or imaps://user@host/INBOX.")
+    if parts.password:
+        raise InvalidUsage("Do not put the password into the mailbox's address; name a Secret block instead.")
+    if password is None:
+        raise InvalidUsage("The IMAP account needs a password; name the Secret block that holds it.")
+    return ImapAccount(
+        host=parts.hostname,
+        port=parts.port,
+        user=unquote(parts.username),
+        password=password,
+        folder=unquote(parts.path.strip("/")) or "INBOX",
+        security="tls" if parts.scheme == "imaps" else "plain",
+    )
+
+
+@task(task_run_name="append {finding.receipt.receipt_id}", cache_policy=NO_CACHE, persist_result=False)
+async def append_row(workbook: Workbook, finding: Finding) -> None:
+    """Write a finding's row; a row that is there already stays as it is."""
+    await asyncio.to_thread(workbook.upsert, row_of(finding))
+
+
+def row_of(finding: Finding) -> dict[str, Any]:
+    """Return the workbook's row for a finding."""
+    receipt = finding.receipt
+    return {
+        "Receipt": receipt.receipt_id,
+        "Date": receipt.date,
+        "Merchant": receipt.merchant,
+        "Reference": receipt.reference,
+        "Amount": receipt.amount,
+        "Currency": receipt.currency,
+        "Ledger amount": finding.ledger_amount,
+        "Ledger merchant": finding.ledger_merchant,
+        "Status": finding.status,
+        "Flag": finding.flag,
+        "Subject": receipt.subject,
+        "Evidence": finding.evidence,
+    }
+
+
+@flow(name="Expense audit", flow_run_name="expense audit · {mailbox}", persist_result=False)
+async def expense_audit(
+    mailbox: str,
+    workbook: str = "expense-audit.xlsx",
+    report: str | None = "expense-audit.html",
+    model: str = "expense-audit",
+    desktop: str = "expense-audit",
+    audit: str = "expense-audit",
+    mailbox_password: str | None = None,
+    max_cost_usd: float = 5.0,
+    since: date | None = None,
+) -> dict[str, int]:
+    """Audit every receipt of a mailbox.
+
+    Args:
+        mailbox: A Maildir folder, or imaps://user@host/INBOX.
+        workbook: The Excel file that gets a row per receipt; made if it is not there.
+        report: Where the HTML report goes; empty for none.
+        model: Name of the Holo Model block.
+        desktop: Name of the Holo Desktop block that starts the program.
+        audit: Name of the Holo Audit Bucket block for the evidence.
+        mailbox_password: Name of the Secret block with the IMAP password.
+        max_cost_usd: The whole audit stops before it costs more.
+        since: Leave out letters older than this day.
+    """
+    console = Console(stderr=True)
+    logger = get_run_logger()
+    password = SecretStr((await Secret.aload(mailbox_password)).get()) if mailbox_password else None
+    sheet = Workbook(Path(workbook), columns=COLUMNS, key="Receipt", sheet="Audit", title="Expense audit")
+    letters = await read_mailbox(mailbox, password)
+    receipts = [
+        receipt
+        for letter in letters
+        if since is None or letter.date is None or letter.date.date() >= since
+        if (receipt := read_receipt(letter)).kind != "not_a_receipt"
+    ]
+    logger.info("%d letters, %d receipts", len(letters), len(receipts))
+    bucket = await AuditBucket.aload(audit)
+    findings: list[Finding] = []
+    started = datetime.now(UTC)
+    async with holo_agent(
+        title="Expense audit",
+        model=await HoloModel.aload(model),
+        desktop=await HoloDesktop.aload(desktop),
+        audit=bucket,
+        allow="act",
+        limits=Limits(max_cost_usd=max_cost_usd),
+    ) as run:
+        firsts = duplicates(receipts)
+        if any(not is_done(audit_receipt, receipt, firsts[receipt.receipt_id]) for receipt in receipts):
+            await sign_on()
+        with progress(len(receipts)), _bar(console) as bar:
+            item = bar.add_task("receipts", total=len(receipts))
+            for receipt in receipts:
+                bar.update(item, description=receipt.merchant or receipt.subject)
+                before = (run.steps, run.guard.spent_micro)
+                finding = await audit_receipt(receipt, firsts[receipt.receipt_id])
+                await append_row(sheet, finding)
+                findings.append(finding)
+                bar.advance(item)
+                steps, cost = run.steps - before[0], run.guard.spent_micro - before[1]
+                bar.console.print(_line(finding, steps, cost), highlight=False)
+        table = [{name: str(value or "") for name, value in row_of(finding).items()} for finding in findings]
+        await publish_table("expense-audit-results", table, f"{len(findings)} receipts, {usd(run.guard.total_micro)}")
+    seconds = (datetime.now(UTC) - started).total_seconds()
+    if report:
+        await asyncio.to_thread(write_report, bucket.trace(run.trace), Path(report))
+    _print_summary(console, findings, run, seconds, sheet, report)
+    return {status: sum(f.status.startswith(status) for f in findings) for status in ("match", "flagged", "missing")}
+
+
+def duplicates(receipts: list[Receipt]) -> dict[str, str | None]:
+    """Name, for each receipt, the earlier one that says the same, if there is one."""
+    first: dict[str, str] = {}
+    found: dict[str, str | None] = {}
+    for receipt in receipts:
+        digest = receipt.content_digest
+        found[receipt.receipt_id] = first.get(digest) if digest else None
+        if digest:
+            first.setdefault(digest, receipt.receipt_id)
+    return found
+
+
+def _ascii(text: str | None) -> str:
+    decomposed = unicodedata.normalize("NFKD", text or "")
+    return decomposed.encode("ascii", "ignore").decode()
+
+
+def _plain(text: str | None) -> str:
+    """Fold case, accents and punctuation: receipts shout their letterhead, ledgers do not."""
+    return "".join(character for character in _ascii(text).casefold() if character.isalnum())
+
+
+def _bar(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True)
+
+
+def _line(finding: Finding, steps: int, cost_micro: int) -> str:
+    receipt = finding.receipt
+    colour = {"match": "green", "flagged": "yellow"}.get(finding.status.split(":")[0], "red")
+    amount = "" if receipt.amount is None else f"{receipt.currency} {receipt.amount:,.2f}"
+    spent = "already done" if steps == 0 else f"{steps} steps, {usd(cost_micro)}"
+    name = (receipt.merchant or receipt.subject)[:26]
+    return f"  {receipt.receipt_id}  {name:<26} {amount:>13}  [{colour}]{finding.status:<27}[/]  [dim]{spent}[/]"
+
+
+def _print_summary(
+    console: Console, findings: list[Finding], run: Run, seconds: float, sheet: Workbook, report: str | None
+) -> None:
+    table = Table(title="Expense audit")
+    for name, side in (("Receipt", "left"), ("Merchant", "left"), ("Reference", "left"), ("Receipt says", "right")):
+        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    for name, side in (("Ledger says", "right"), ("Status", "left"), ("Flag", "left")):
+        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    for finding in findings:
+        receipt = finding.receipt
+        table.add_row(
+            receipt.receipt_id,
+            receipt.merchant or "–",
+            receipt.reference or "–",
+            "–" if receipt.amount is None else f"{receipt.amount:,.2f} {receipt.currency}",
+            "–" if finding.ledger_amount is None else f"{finding.ledger_amount:,.2f}",
+            finding.status,
+            finding.flag,
+        )
+    console.print(table)
+    console.print(f"{run.steps} steps in {seconds:.0f} s, model cost {usd(run.guard.total_micro)}", highlight=False)
+    console.print(f"workbook  {sheet.path}\nevidence  {run.trace}", highlight=False)
+    if report:
+        console.print(f"report    {report}", highlight=False)
+
+
+if __name__ == "__main__":
+    expense_audit.serve(name="expense-audit")

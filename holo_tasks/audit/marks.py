@@ -1,0 +1,91 @@
+"""What to draw on a picture to show what a gesture did, in pixels of the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pydantic import JsonValue
+
+from holo_tasks.core.events import ActionIntended
+
+_WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+_SCROLL_PIXELS = 110
+
+
+@dataclass(frozen=True)
+class Ring:
+    """A click, or where the pointer was moved to; ``note`` is empty for a plain left click."""
+
+    x: int
+    y: int
+    note: str = ""
+    hover: bool = False
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A drag or a scroll."""
+
+    x1: int
+    y1: int
+    x2: int
+    y2: int
+
+
+Mark: TypeAlias = Ring | Arrow
+
+
+def marks(action: ActionIntended | None) -> list[Mark]:
+    """The marks of an action. A gesture that is not understood is not drawn."""
+    if action is None:
+        return []
+    gesture = action.gesture
+    kind = action.gesture_kind.lower().replace("_", "")
+    drawn: list[Mark] = []
+    if kind in ("click", "doubleclick") and (at := _point(gesture.get("at"))):
+        drawn.append(Ring(*at, note=_click_note(gesture)))
+    elif kind == "move" and (to := _point(gesture.get("to"))):
+        drawn.append(Ring(*to, note="hover", hover=True))
+    elif kind == "drag" and (start := _point(gesture.get("start"))) and (end := _point(gesture.get("end"))):
+        drawn += [Ring(*start), Arrow(*start, *end)]
+    elif kind == "scroll" and (at := _point(gesture.get("at"))):
+        right, down = _WAYS.get(str(gesture.get("direction")), (0, 0))
+        drawn.append(Ring(*at, note=f"scroll {gesture.get('notches')}", hover=True))
+        drawn.append(Arrow(*at, at[0] + right * _SCROLL_PIXELS, at[1] + down * _SCROLL_PIXELS))
+    return drawn
+
+
+def caption(action: ActionIntended | None) -> str:
+    """What was typed or pressed, for gestures that have no place."""
+    if action is None:
+        return ""
+    gesture = action.gesture
+    kind = action.gesture_kind.lower().replace("_", "")
+    if kind == "write":
+        return f"{gesture.get('text', '')}{' ⏎' if gesture.get('press_enter') else ''}"
+    if kind == "hotkey":
+        repeat = gesture.get("repeat")
+        return "+".join(_names(gesture.get("keys"))) + (f" ×{repeat}" if repeat not in (None, 1) else "")
+    if kind == "holdandtap":
+        return f"{'+'.join(_names(gesture.get('hold')))} + {' '.join(_names(gesture.get('tap')))}"
+    return ""
+
+
+def _click_note(gesture: Mapping[str, JsonValue]) -> str:
+    button, count = gesture.get("button", "left"), gesture.get("count", 1)
+    return " ".join([*([str(button)] if button != "left" else []), *([f"×{count}"] if count != 1 else [])])
+
+
+def _point(value: JsonValue) -> tuple[int, int] | None:
+    pair = (value.get("x"), value.get("y")) if isinstance(value, dict) else value
+    if isinstance(pair, (list, tuple)) and len(pair) == 2:
+        x, y = pair
+        if isinstance(x, int) and isinstance(y, int):
+            return x, y
+    return None
+
+
+def _names(value: JsonValue) -> list[str]:
+    return [str(name) for name in value] if isinstance(value, list) else []

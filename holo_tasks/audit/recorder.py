@@ -1,0 +1,229 @@
+"""The flight recorder the agent talks to: asynchronous, in order, durable before it answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, TypeAlias
+
+from holo_tasks.audit.errors import EvidenceFailed
+from holo_tasks.audit.trace import LocalTrace
+from holo_tasks.core.errors import HoloError
+from holo_tasks.core.events import Event
+from holo_tasks.core.frame import Shot
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Where a run's evidence is. ``complete`` is false while part of it is only on this machine."""
+
+    uri: str
+    complete: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """What is still to be uploaded, and what holds it up (empty when nothing does)."""
+
+    frames: int
+    events: int
+    trouble: str = ""
+
+
+Progress: TypeAlias = Callable[[Backlog], None]
+
+
+class Carrier(Protocol):
+    """Brings a trace elsewhere in the background; told what has become durable, never waited for."""
+
+    @property
+    def uri(self) -> str: ...
+
+    def notice(self, frames: list[str], seq: int, end: int) -> None: ...
+
+    def finish(self, deadline: float, progress: Progress) -> Future[Delivery]: ...
+
+    def abandon(self) -> Delivery: ...
+
+
+@dataclass
+class _Job:
+    what: Event | Shot
+    at: str
+    done: Future[None] = field(default_factory=Future)
+
+    def __post_init__(self) -> None:
+        # From here on a cancelled caller no longer cancels the write: what was given is recorded.
+        self.done.set_running_or_notify_cancel()
+
+
+class TraceRecorder:
+    """A `core.ports.Recorder` over a folder, and a carrier for what has to go further.
+
+    Safe to use from several tasks, event loops and threads. All writing happens in one thread, which syncs
+    whatever has come in meanwhile together.
+    """
+
+    def __init__(self, trace: LocalTrace, carrier: Carrier | None = None) -> None:
+        self.run_id = trace.run_id
+        self.folder: Path = trace.folder
+        self.uri = carrier.uri if carrier else str(trace.folder)
+        self.delivery: Delivery | None = None
+        self._trace = trace
+        self._carrier = carrier
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._gate = threading.Lock()
+        self._open = True
+        self._writer = threading.Thread(target=self._write, name=f"trace-{trace.run_id}", daemon=True)
+        self._writer.start()
+
+    async def keep(self, shot: Shot) -> None:
+        """Keep the exact bytes of a picture; durable on return."""
+        await asyncio.wrap_future(self._submit(shot))
+
+    async def record(self, event: Event) -> None:
+        """Append an event to the chain; durable on return."""
+        await asyncio.wrap_future(self._submit(event))
+
+    def record_now(self, event: Event) -> None:
+        """Append an event from code that cannot await, for example a signal's last words."""
+        self._submit(event).result()
+
+    async def close(self, timeout_s: float = 120.0, progress: Progress | None = None) -> Delivery:
+        """Stop recording and wait, within bounds, until the evidence has arrived.
+
+        ``progress`` is called in this event loop about once a second while there is something left to upload.
+        """
+        self._shut()
+        await asyncio.to_thread(self._writer.join)
+        if self.delivery is None:
+            self.delivery = await self._deliver(timeout_s, progress)
+        return self.delivery
+
+    async def __aenter__(self) -> TraceRecorder:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _deliver(self, timeout_s: float, progress: Progress | None) -> Delivery:
+        if self._carrier is None:
+            return Delivery(self.uri, True, f"the evidence is in {self.uri}")
+        loop = asyncio.get_running_loop()
+
+        def report(backlog: Backlog) -> None:
+            if progress is not None:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+                    loop.call_soon_threadsafe(progress, backlog)
+
+        finished = asyncio.wrap_future(self._carrier.finish(time.monotonic() + timeout_s, report))
+        done, _ = await asyncio.wait({finished}, timeout=timeout_s + 0.5)
+        return finished.result() if done else self._carrier.abandon()
+
+    def _submit(self, what: Event | Shot) -> Future[None]:
+        job = _Job(what, datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"))
+        with self._gate:
+            if not self._open:
+                raise EvidenceFailed(f"the trace {self.folder} is closed")
+            self._jobs.put(job)
+        return job.done
+
+    def _shut(self) -> None:
+        with self._gate:
+            if self._open:
+                self._open = False
+                self._jobs.put(None)
+
+    def _write(self) -> None:
+        jobs: list[_Job] = []
+        try:
+            going = True
+            while going:
+                jobs, going = self._next_batch()
+                self._commit(jobs)
+        finally:
+            # Reached by a mistake in this file too: nobody may wait for ever on a writer that is gone.
+            self._shut()
+            lost = jobs + list(_drained(self._jobs))
+            for job in lost:
+                if not job.done.done():
+                    job.done.set_exception(EvidenceFailed(f"the writer of the trace {self.folder} has stopped"))
+            self._trace.close()
+
+    def _next_batch(self) -> tuple[list[_Job], bool]:
+        """Wait for one job, then take whatever else has come in meanwhile."""
+        first = self._jobs.get()
+        if first is None:
+            return [], False
+        batch = [first]
+        while True:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return batch, True
+            if job is None:
+                return batch, False
+            batch.append(job)
+
+    def _commit(self, jobs: list[_Job]) -> None:
+        kept: list[str] = []
+        events: list[_Job] = []
+        for job in jobs:
+            if isinstance(job.what, Shot):
+                # An event may only name pictures that are durable, so pictures go first.
+                self._keep(job, job.what, kept)
+            else:
+                events.append(job)
+        if events:
+            self._append(events)
+        if self._carrier is not None and jobs:
+            self._carrier.notice(kept, self._trace.seq, self._trace.end)
+
+    def _keep(self, job: _Job, shot: Shot, kept: list[str]) -> None:
+        try:
+            name = self._trace.keep(shot)
+        except HoloError as error:
+            job.done.set_exception(error)
+            return
+        if name is not None:
+            kept.append(name)
+        job.done.set_result(None)
+
+    def _append(self, jobs: list[_Job]) -> None:
+        try:
+            results = self._trace.append([(job.at, job.what) for job in jobs if isinstance(job.what, Event)])
+        except HoloError as error:
+            for job in jobs:
+                job.done.set_exception(type(error)(str(error)))
+            return
+        for job, result in zip(jobs, results, strict=True):
+            if isinstance(result, EvidenceFailed):
+                job.done.set_exception(result)
+            else:
+                job.done.set_result(None)
+
+
+def _drained(jobs: queue.SimpleQueue[_Job | None]) -> list[_Job]:
+    left: list[_Job] = []
+    while True:
+        try:
+            job = jobs.get_nowait()
+        except queue.Empty:
+            return left
+        if job is not None:
+            left.append(job)

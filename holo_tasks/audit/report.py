@@ -1,0 +1,162 @@
+"""A run as one HTML page that needs nothing else: no network, no server, not even JavaScript."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from tempfile import TemporaryFile
+from typing import IO
+
+from holo_tasks.audit.errors import DamagedTrace
+from holo_tasks.audit.pictures import smaller
+from holo_tasks.audit.reader import ChainCheck, Trace, open_trace
+from holo_tasks.audit.report_head import header, overview
+from holo_tasks.audit.report_step import picture, step_anchor, step_card
+from holo_tasks.audit.story import Step, Story, Subgoal, tell
+from holo_tasks.audit.words import OUTCOME_WORDS, STATUS_WORDS, count, duration, money, safe
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import Record
+
+FILMSTRIP = 10
+
+
+class Pictures:
+    """The pictures of a page: each is embedded once, at its end, however often it is shown.
+
+    Until then they wait in a temporary file, so that a long run does not need much memory.
+    """
+
+    def __init__(self, trace: Trace, waiting: IO[str]) -> None:
+        self._trace = trace
+        self._waiting = waiting
+        self._names: dict[str, str | None] = {}
+
+    def reference(self, sha256: str) -> str | None:
+        """The id of a picture in the page; None if the trace does not have it."""
+        if sha256 not in self._names:
+            self._names[sha256] = self._take_in(sha256)
+        return self._names[sha256]
+
+    def write(self, page: IO[str]) -> None:
+        self._waiting.seek(0)
+        page.write('<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false"><defs>\n')
+        shutil.copyfileobj(self._waiting, page)
+        page.write("</defs></svg>\n")
+
+    def _take_in(self, sha256: str) -> str | None:
+        try:
+            copy = smaller(self._trace.frame(sha256))
+        except DamagedTrace:
+            return None
+        if copy is None:
+            return None
+        name = f"p{len(self._names) + 1}"
+        encoded = base64.b64encode(copy.data).decode("ascii")
+        # A square of 1000 x 1000: whoever shows it scales it to the screen it was taken of.
+        self._waiting.write(
+            f'<image id="{name}" width="1000" height="1000" preserveAspectRatio="none"'
+            f' href="data:image/jpeg;base64,{encoded}"/>\n'
+        )
+        return name
+
+
+def write_report(trace: Trace | str | Path, out: Path) -> Path:
+    """Write the page for a run's trace to ``out``, whole or not at all. A damaged trace is shown as far as it goes."""
+    trace = trace if isinstance(trace, Trace) else open_trace(trace)
+    chain = trace.check()
+    story = _told(trace)
+    part = out.with_name(f".{out.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as page, TemporaryFile("w+") as waiting:
+            _write_page(page, Pictures(trace, waiting), trace, story, chain)
+        part.replace(out)
+    except OSError as error:
+        raise InvalidUsage(f"the report cannot be written to {out}: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return out
+
+
+def _told(trace: Trace) -> Story:
+    def until_damage() -> Iterator[Record]:
+        try:
+            yield from trace.records()
+        except DamagedTrace:
+            return  # the chain check names the place
+
+    return tell(until_damage())
+
+
+def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, chain: ChainCheck) -> None:
+    style, script = _asset("report_page.css"), _asset("report_page.js")
+    title = story.opened.title if story.opened else trace.uri.rpartition("/")[2]
+    head = Template(_asset("report_page.html")).substitute(
+        page_title=safe(title),
+        style=style,
+        style_hash=_csp_hash(style),
+        script_hash=_csp_hash(script),
+        header=header(trace, story, chain, title),
+        overview=overview(story),
+        subgoal_options="".join(
+            f'<option value="{goal.number}">{goal.number} · {safe(goal.title[:60])}</option>' for goal in story.subgoals
+        ),
+        outcome_options="".join(
+            f'<option value="{key}">{words}</option>'
+            for key, (_, words) in OUTCOME_WORDS.items()
+            if any(step.outcome == key for step in story.steps)
+        ),
+    )
+    page.write(head)
+    for goal in story.subgoals:
+        _write_goal(page, story, goal, pictures)
+    if not story.steps:
+        page.write('<p class="panel empty">No step was taken in this run.</p>\n')
+    foot = f"{count(chain.records, 'record')} · {safe(trace.uri)} · frames are shown smaller than they were sent"
+    page.write(Template(_asset("report_tail.html")).substitute(footer=foot))
+    pictures.write(page)
+    page.write(f"<script>{script}</script>\n</body>\n</html>\n")
+
+
+def _write_goal(page: IO[str], story: Story, goal: Subgoal, pictures: Pictures) -> None:
+    kind, status = STATUS_WORDS[goal.status]
+    facts = [count(len(goal.steps), "step"), money(goal.cost_micro_usd), duration(goal.seconds)]
+    page.write(
+        f'<section class="goal" id="g{goal.number}" aria-labelledby="g{goal.number}-h">\n<header>'
+        f'<h3 id="g{goal.number}-h">{goal.number} · <bdi>{safe(goal.title)}</bdi></h3>'
+        f'<span class="chip {kind}">{status}</span><span class="meta">{" · ".join(facts)}</span></header>\n'
+    )
+    if goal.opened and goal.opened.goal and goal.opened.goal != goal.title:
+        page.write(f'<p class="lead text" dir="auto">{safe(goal.opened.goal)}</p>\n')
+    if goal.closed and goal.closed.reason:
+        page.write(f'<p class="said warn text"><b>Ended</b>{safe(goal.closed.reason)}</p>\n')
+    page.write(_filmstrip(story, [step for step in goal.steps if step.action], pictures))
+    for step in goal.steps:
+        page.write(step_card(story, step, pictures.reference))
+    page.write("</section>\n")
+
+
+def _filmstrip(story: Story, acted: list[Step], pictures: Pictures) -> str:
+    frames = []
+    for step in acted[-FILMSTRIP:]:
+        name = pictures.reference(step.before)
+        if name:
+            about = f"Step {step.number}: {step.label}"
+            shown = picture(story, step, step.before, name, before=True, about=about)
+            under = f"<span>{step.number} · <bdi>{safe(step.label)}</bdi></span>"
+            frames.append(f'<li><a href="#{step_anchor(step)}">{shown}{under}</a></li>')
+    if len(frames) < 3:
+        return ""
+    return f'<ol class="strip" aria-label="The last {len(frames)} actions">{"".join(frames)}</ol>\n'
+
+
+def _asset(name: str) -> str:
+    return files("holo_tasks.audit").joinpath(name).read_text("utf-8")
+
+
+def _csp_hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

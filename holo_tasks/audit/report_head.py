@@ -1,0 +1,117 @@
+"""The top of a run's page: what came of it, what it cost, and where the time went."""
+
+from __future__ import annotations
+
+from holo_tasks.audit.reader import ChainCheck, Trace
+from holo_tasks.audit.report_step import latency_parts, legend_items, step_anchor
+from holo_tasks.audit.story import Story
+from holo_tasks.audit.words import STATUS_WORDS, clock, count, duration, money, safe
+
+
+def header(trace: Trace, story: Story, chain: ChainCheck, title: str) -> str:
+    opened, closed = story.opened, story.closed
+    kind, status = STATUS_WORDS[story.status]
+    tiles = [
+        ("Steps", f"{closed.steps if closed else len(story.steps):,}", ""),
+        ("Cost", money(closed.cost_micro_usd if closed else story.cost_micro_usd), ""),
+        ("Duration", duration(story.seconds), ""),
+        ("Sub-goals", f"{len(story.subgoals):,}", ""),
+        ("Model", safe(", ".join(story.models) or "–"), "small"),
+    ]
+    shown = "".join(f'<div><dt>{name}</dt><dd class="{size}">{value}</dd></div>' for name, value, size in tiles)
+    facts = [("Run", f"<code>{safe(opened.run_id if opened else trace.uri.rpartition('/')[2])}</code>")]
+    facts += [("Prefect flow run", f"<code>{safe(opened.flow_run_id)}</code>")] if opened and opened.flow_run_id else []
+    facts += [("Trace", f"<code>{safe(trace.uri)}</code>"), ("Evidence", _chain_words(chain))]
+    listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
+    reason = (closed.answer or closed.reason) if closed else ""
+    return (
+        f'<p class="eyebrow">Run report · {safe(clock(story.begun, date=True))}</p>\n'
+        f'<div class="title"><h1><bdi>{safe(title)}</bdi></h1><span class="chip {kind}">{status}</span></div>\n'
+        + (f'<p class="answer text" dir="auto">{safe(reason)}</p>\n' if reason else "")
+        + _banner(chain, story)
+        + f'<dl class="tiles">{shown}</dl>\n<dl class="facts">{listed}</dl>'
+    )
+
+
+def _banner(chain: ChainCheck, story: Story) -> str:
+    banners = [("bad", f"The run was stopped: {safe(reason)}") for reason in story.kills]
+    if not chain.whole:
+        banners.append(
+            (
+                "bad",
+                f"<strong>This trace is not what was written.</strong> Record {chain.first_bad} {safe(chain.reason)}."
+                " What follows may be wrong from there on.",
+            )
+        )
+    elif not chain.closed:
+        banners.append(
+            (
+                "warn",
+                "<strong>This trace is incomplete.</strong> The run did not record its end: it is still going on,"
+                " or it was interrupted. Everything recorded until then is below.",
+            )
+        )
+    return "".join(f'<p class="banner {kind}" role="note">{words}</p>\n' for kind, words in banners)
+
+
+def _chain_words(chain: ChainCheck) -> str:
+    if not chain.whole:
+        return f'<span class="notok">Hash chain broken at record {chain.first_bad}</span>'
+    records = f"{count(chain.records, 'record')}, head <code>{chain.head[:16]}</code>"
+    if not chain.closed:
+        return f'<span class="partly">Hash chain intact, end of run missing</span> · {records}'
+    return f'<span class="ok">Hash chain intact and closed</span> · {records}'
+
+
+def overview(story: Story) -> str:
+    if not story.subgoals:
+        return ""
+    rows = []
+    for goal in story.subgoals:
+        kind, status = STATUS_WORDS[goal.status]
+        result = (goal.closed.answer or goal.closed.reason) if goal.closed else ""
+        progress = goal.opened.progress if goal.opened else ""
+        subs = [text for text in (progress, result) if text]
+        below = "".join(f'<bdi class="sub">{safe(text[:400])}</bdi>' for text in subs)
+        taken = goal.closed.steps if goal.closed else len(goal.steps)
+        skipped = " (done before)" if goal.closed and goal.closed.skipped else ""
+        rows.append(
+            f'<tr><td class="num">{goal.number}</td>'
+            f'<td><a href="#g{goal.number}"><bdi>{safe(goal.title)}</bdi></a>{below}</td>'
+            f'<td><span class="chip {kind}">{status}{skipped}</span></td><td class="num">{taken}</td>'
+            f'<td class="num">{money(goal.cost_micro_usd)}</td><td class="num">{duration(goal.seconds)}</td></tr>'
+        )
+    heads = '<th class="num">#</th><th>Sub-goal</th><th>Status</th>'
+    heads += '<th class="num">Steps</th><th class="num">Cost</th><th class="num">Time</th>'
+    table = f'<div class="panel"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return f"<section><h2>Sub-goals</h2>{table}</section>\n{_where_time_went(story)}"
+
+
+def _where_time_went(story: Story) -> str:
+    timed = [(step, latency_parts(step)) for step in story.steps if step.timed]
+    if not timed:
+        return ""
+    longest = max(sum(us for _, us in parts) for _, parts in timed) or 1
+    each = 1000 / max(len(timed), 24)
+    bars = []
+    for number, (step, parts) in enumerate(timed):
+        top, rects = 96.0, []
+        for name, us in parts:
+            height = 94 * us / longest
+            top -= height
+            at = f'x="{number * each + each * 0.1:.2f}" y="{top:.2f}" width="{each * 0.8:.2f}" height="{height:.2f}"'
+            rects.append(f'<rect class="{name}" {at}/>')
+        total = duration(sum(us for _, us in parts) / 1e6)
+        about = f"Step {step.subgoal}.{step.number}, {step.label}: {total}"
+        link = f'href="#{step_anchor(step)}" aria-label="{safe(about)}"'
+        bars.append(f"<a {link}><title>{safe(about)}</title>{''.join(rects)}</a>")
+    totals = [(name, sum(dict(parts)[name] for _, parts in timed)) for name, _ in timed[0][1]]
+    chart = (
+        '<svg viewBox="0 0 1000 96" preserveAspectRatio="none" role="group" aria-label="Time of each step">'
+        f"{''.join(bars)}</svg>"
+    )
+    middle = sorted(sum(us for _, us in parts) for _, parts in timed)[len(timed) // 2] / 1e6
+    return (
+        f'<section><h2>Where the time went</h2><div class="panel where">{chart}'
+        f'<div class="legend">{legend_items(totals)}<span>Median step {duration(middle)}</span></div></div></section>'
+    )

@@ -1,0 +1,105 @@
+"""Delivering what dead processes left in the spool."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from holo_tasks.audit.errors import DamagedTrace, StoreAway, StoreTrouble
+from holo_tasks.audit.recorder import Delivery
+from holo_tasks.audit.s3 import Bucket, Keys, Place
+from holo_tasks.audit.spool import Spool, spool_root, spooled
+from holo_tasks.audit.upload import Upload
+from holo_tasks.audit.uploader import FIRST_PAUSE_S, LONGEST_PAUSE_CLOSING_S, undelivered
+
+
+def resume_spool(
+    home: Path,
+    place: Place | None = None,
+    keys: Keys | None = None,
+    *,
+    timeout_s: float = 120.0,
+    stop: threading.Event | None = None,
+) -> list[Delivery]:
+    """Upload the spools under ``home`` whose process is gone; one `Delivery` for each.
+
+    With ``place`` only those for its bucket and endpoint, with ``keys``; else all, with the AWS
+    credentials of the environment. Blocks for at most about ``timeout_s``, or until ``stop`` is set.
+    """
+    stop = stop or threading.Event()
+    deadline = time.monotonic() + timeout_s
+    deliveries: list[Delivery] = []
+    for folder in spooled(home):
+        try:
+            spool = Spool.take(folder)
+        except DamagedTrace as damage:
+            deliveries.append(Delivery(str(folder), False, str(damage)))
+            continue
+        if spool is None:
+            continue
+        try:
+            if place is None or (spool.place.bucket, spool.place.endpoint_url) == (
+                place.bucket,
+                place.endpoint_url,
+            ):
+                deliveries.append(_deliver(spool, keys or Keys(), deadline, stop))
+        finally:
+            spool.release()
+    return deliveries
+
+
+class Leftovers:
+    """Resumes the spool in a thread of its own, beside a run that uses the same bucket."""
+
+    def __init__(self, home: Path, place: Place, keys: Keys) -> None:
+        self._home, self._place, self._keys = home, place, keys
+        self._stop = threading.Event()
+        self._undelivered: list[str] = []
+        self._thread = threading.Thread(target=self._resume, name="resume-spool", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def finish(self, deadline: float) -> str:
+        """Go on until ``deadline`` (monotonic seconds), then stop after the object under way."""
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+        self._stop.set()
+        if self._thread.is_alive():
+            return f"evidence of earlier runs is still in {spool_root(self._home)}"
+        return "; ".join(self._undelivered)
+
+    def _resume(self) -> None:
+        deliveries = resume_spool(self._home, self._place, self._keys, timeout_s=threading.TIMEOUT_MAX, stop=self._stop)
+        self._undelivered = [delivery.message for delivery in deliveries if not delivery.complete]
+
+
+def _deliver(spool: Spool, keys: Keys, deadline: float, stop: threading.Event) -> Delivery:
+    frames = deque(sorted(spool.waiting_frames()))
+    trouble = ""
+    pause = FIRST_PAUSE_S
+    try:
+        bucket = Bucket(spool.place, keys)
+    except StoreTrouble as refused:
+        return undelivered(spool, len(frames), 0, str(refused))
+    upload = Upload(spool, bucket, frames)
+    may_go_on = _until(deadline, stop)
+    while may_go_on():
+        try:
+            if upload.send(spool.end(), may_go_on):
+                spool.remove()
+                return Delivery(spool.uri, True, f"the evidence of an earlier run is in {spool.uri}")
+        except StoreAway as away:
+            trouble = str(away)
+            stop.wait(min(pause, max(0.0, deadline - time.monotonic())))
+            pause = min(pause * 2, LONGEST_PAUSE_CLOSING_S)
+        except StoreTrouble as refused:
+            trouble = str(refused)
+            break
+    return undelivered(spool, len(frames), spool.lines() - upload.seq, trouble)
+
+
+def _until(deadline: float, stop: threading.Event) -> Callable[[], bool]:
+    return lambda: not stop.is_set() and time.monotonic() < deadline

@@ -1,0 +1,200 @@
+"""A bucket as evidence needs it: put each object once, read it back, and say plainly what is wrong.
+
+boto3 takes a third of a second to import, so only code that talks to a bucket imports this file.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+import botocore.exceptions as aws
+from botocore.config import Config
+from pydantic import SecretStr
+
+from holo_tasks.audit.errors import ForeignObject, StoreAway, StoreRefused, StoreTrouble
+
+_PROBE = ".holo-tasks-may-write"
+_WRONG_KEYS = {
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "InvalidClientTokenId",
+    "ExpiredToken",
+    "InvalidToken",
+    "AuthorizationHeaderMalformed",
+}
+_CONTENT_TYPES = {
+    "jpg": "image/jpeg",
+    "png": "image/png",
+    "webp": "image/webp",
+    "jsonl": "application/x-ndjson",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in which bucket. Holds no credentials, so it may be written down."""
+
+    bucket: str
+    prefix: str = ""
+    endpoint_url: str | None = None
+    region: str | None = None
+
+    @property
+    def uri(self) -> str:
+        return f"s3://{self.bucket}/{self.prefix}".rstrip("/")
+
+    @property
+    def server(self) -> str:
+        return self.endpoint_url or "the S3 service"
+
+    def key(self, *parts: str) -> str:
+        """The key of an object below the prefix."""
+        return "/".join((self.prefix, *parts) if self.prefix else parts)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """S3 credentials; without them the standard AWS places are searched (environment, profile, role)."""
+
+    access_key: SecretStr | None = None
+    secret_key: SecretStr | None = None
+
+
+class Bucket:
+    """A connection to one place in one bucket. Safe to use from one thread at a time."""
+
+    def __init__(self, place: Place, keys: Keys, *, connect_s: float = 5, read_s: float = 20, attempts: int = 2):
+        self.place = place
+        config = Config(
+            connect_timeout=connect_s,
+            read_timeout=read_s,
+            retries={"mode": "standard", "total_max_attempts": attempts},
+            s3={"addressing_style": "path"},
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        )
+        try:
+            session = boto3.Session(
+                aws_access_key_id=keys.access_key.get_secret_value() if keys.access_key else None,
+                aws_secret_access_key=keys.secret_key.get_secret_value() if keys.secret_key else None,
+                region_name=place.region or os.environ.get("AWS_REGION"),
+            )
+            self._client: Any = session.client(
+                "s3",
+                endpoint_url=place.endpoint_url,
+                region_name=session.region_name or "us-east-1",
+                config=config,
+            )
+        except ValueError as error:
+            raise StoreRefused(f"{place.endpoint_url!r} is not an S3 endpoint: {_flat(error)}") from error
+        except aws.BotoCoreError as error:
+            raise _explained(error, place) from error
+
+    def close(self) -> None:
+        """Drop the connections."""
+        self._client.close()
+
+    def check(self) -> None:
+        """Raise unless the bucket is there and these credentials may write to it."""
+        try:
+            self._client.list_objects_v2(Bucket=self.place.bucket, Prefix=self.place.key(_PROBE), MaxKeys=1)
+        except aws.ClientError as error:
+            if _code(error) not in ("AccessDenied", "403"):
+                raise _explained(error, self.place) from error
+            # Credentials that may write but not list are good enough: ask with a write.
+            self.put_once(self.place.key(_PROBE), b"")
+        except aws.BotoCoreError as error:
+            raise _explained(error, self.place) from error
+
+    def put_once(self, key: str, data: bytes) -> None:
+        """Write an object that must not exist yet; finding our own bytes there is as good.
+
+        A conditional put whose reply was lost is sent again by boto3 and then fails with 412,
+        so 412 means: look.
+        """
+        digest = hashlib.sha256(data)
+        try:
+            self._client.put_object(
+                Bucket=self.place.bucket,
+                Key=key,
+                Body=data,
+                IfNoneMatch="*",
+                ContentType=_CONTENT_TYPES.get(key.rpartition(".")[2], "application/octet-stream"),
+                ChecksumSHA256=base64.b64encode(digest.digest()).decode(),
+            )
+        except aws.ClientError as error:
+            if _code(error) not in ("PreconditionFailed", "412"):
+                raise _explained(error, self.place) from error
+            if hashlib.sha256(self.get(key)).digest() != digest.digest():
+                raise ForeignObject(
+                    f"s3://{self.place.bucket}/{key} exists already with other contents: nothing was overwritten"
+                ) from error
+        except aws.BotoCoreError as error:
+            raise _explained(error, self.place) from error
+
+    def get(self, key: str) -> bytes:
+        """Read an object. Raises FileNotFoundError if there is none."""
+        try:
+            answer = self._client.get_object(Bucket=self.place.bucket, Key=key)
+            with answer["Body"] as body:
+                data: bytes = body.read()
+        except aws.ClientError as error:
+            if _code(error) in ("NoSuchKey", "404"):
+                raise FileNotFoundError(f"s3://{self.place.bucket}/{key}") from error
+            raise _explained(error, self.place) from error
+        except aws.BotoCoreError as error:
+            raise _explained(error, self.place) from error
+        return data
+
+    def names(self, prefix: str) -> Iterator[str]:
+        """The keys below a prefix, in the order of their bytes."""
+        try:
+            pages = self._client.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self.place.bucket, Prefix=prefix):
+                for found in page.get("Contents", ()):
+                    yield found["Key"]
+        except (aws.ClientError, aws.BotoCoreError) as error:
+            raise _explained(error, self.place) from error
+
+
+def _code(error: aws.ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _explained(error: aws.ClientError | aws.BotoCoreError, place: Place) -> StoreTrouble:
+    if isinstance(error, aws.ClientError):
+        return _answered(error, place)
+    if isinstance(error, (aws.NoCredentialsError, aws.PartialCredentialsError, aws.ProfileNotFound)):
+        return StoreRefused(
+            f"there are no credentials for {place.uri}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,"
+            " or fill in the AuditBucket block"
+        )
+    if isinstance(error, (aws.HTTPClientError, aws.ConnectionError, aws.ResponseStreamingError)):
+        return StoreAway(f"the S3 endpoint {place.server} cannot be reached: check its address and that it is running")
+    return StoreRefused(f"{place.uri} cannot be used: {_flat(error)}")
+
+
+def _answered(error: aws.ClientError, place: Place) -> StoreTrouble:
+    code = _code(error)
+    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    if code == "NoSuchBucket" or (code == "404" and error.operation_name == "HeadBucket"):
+        return StoreRefused(
+            f"the bucket {place.bucket!r} does not exist at {place.server}: create it, or name another one"
+        )
+    if code in _WRONG_KEYS:
+        return StoreRefused(f"{place.server} refuses the credentials for {place.uri} ({code}): check the keys")
+    if status in (401, 403):
+        return StoreRefused(f"the credentials may not write to {place.uri} ({code}): grant access, or use others")
+    if status in (409, 429) or status >= 500 or code in ("SlowDown", "RequestTimeout", "Throttling"):
+        return StoreAway(f"{place.server} is busy or failing ({code or status}): it is tried again")
+    return StoreRefused(f"{place.server} refuses {place.uri}: {_flat(error)}")
+
+
+def _flat(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

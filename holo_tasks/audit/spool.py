@@ -1,0 +1,189 @@
+"""The local folder in which evidence waits until its bucket has all of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from holo_tasks.audit.errors import DamagedTrace, StoreAway, StoreRefused
+from holo_tasks.audit.s3 import Place
+from holo_tasks.audit.trace import EVENTS, FRAMES, checked_run_id, lock_file, make_folders, write_durably
+from holo_tasks.core.errors import HoloError, InvalidUsage
+
+_LOCK = "lock"
+_DESTINATION = "destination.json"
+_UPLOADED = "uploaded.json"
+_SENT = "sent-frames.txt"
+_GONE = ".delivered-"
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """How far the events are confirmed, and the end of the segment that may be on its way.
+
+    The end is written down before the segment is sent: after a crash the very same segment is sent
+    again, so no two segments of a trace overlap.
+    """
+
+    offset: int = 0
+    seq: int = 0
+    sending: int = 0
+
+
+class Spool:
+    """``<home>/spool/<run_id>``: a local trace, where it goes, and how much of it has arrived."""
+
+    def __init__(self, folder: Path, place: Place, lock: int) -> None:
+        self.folder = folder
+        self.run_id = folder.name
+        self.place = place
+        self._lock = lock
+
+    @property
+    def uri(self) -> str:
+        return f"{self.place.uri}/{self.run_id}"
+
+    @classmethod
+    def create(cls, home: Path, run_id: str, place: Place) -> Spool:
+        """Write down where a run's evidence goes, before there is any."""
+        folder = spool_root(home) / checked_run_id(run_id)
+        try:
+            make_folders(folder / FRAMES)
+            lock = lock_file(folder / _LOCK)
+        except BlockingIOError:
+            raise InvalidUsage(f"another process is using {folder}: use another run id") from None
+        except OSError as error:
+            raise InvalidUsage(f"evidence cannot be spooled in {folder}: {error.strerror}") from error
+        spool = cls(folder, place, lock)
+        try:
+            if (folder / _DESTINATION).exists():
+                if _place(folder) != place:
+                    raise InvalidUsage(f"{folder} waits for another bucket: use another run id")
+            else:
+                write_durably(folder / _DESTINATION, json.dumps(asdict(place)).encode())
+        except OSError as error:
+            spool.release()
+            raise InvalidUsage(f"evidence cannot be spooled in {folder}: {error.strerror}") from error
+        except HoloError:
+            spool.release()
+            raise
+        return spool
+
+    @classmethod
+    def take(cls, folder: Path) -> Spool | None:
+        """Take over what a dead process left; None while its process lives or when it is delivered."""
+        if not (folder / _DESTINATION).exists() and not (folder / EVENTS).exists():
+            return None  # just being made: its process must be the first to lock it
+        try:
+            lock = lock_file(folder / _LOCK)
+        except (BlockingIOError, FileNotFoundError):
+            return None
+        try:
+            return cls(folder, _place(folder), lock)
+        except DamagedTrace:
+            os.close(lock)
+            raise
+
+    def release(self) -> None:
+        """Let other processes have the folder."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def uploaded(self) -> Uploaded:
+        """How far the events had arrived when this was last written down."""
+        path = self.folder / _UPLOADED
+        return Uploaded(**json.loads(path.read_bytes())) if path.exists() else Uploaded()
+
+    def note_uploaded(self, state: Uploaded) -> None:
+        """Write down how far the events have arrived."""
+        try:
+            write_durably(self.folder / _UPLOADED, json.dumps(asdict(state)).encode())
+        except OSError as error:
+            raise self._stuck(error) from error
+
+    def note_sent(self, name: str) -> None:
+        """Remember that a picture has arrived. Losing this note costs one comparison, so it is not synced."""
+        try:
+            with (self.folder / _SENT).open("a", encoding="ascii") as sent:
+                sent.write(name + "\n")
+        except OSError as error:
+            raise self._stuck(error) from error
+
+    def waiting_frames(self) -> Iterator[str]:
+        """The pictures not known to have arrived."""
+        path = self.folder / _SENT
+        sent = set(path.read_text("ascii").split("\n")) if path.exists() else set()
+        for entry in os.scandir(self.folder / FRAMES):
+            if entry.name not in sent and not entry.name.startswith("."):
+                yield entry.name
+
+    def frame(self, name: str) -> bytes:
+        """The bytes of a picture."""
+        try:
+            return (self.folder / FRAMES / name).read_bytes()
+        except OSError as error:
+            raise StoreRefused(f"the picture {name} is gone from {self.folder}: {error.strerror}") from error
+
+    def end(self) -> int:
+        """Bytes of ``events.jsonl``, a torn last line included."""
+        path = self.folder / EVENTS
+        return path.stat().st_size if path.exists() else 0
+
+    def lines(self) -> int:
+        """Whole lines of ``events.jsonl``."""
+        path = self.folder / EVENTS
+        if not path.exists():
+            return 0
+        with path.open("rb") as events:
+            return sum(line.endswith(b"\n") for line in events)
+
+    def segment(self, start: int, end: int, *, most_lines: int, most_bytes: int) -> list[bytes]:
+        """The next whole lines of the trace between two byte offsets; at least one if there is one."""
+        lines: list[bytes] = []
+        size = 0
+        with (self.folder / EVENTS).open("rb") as events:
+            events.seek(start)
+            while start + size < end and len(lines) < most_lines and size < most_bytes:
+                line = events.readline()
+                if not line.endswith(b"\n"):
+                    break
+                lines.append(line)
+                size += len(line)
+        return lines
+
+    def _stuck(self, error: OSError) -> StoreAway:
+        return StoreAway(f"the upload cannot note its progress in {self.folder}: {error.strerror}")
+
+    def remove(self) -> None:
+        """Throw the folder away: everything in it has arrived."""
+        gone = self.folder.with_name(_GONE + self.run_id)
+        shutil.rmtree(gone, ignore_errors=True)
+        self.folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+        self.release()
+
+
+def _place(folder: Path) -> Place:
+    try:
+        return Place(**json.loads((folder / _DESTINATION).read_bytes()))
+    except (OSError, ValueError, TypeError) as error:
+        raise DamagedTrace(f"{folder / _DESTINATION} does not say where this evidence goes") from error
+
+
+def spool_root(home: Path) -> Path:
+    return home.absolute() / "spool"
+
+
+def spooled(home: Path) -> list[Path]:
+    """The folders that wait, oldest name first; what a crash left of delivered ones is swept up."""
+    root = spool_root(home)
+    if not root.is_dir():
+        return []
+    for gone in root.glob(_GONE + "*"):
+        shutil.rmtree(gone, ignore_errors=True)
+    return sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))

@@ -1,0 +1,150 @@
+"""Where evidence finally goes: a folder of this machine, or a bucket by way of a local spool."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from holo_tasks.audit.errors import StoreTrouble
+from holo_tasks.audit.recorder import TraceRecorder
+from holo_tasks.audit.trace import LocalTrace, checked_run_id
+from holo_tasks.core.errors import HoloError, InvalidUsage
+
+if TYPE_CHECKING:
+    from holo_tasks.audit.s3 import Keys, Place
+
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+
+
+class Destination(ABC):
+    """A place for the evidence of many runs; each run has its own folder or key prefix in it."""
+
+    @staticmethod
+    def parse(
+        text: str,
+        *,
+        endpoint_url: str | None = None,
+        access_key: SecretStr | str | None = None,
+        secret_key: SecretStr | str | None = None,
+        region: str | None = None,
+    ) -> Destination:
+        """Read ``/some/dir`` or ``s3://bucket/prefix``.
+
+        The rest is for S3; what is not given comes from the standard AWS variables.
+        """
+        if not text.strip():
+            raise InvalidUsage("the audit destination is empty: give a folder or s3://BUCKET/PREFIX")
+        scheme, separator, rest = text.partition("://")
+        if not separator:
+            return Folder(Path(text).expanduser().absolute())
+        bucket, _, prefix = rest.partition("/")
+        parts = [part for part in prefix.split("/") if part]
+        if scheme != "s3" or not _BUCKET.fullmatch(bucket) or {".", ".."} & set(parts):
+            raise InvalidUsage(f"{text!r} is no audit destination: give a folder or s3://BUCKET/PREFIX")
+        if bool(access_key) != bool(secret_key):
+            raise InvalidUsage(f"the credentials for {text} are incomplete: give both keys or neither")
+        return S3(
+            bucket,
+            "/".join(parts),
+            endpoint_url or None,
+            region or None,
+            _secret(access_key),
+            _secret(secret_key),
+        )
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise `InvalidUsage` at once, within some five seconds, if evidence cannot go there."""
+
+    @abstractmethod
+    def open(self, run_id: str, *, home: Path) -> TraceRecorder:
+        """Begin to record a run. ``home`` is where local state lives (``HOLO_HOME``)."""
+
+
+@dataclass(frozen=True)
+class Folder(Destination):
+    """Evidence stays in a folder of this machine."""
+
+    path: Path
+
+    def check(self) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.path) as probe:
+                probe.write(bytes(4096))
+                probe.flush()
+        except OSError as error:
+            raise InvalidUsage(f"evidence cannot be written to {self.path}: {error.strerror}") from error
+
+    def open(self, run_id: str, *, home: Path) -> TraceRecorder:
+        return TraceRecorder(LocalTrace.open(self.path, run_id))
+
+
+@dataclass(frozen=True)
+class S3(Destination):
+    """Evidence goes to a bucket in the background; it is durable in ``<home>/spool/<run_id>`` first."""
+
+    bucket: str
+    prefix: str = ""
+    endpoint_url: str | None = None
+    region: str | None = None
+    access_key: SecretStr | None = field(default=None, repr=False)
+    secret_key: SecretStr | None = field(default=None, repr=False)
+
+    @property
+    def place(self) -> Place:
+        """Bucket, prefix and the endpoint in force, without credentials."""
+        from holo_tasks.audit.s3 import Place
+
+        endpoint = (
+            self.endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
+        )
+        return Place(self.bucket, self.prefix, endpoint, self.region)
+
+    @property
+    def keys(self) -> Keys:
+        from holo_tasks.audit.s3 import Keys
+
+        return Keys(self.access_key, self.secret_key)
+
+    def check(self) -> None:
+        from holo_tasks.audit.s3 import Bucket
+
+        try:
+            bucket = Bucket(self.place, self.keys, connect_s=2, read_s=3, attempts=1)
+            try:
+                bucket.check()
+            finally:
+                bucket.close()
+        except StoreTrouble as trouble:
+            raise InvalidUsage(str(trouble)) from trouble
+
+    def open(self, run_id: str, *, home: Path) -> TraceRecorder:
+        from holo_tasks.audit.resume import Leftovers
+        from holo_tasks.audit.spool import Spool, spool_root
+        from holo_tasks.audit.uploader import Uploader
+
+        place, keys = self.place, self.keys
+        spool = Spool.create(home, checked_run_id(run_id), place)
+        try:
+            trace = LocalTrace.open(spool_root(home), run_id)
+        except HoloError:
+            spool.release()
+            raise
+        helper = Leftovers(home, place, keys)
+        uploader = Uploader(spool, keys, seq=trace.seq, end=trace.end, helper=helper)
+        uploader.start()
+        return TraceRecorder(trace, uploader)
+
+
+def _secret(value: SecretStr | str | None) -> SecretStr | None:
+    if isinstance(value, str):
+        return SecretStr(value) if value else None
+    return value

@@ -1,0 +1,250 @@
+"""The events of a trace, ordered as a reader thinks of them: a run, its sub-goals, their steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from holo_tasks.core import events as e
+
+
+@dataclass
+class Call:
+    """One request to a model and what came of it."""
+
+    attempt: int
+    endpoint: str = ""
+    latency_us: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_micro_usd: int | None = None
+    estimated: bool = False
+    failure: str = ""
+
+
+@dataclass
+class Step:
+    """Everything between one look at the screen and the next."""
+
+    subgoal: int
+    number: int
+    begun: str
+    ended: str
+    decision: e.Decided | None = None
+    action: e.ActionIntended | None = None
+    receipt: e.ActionDone | None = None
+    verdict: e.Judged | None = None
+    timed: e.StepTimed | None = None
+    calls: list[Call] = field(default_factory=list)
+    corrections: list[str] = field(default_factory=list)
+    refusals: list[e.Permitted] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    looked_at: str = ""
+    seen_after: str = ""
+
+    @property
+    def label(self) -> str:
+        for event in (self.decision, self.action):
+            if event is not None and event.label:
+                return event.label
+        return "no decision"
+
+    @property
+    def before(self) -> str:
+        """The picture the step was decided on."""
+        if self.action and self.action.before:
+            return self.action.before
+        return (self.verdict.before if self.verdict else "") or self.looked_at
+
+    @property
+    def after(self) -> str:
+        return (self.verdict.after if self.verdict else "") or self.seen_after
+
+    @property
+    def outcome(self) -> str:
+        """How the step went, in one word that can be filtered by."""
+        if self.failures:
+            return "failed"
+        if self.refusals:
+            return "refused"
+        if self.questions:
+            return "handoff"
+        if self.verdict:
+            return self.verdict.outcome
+        if self.decision is None:
+            return "undecided"
+        return "answered" if self.decision.tool_name == "answer" else "looked"
+
+    @property
+    def cost_micro_usd(self) -> int:
+        return sum(call.cost_micro_usd or 0 for call in self.calls)
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Prompt and completion tokens."""
+        return (
+            sum(call.prompt_tokens for call in self.calls),
+            sum(call.completion_tokens for call in self.calls),
+        )
+
+
+@dataclass
+class Subgoal:
+    """A goal with a history of its own."""
+
+    number: int
+    begun: str
+    ended: str
+    opened: e.SubgoalOpened | None = None
+    closed: e.SubgoalClosed | None = None
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        return (self.opened.title or self.opened.goal) if self.opened else f"Sub-goal {self.number}"
+
+    @property
+    def status(self) -> str:
+        return self.closed.status if self.closed else "interrupted"
+
+    @property
+    def cost_micro_usd(self) -> int:
+        if self.closed and self.closed.cost_micro_usd is not None:
+            return self.closed.cost_micro_usd
+        return sum(step.cost_micro_usd for step in self.steps)
+
+    @property
+    def seconds(self) -> float:
+        return seconds_between(self.begun, self.ended)
+
+
+@dataclass
+class Story:
+    """A whole run."""
+
+    opened: e.RunOpened | None = None
+    closed: e.RunClosed | None = None
+    kills: list[str] = field(default_factory=list)
+    subgoals: list[Subgoal] = field(default_factory=list)
+    frames: dict[str, e.FrameTaken] = field(default_factory=dict)
+    begun: str = ""
+    ended: str = ""
+
+    @property
+    def status(self) -> str:
+        return self.closed.status if self.closed else "interrupted"
+
+    @property
+    def steps(self) -> list[Step]:
+        return [step for subgoal in self.subgoals for step in subgoal.steps]
+
+    @property
+    def cost_micro_usd(self) -> int:
+        if self.closed and self.closed.cost_micro_usd is not None:
+            return self.closed.cost_micro_usd
+        return sum(subgoal.cost_micro_usd for subgoal in self.subgoals)
+
+    @property
+    def seconds(self) -> float:
+        return seconds_between(self.begun, self.ended)
+
+    @property
+    def models(self) -> list[str]:
+        """The models that were used, in order of appearance."""
+        named = [self.opened.model if self.opened else ""]
+        named += [subgoal.opened.model for subgoal in self.subgoals if subgoal.opened]
+        return list(dict.fromkeys(name for name in named if name))
+
+
+def tell(records: Iterable[e.Record]) -> Story:
+    """Order records into a story; events that are missing leave gaps, not errors."""
+    story = Story()
+    subgoals: dict[int, Subgoal] = {}
+    for record in records:
+        event = record.event
+        story.begun = story.begun or record.at
+        story.ended = record.at
+        match event:
+            case e.RunOpened():
+                story.opened = event
+            case e.RunClosed():
+                story.closed = event
+            case e.KillSeen():
+                story.kills.append(event.reason)
+            case e.FrameTaken():
+                story.frames.setdefault(event.sha256, event)
+        if event.subgoal:
+            subgoal = subgoals.get(event.subgoal)
+            if subgoal is None:
+                subgoal = subgoals[event.subgoal] = Subgoal(event.subgoal, record.at, record.at)
+            subgoal.ended = record.at
+            _add(subgoal, event, record.at)
+    story.subgoals = [subgoals[number] for number in sorted(subgoals)]
+    return story
+
+
+def _add(subgoal: Subgoal, event: e.AnyEvent, at: str) -> None:
+    if isinstance(event, e.SubgoalOpened):
+        subgoal.opened = event
+    elif isinstance(event, e.SubgoalClosed):
+        subgoal.closed = event
+    elif event.step:
+        if not subgoal.steps or subgoal.steps[-1].number != event.step:
+            subgoal.steps.append(Step(subgoal.number, event.step, at, at))
+        step = subgoal.steps[-1]
+        step.ended = at
+        _add_to_step(step, event)
+
+
+def _add_to_step(step: Step, event: e.AnyEvent) -> None:
+    match event:
+        case e.FrameTaken() if step.action or step.decision:
+            step.seen_after = event.sha256
+        case e.FrameTaken():
+            step.looked_at = event.sha256
+        case e.RequestSent():
+            step.calls.append(Call(event.attempt, event.endpoint))
+            step.looked_at = step.looked_at or (event.shots[-1] if event.shots else "")
+        case e.ReplyReceived():
+            call = _call(step, event.attempt)
+            call.latency_us, call.estimated = event.latency_us, event.estimated
+            call.prompt_tokens, call.completion_tokens = event.prompt_tokens, event.completion_tokens
+            call.cost_micro_usd = event.cost_micro_usd
+        case e.CallFailed():
+            _call(step, event.attempt).failure = event.reason
+        case e.Decided():
+            step.decision = event
+        case e.Corrected():
+            step.corrections.append(event.reason)
+        case e.Permitted(allowed=False):
+            step.refusals.append(event)
+        case e.ActionIntended():
+            step.action = event
+        case e.ActionDone():
+            step.receipt = event
+        case e.ActionFailed():
+            step.failures.append(event.reason)
+        case e.Judged():
+            step.verdict = event
+        case e.StepTimed():
+            step.timed = event
+        case e.HandedOver():
+            step.questions.append(event.question)
+
+
+def _call(step: Step, attempt: int) -> Call:
+    for call in reversed(step.calls):
+        if call.attempt == attempt:
+            return call
+    step.calls.append(Call(attempt))
+    return step.calls[-1]
+
+
+def seconds_between(begun: str, ended: str) -> float:
+    """Seconds from one recorded time to another; 0 if either is not a time."""
+    try:
+        return max(0.0, (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds())
+    except ValueError:
+        return 0.0

@@ -1,0 +1,233 @@
+"""A trace on this machine's disk: one folder per run, durable before each call returns."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pydantic
+import rfc8785
+
+from holo_tasks.audit.errors import DamagedTrace, DiskFull, EvidenceFailed
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import FIRST, Event, Record
+from holo_tasks.core.frame import Shot
+
+EVENTS = "events.jsonl"
+FRAMES = "frames"
+EXTENSIONS = {"image/jpeg": "jpg", "image/png": "png", "image/webp": "webp"}
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class LocalTrace:
+    """The folder ``<root>/<run_id>/`` with ``events.jsonl`` and ``frames/<sha256>.<ext>``.
+
+    Blocking, and for one thread at a time; `recorder.TraceRecorder` is the asynchronous way in.
+    ``end`` is the number of durable bytes of ``events.jsonl``, ``seq`` the number of durable records.
+    """
+
+    def __init__(self, folder: Path, descriptor: int, *, seq: int, head: str, end: int) -> None:
+        self.folder = folder
+        self.run_id = folder.name
+        self.seq = seq
+        self.head = head
+        self.end = end
+        self._events = descriptor
+        self._broken = ""
+
+    @classmethod
+    def open(cls, root: Path, run_id: str) -> LocalTrace:
+        """Begin a trace, or go on with one a crash left: a torn last line is cut off first."""
+        folder = root.absolute() / checked_run_id(run_id)
+        try:
+            make_folders(folder / FRAMES)
+            descriptor = lock_file(folder / EVENTS)
+        except BlockingIOError:
+            raise InvalidUsage(f"another process is writing the trace {folder}: use another run id") from None
+        except OSError as error:
+            raise _explained(folder, error) from error
+        try:
+            seq, head, end = _last_record(folder / EVENTS)
+            os.ftruncate(descriptor, end)
+            os.fsync(descriptor)
+            for torn in (folder / FRAMES).glob(".*.part"):
+                torn.unlink()
+            for directory in (folder / FRAMES, folder, folder.parent):
+                sync_directory(directory)
+        except OSError as error:
+            os.close(descriptor)
+            raise _explained(folder, error) from error
+        except DamagedTrace:
+            os.close(descriptor)
+            raise
+        return cls(folder, descriptor, seq=seq, head=head, end=end)
+
+    def append(self, events: Sequence[tuple[str, Event]]) -> list[Record | EvidenceFailed]:
+        """Chain events, each with its time, and make all of them durable with one sync.
+
+        An event that has no canonical form is refused in its place; the others are written.
+        """
+        self._check_usable()
+        seq, head, lines = self.seq, self.head, bytearray()
+        written: list[Record | EvidenceFailed] = []
+        for at, event in events:
+            try:
+                record = Record(seq=seq, at=at, previous=head, event=event)
+                line = rfc8785.dumps(record.model_dump(mode="json"))
+            except (rfc8785.CanonicalizationError, pydantic.ValidationError) as error:
+                reason = str(error).splitlines()[0]
+                written.append(EvidenceFailed(f"a {type(event).__name__} event cannot be recorded: {reason}"))
+                continue
+            written.append(record)
+            lines += line + b"\n"
+            seq, head = seq + 1, hashlib.sha256(line).hexdigest()
+        try:
+            _write_all(self._events, lines)
+            os.fdatasync(self._events)
+        except OSError as error:
+            self._take_back(error)
+            raise _explained(self.folder, error) from error
+        self.seq, self.head, self.end = seq, head, self.end + len(lines)
+        return written
+
+    def keep(self, shot: Shot) -> str | None:
+        """Make a picture durable; its file name, or None when it was kept before."""
+        self._check_usable()
+        path = self.folder / FRAMES / frame_name(shot)
+        if path.exists():
+            return None
+        part = path.with_name(f".{path.name}.part")
+        try:
+            write_durably(path, shot.data, part=part)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise _explained(self.folder, error) from error
+        return path.name
+
+    def close(self) -> None:
+        """Let go of the folder. Nothing is flushed here: everything is durable already."""
+        if self._events >= 0:
+            os.close(self._events)
+            self._events = -1
+
+    def _check_usable(self) -> None:
+        if self._broken or self._events < 0:
+            raise EvidenceFailed(self._broken or f"the trace {self.folder} is closed")
+
+    def _take_back(self, cause: OSError) -> None:
+        """Cut off what was not acknowledged, so that a later append does not follow half a line."""
+        try:
+            os.ftruncate(self._events, self.end)
+            os.fdatasync(self._events)
+        except OSError:
+            self._broken = f"the trace {self.folder} can no longer be written: {cause.strerror}"
+        if cause.errno not in _FULL:
+            # After a failed sync the kernel may have dropped the pages: nothing written since can be trusted.
+            self._broken = f"the trace {self.folder} can no longer be written: {cause.strerror}"
+
+
+def checked_run_id(run_id: str) -> str:
+    """Give the run id back if it is safe as a folder name and as part of an object's key."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise InvalidUsage(
+            f"the run id {run_id[:140]!r} cannot name a folder: use letters, digits, dots, dashes and underscores"
+        )
+    return run_id
+
+
+def frame_name(shot: Shot) -> str:
+    """Name a picture's file by its bytes; refuse a picture that is not what it says it is."""
+    extension = EXTENSIONS.get(shot.media_type)
+    if extension is None:
+        raise EvidenceFailed(f"a picture of type {shot.media_type!r} cannot be kept: use JPEG, PNG or WebP")
+    if not _SHA256.fullmatch(shot.sha256) or hashlib.sha256(shot.data).hexdigest() != shot.sha256:
+        raise EvidenceFailed(f"the picture {shot.sha256[:16]!r} does not have the SHA-256 it is named by")
+    return f"{shot.sha256}.{extension}"
+
+
+def make_folders(folder: Path) -> None:
+    """Make a folder that only this user can look into (its parents as usual)."""
+    folder.parent.parent.mkdir(parents=True, exist_ok=True)
+    folder.parent.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def lock_file(path: Path) -> int:
+    """Open a file for appending as its only holder; the lock ends with the process.
+
+    Raises BlockingIOError when another process holds it, FileNotFoundError when its folder is gone.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            same = os.fstat(descriptor).st_ino == path.stat().st_ino
+        except OSError:
+            os.close(descriptor)
+            raise
+        if same:
+            return descriptor
+        os.close(descriptor)  # replaced between the open and the lock: take the one that is there now
+
+
+def write_durably(path: Path, data: bytes, *, part: Path | None = None) -> None:
+    """Put a file in its place at once or not at all, and make it survive a power cut."""
+    part = part or path.with_name(f".{path.name}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        _write_all(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    part.rename(path)
+    sync_directory(path.parent)
+
+
+def sync_directory(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes | bytearray) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _last_record(path: Path) -> tuple[int, str, int]:
+    """Number of whole records, digest of the last one, and bytes up to the end of it."""
+    seq, head, end, last = 0, FIRST, 0, b""
+    with path.open("rb") as lines:
+        for line in lines:
+            if not line.endswith(b"\n"):
+                break  # torn by a crash, hence never acknowledged
+            seq, end, last = seq + 1, end + len(line), line[:-1]
+    if last:
+        head = hashlib.sha256(last).hexdigest()
+        try:
+            found = Record.model_validate_json(last).seq
+        except pydantic.ValidationError:
+            found = -1
+        if found != seq - 1:
+            raise DamagedTrace(f"{path} is damaged at record {seq - 1}: use another run id", seq=seq - 1)
+    return seq, head, end
+
+
+def _explained(folder: Path, error: OSError) -> EvidenceFailed | InvalidUsage:
+    if error.errno in _FULL:
+        return DiskFull(f"the disk is full: no room for evidence in {folder}; free some space and run again")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+        return InvalidUsage(f"evidence cannot be written to {folder}: {error.strerror}")
+    return EvidenceFailed(f"evidence cannot be written to {folder}: {error.strerror}")

@@ -1,0 +1,158 @@
+"""The background thread that brings a spooled trace to its bucket and never makes the agent wait."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Protocol
+
+from holo_tasks.audit.errors import StoreAway, StoreTrouble
+from holo_tasks.audit.recorder import Backlog, Delivery, Progress
+from holo_tasks.audit.s3 import Bucket, Keys
+from holo_tasks.audit.spool import Spool
+from holo_tasks.audit.upload import SEGMENT_LINES, Upload
+
+INTERVAL_S = 1.0
+FIRST_PAUSE_S = 0.25
+LONGEST_PAUSE_S = 10.0
+LONGEST_PAUSE_CLOSING_S = 2.0
+
+
+class Helper(Protocol):
+    """Work that is done beside the upload and may take what is left of its time at the end.
+
+    ``finish`` says in a few words what could not be done, or nothing.
+    """
+
+    def start(self) -> None: ...
+
+    def finish(self, deadline: float) -> str: ...
+
+
+class Uploader:
+    """Runs an `Upload` beside the agent: every second or 200 events, slower while the bucket is away."""
+
+    def __init__(self, spool: Spool, keys: Keys, *, seq: int, end: int, helper: Helper | None = None) -> None:
+        self.uri = spool.uri
+        self._spool = spool
+        self._keys = keys
+        self._helper = helper
+        self._frames = deque(spool.waiting_frames())
+        self._seq, self._end = seq, end
+        self._sent_seq = spool.uploaded().seq
+        self._changed = threading.Condition()
+        self._stop = False
+        self._deadline: float | None = None
+        self._progress: Progress | None = None
+        self._reported = 0.0
+        self._trouble = ""
+        self._done: Future[Delivery] = Future()
+        self._done.set_running_or_notify_cancel()
+        self._thread = threading.Thread(target=self._run, name=f"upload-{spool.run_id}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+        if self._helper:
+            self._helper.start()
+
+    def notice(self, frames: list[str], seq: int, end: int) -> None:
+        """Hear from the recorder what has become durable."""
+        with self._changed:
+            self._frames.extend(frames)
+            self._seq, self._end = seq, end
+            if self._urgent():
+                self._changed.notify()
+
+    def finish(self, deadline: float, progress: Progress) -> Future[Delivery]:
+        """Deliver what is left until ``deadline`` (monotonic seconds), then say how it went."""
+        with self._changed:
+            self._deadline, self._progress = deadline, progress
+            self._changed.notify()
+        return self._done
+
+    def abandon(self) -> Delivery:
+        """Give up after the object under way; the spool stays for the next run."""
+        with self._changed:
+            self._stop = True
+            self._changed.notify()
+        return self._undelivered()
+
+    def backlog(self) -> Backlog:
+        return Backlog(len(self._frames), self._seq - self._sent_seq, self._trouble)
+
+    def _run(self) -> None:
+        delivery: Delivery | None = None
+        try:
+            delivery = self._carry()
+            if self._helper:
+                left = self._helper.finish(self._deadline if delivery.complete and self._deadline else 0.0)
+                delivery = replace(delivery, message=f"{delivery.message}; {left}" if left else delivery.message)
+        finally:
+            # Also after an unforeseen error: nobody may wait for ever, and the spool is still there.
+            self._spool.release()
+            self._done.set_result(delivery or self._undelivered())
+
+    def _carry(self) -> Delivery:
+        upload: Upload | None = None
+        pause = 0.0
+        while not self._stop:
+            closing, end = self._wait_for_work(pause)
+            try:
+                if upload is None:
+                    upload = Upload(self._spool, Bucket(self._spool.place, self._keys), self._frames)
+                arrived = upload.send(end, self._may_go_on)
+                pause, self._trouble = 0.0, ""
+            except StoreTrouble as trouble:
+                arrived = False
+                self._trouble = str(trouble)
+                pause = min(max(FIRST_PAUSE_S, pause * 2), LONGEST_PAUSE_S)
+                if closing and not isinstance(trouble, StoreAway):
+                    break
+            self._sent_seq = upload.seq if upload else self._sent_seq
+            if closing:
+                if arrived:
+                    self._spool.remove()
+                    return Delivery(self.uri, True, f"the evidence is in {self.uri}")
+                pause = min(pause, LONGEST_PAUSE_CLOSING_S)
+                if not self._may_go_on(ahead_s=pause):
+                    break
+        return self._undelivered()
+
+    def _wait_for_work(self, pause: float) -> tuple[bool, int]:
+        """Sleep until there is something to send (at least ``pause``); whether to finish, and up to where."""
+        with self._changed:
+            if self._deadline is None:
+                self._changed.wait_for(self._urgent, timeout=max(INTERVAL_S, pause))
+            elif pause:
+                self._changed.wait_for(lambda: self._stop, timeout=pause)
+            return self._deadline is not None, self._end
+
+    def _urgent(self) -> bool:
+        waiting = self._seq - self._sent_seq >= SEGMENT_LINES and not self._trouble
+        return waiting or self._deadline is not None or self._stop
+
+    def _may_go_on(self, *, ahead_s: float = 0.0) -> bool:
+        """Between two objects: report, and say whether there is time for another."""
+        now = time.monotonic()
+        if self._progress and now - self._reported >= 1:
+            self._reported = now
+            self._progress(self.backlog())
+        return not self._stop and (self._deadline is None or now + ahead_s < self._deadline)
+
+    def _undelivered(self) -> Delivery:
+        left = self.backlog()
+        return undelivered(self._spool, left.frames, left.events, self._trouble)
+
+
+def undelivered(spool: Spool, frames: int, events: int, trouble: str) -> Delivery:
+    """Say what is still here, why, where, and what happens next."""
+    reason = trouble or "there was not enough time"
+    return Delivery(
+        spool.uri,
+        False,
+        f"{frames} pictures and {events} events are not in {spool.uri} yet ({reason});"
+        f" they are safe in {spool.folder}, and the next run brings them there",
+    )

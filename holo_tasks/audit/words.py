@@ -1,0 +1,74 @@
+"""Numbers, times and foreign text as people read them."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import datetime
+
+STATUS_WORDS = {
+    "answered": ("good", "Answered"),
+    "invalid": ("bad", "Invalid"),
+    "limit": ("warn", "Limit reached"),
+    "needs_person": ("info", "Needs a person"),
+    "refused": ("bad", "Refused"),
+    "killed": ("bad", "Killed"),
+    "model_failed": ("bad", "Model failed"),
+    "desktop_failed": ("bad", "Desktop failed"),
+    "interrupted": ("warn", "Interrupted"),
+}
+OUTCOME_WORDS = {
+    "changed": ("good", "Screen changed"),
+    "unchanged": ("warn", "No change"),
+    "unsettled": ("warn", "Still changing"),
+    "answered": ("info", "Answered"),
+    "looked": ("", "No action"),
+    "handoff": ("info", "Asked a person"),
+    "refused": ("bad", "Refused"),
+    "failed": ("bad", "Failed"),
+    "undecided": ("warn", "No decision"),
+}
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def safe(text: object) -> str:
+    """Text from a trace as HTML text or attribute value; control characters become visible."""
+    return html.escape(_CONTROL.sub("\ufffd", str(text)))
+
+
+def money(micro_usd: int | None) -> str:
+    """Dollars with as many decimals as matter."""
+    if micro_usd is None:
+        return "unknown"
+    dollars = micro_usd / 1e6
+    if micro_usd == 0 or abs(dollars) >= 1:
+        return f"${dollars:,.2f}"
+    return f"${dollars:.4f}" if abs(dollars) >= 0.0001 else f"${dollars:.6f}"
+
+
+def duration(seconds: float) -> str:
+    """A time span from milliseconds to hours."""
+    if seconds < 0.0995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 9.95:
+        return f"{seconds:.2f} s"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+
+
+def clock(at: str, *, date: bool = False) -> str:
+    """A recorded time, in UTC, to the second."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return at[:40]
+    return f"{moment:%-d %B %Y, %H:%M:%S} UTC" if date else f"{moment:%H:%M:%S}"
+
+
+def count(number: int, noun: str) -> str:
+    """``1 step``, ``2 steps``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

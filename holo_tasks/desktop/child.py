@@ -1,0 +1,186 @@
+"""The process that owns a desktop, seen from the one that uses it: spoken to, ended, cleaned up after."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import mmap
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import holo_tasks
+from holo_tasks.core.errors import DesktopFailed, HoloError, Killed
+from holo_tasks.desktop import processes, wire
+from holo_tasks.desktop.wire import Message
+
+# For what should take no time at all: a desktop that does not end within this is killed.
+GRACE_S = 8.0
+
+
+class Child:
+    """One host process. Requests are carried out one after the other; any event loop may make them."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix=f"holo-desktop-{os.getpid()}-"))
+        self.env = {**env, processes.MARK: self.folder.name}
+        self.mend: tuple[str, ...] = ()
+        self.turn = asyncio.Lock()
+        self._last_id = 0
+        self._over = False
+        self._speaking = False
+        self._pixels = os.memfd_create("holo-pixels")
+        self._channel, theirs = socket.socketpair()
+        self._channel.setblocking(False)
+        with theirs, (self.folder / "host.log").open("wb") as log:
+            passed = (theirs.fileno(), self._pixels)
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "holo_tasks.desktop.host", *map(str, passed), str(os.getpid())],
+                env=self._with_source(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=passed,
+                start_new_session=True,  # Ctrl+C is for this process to answer
+            )
+
+    def _with_source(self) -> dict[str, str]:
+        """Return the environment for processes of ours, which must find this very package."""
+        source = str(Path(holo_tasks.__file__).parent.parent)
+        return {**self.env, "PYTHONPATH": os.pathsep.join(filter(None, [source, self.env.get("PYTHONPATH")]))}
+
+    @property
+    def pid(self) -> int:
+        """The host's process id."""
+        return self._process.pid
+
+    async def ask(self, what: str, **details: object) -> Message:
+        """Make one request and return the answer, or raise the error that it is; hold ``turn`` meanwhile.
+
+        Cancelling stops the gesture that is being carried out, then raises.
+        """
+        if self._over:
+            raise DesktopFailed("The desktop was closed: start another one.")
+        self._last_id += 1
+        request = {"ask": what, "id": self._last_id, **details}
+        exchange = asyncio.ensure_future(self._exchange(request))
+        self._speaking = True
+        try:
+            answer = await asyncio.shield(exchange)
+        except asyncio.CancelledError:
+            await self._stop(exchange)
+            raise
+        except OSError:
+            answer = None
+        finally:
+            self._speaking = False
+            if self._over:
+                self._channel.close()
+        if answer is None:
+            raise await self._died()
+        if "error" in answer:
+            raise wire.to_error(answer)
+        return answer
+
+    async def _exchange(self, request: Message) -> Message | None:
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(self._channel, wire.packed(request))
+        while (answer := await self._receive()) is not None and answer["id"] != request["id"]:
+            pass
+        return answer
+
+    async def _receive(self) -> Message | None:
+        head = await self._exactly(wire.HEADER.size)
+        body = await self._exactly(wire.HEADER.unpack(head)[0]) if head else None
+        return wire.unpacked(body) if body is not None else None
+
+    async def _exactly(self, size: int) -> bytes | None:
+        loop, received = asyncio.get_running_loop(), bytearray()
+        while len(received) < size:
+            some = await loop.sock_recv(self._channel, size - len(received))
+            if not some:
+                return None
+            received += some
+        return bytes(received)
+
+    async def _stop(self, exchange: asyncio.Future[Message | None]) -> None:
+        """Have the current request given up; a host that does not obey is ended."""
+        try:
+            self._tell_to_stop()
+            await asyncio.wait_for(exchange, GRACE_S)
+        except OSError:
+            pass
+        except (TimeoutError, asyncio.CancelledError):
+            self.kill()
+
+    def _tell_to_stop(self) -> None:
+        with contextlib.suppress(OSError):
+            self._channel.send(wire.packed({"ask": "stop", "of": self._last_id}))
+
+    def pixels(self, count: int) -> bytes:
+        """Return the pixels that the last answer announced."""
+        with mmap.mmap(self._pixels, count, prot=mmap.PROT_READ) as memory:
+            return memory[:]
+
+    async def close(self) -> None:
+        """End the desktop in good order, or else by force."""
+        try:
+            self._tell_to_stop()
+            async with asyncio.timeout(GRACE_S), self.turn:
+                if not self._over:
+                    await self.ask("close")
+                    self.mend = ()
+        except (DesktopFailed, TimeoutError):
+            pass
+        finally:
+            await asyncio.shield(asyncio.to_thread(self.kill))
+
+    def kill(self) -> None:
+        """End the desktop now; nothing of it is left when this returns."""
+        if self._over:
+            return
+        self._over = True
+        # Not closed under a request that waits for its answer: that one would wait for ever.
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+        if not self._speaking:
+            self._channel.close()
+        os.close(self._pixels)
+        host = self._process.pid
+        if self.mend:
+            self._process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.5)
+        self._process.kill()
+        self._process.wait()
+        # The X server ends politely, and takes its socket with it.
+        processes.end(lambda: processes.belonging(self.folder.name, host), grace_s=1.0)
+        if self.mend:
+            self._mend()
+        processes.remove(self.folder)
+
+    def _mend(self) -> None:
+        """Have somebody else's X server put right, which the host could not do any more."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                [sys.executable, "-m", "holo_tasks.desktop.mend", *self.mend],
+                env=self._with_source(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=GRACE_S,
+                check=False,
+            )
+
+    async def _died(self) -> HoloError:
+        if self._over:
+            return Killed("The desktop was ended while it was in use.")
+        status = await asyncio.to_thread(self._process.wait)
+        words = processes.last_words(self.folder / "host.log")
+        await asyncio.to_thread(self.kill)
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        said = f" ({words})" if words else ""
+        return DesktopFailed(f"The process of the desktop {how}{said}: start the desktop again.")

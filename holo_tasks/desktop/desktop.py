@@ -1,0 +1,266 @@
+"""A screen with hands, seen from the process that uses it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Size
+from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.desktop import wire
+from holo_tasks.desktop.child import Child
+from holo_tasks.desktop.environment import for_programs
+from holo_tasks.desktop.settle import Settle
+from holo_tasks.desktop.windows import Window
+
+LARGEST = 16384
+USUAL_SIZE = Size(1280, 800)
+USUAL_SETTLE = Settle()
+
+
+class Desktop:
+    """What virtual and attached desktops have in common; use one of those.
+
+    Either ``async with VirtualDesktop(...) as desktop`` or ``desktop = await
+    VirtualDesktop.start(...)`` and later ``await desktop.close()``. All methods may be called from
+    several tasks: what they ask for is done one after the other.
+    """
+
+    def __init__(
+        self,
+        *,
+        app: Sequence[str] | str | None,
+        env: Mapping[str, str] | None,
+        secrets: Mapping[str, str] | None,
+        settle: Settle,
+        app_timeout_s: float,
+    ) -> None:
+        self._app = command(app) if app is not None else None
+        self._env = dict(env or {})
+        self._secrets = dict(secrets or {})
+        self._settle = settle
+        if not (math.isfinite(app_timeout_s) and app_timeout_s > 0):
+            raise InvalidUsage(f"app_timeout_s is a positive number of seconds, not {app_timeout_s!r}.")
+        self._app_timeout_s = app_timeout_s
+        self._child: Child | None = None
+        self.display = ""
+        self.size = Size(1, 1)
+        self.scale = 1.0
+        self.started_s: Mapping[str, float] = {}
+
+    @property
+    def name(self) -> str:
+        """What to call it in a log."""
+        return f"desktop {self.display} ({self.size})"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the host: ending it ends the desktop."""
+        return self._running().pid
+
+    @property
+    def authority(self) -> Path:
+        """The file of cookies that lets other X clients onto a virtual desktop."""
+        return self._running().folder / "Xauthority"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.display or 'not started'}>"
+
+    async def __aenter__(self) -> Self:
+        await self._open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def look(self, after_action: bool = False) -> Frame:
+        """Wait until the screen is at rest, then take its picture.
+
+        With ``after_action`` the effect of the last gesture is waited for first.
+        """
+        child = self._running()
+        async with child.turn:  # the pixels must be fetched before the next picture is taken
+            answer = await child.ask("look", after_action=after_action)
+            rgb = child.pixels(answer["bytes"])
+        self.size = Size(**answer["size"])
+        return Frame(
+            rgb=rgb,
+            size=self.size,
+            display=self.display,
+            scale=self.scale,
+            settled=answer["settled"],
+            taken_at_ns=answer["taken_at_ns"],
+            settle_ns=answer["settle_ns"],
+            quiet_ns=answer["quiet_ns"],
+            capture_ns=answer["capture_ns"],
+        )
+
+    async def do(self, gesture: Gesture, deadline: float | None = None) -> Receipt:
+        """Carry out a gesture.
+
+        ``deadline`` is a time of `time.monotonic`, which the process that owns the mouse checks
+        before each input event: past it nothing more is sent, what is pressed is released, and
+        `LimitReached` is raised. Cancelling the task stops the gesture in the same way.
+        """
+        child = self._running()
+        async with child.turn:
+            answer = await child.ask("do", gesture=wire.from_gesture(gesture), deadline=deadline)
+        return Receipt(answer["done_at_ns"], answer["took_ns"], answer["events"])
+
+    async def windows(self) -> list[Window]:
+        """List the visible windows, the topmost last."""
+        child = self._running()
+        async with child.turn:
+            answer = await child.ask("windows")
+        return [Window.from_description(values) for values in answer["windows"]]
+
+    async def close(self) -> None:
+        """End the desktop and all that was started for it; more than once does no harm."""
+        if self._child is not None:
+            await self._child.close()
+
+    def kill(self) -> None:
+        """End the desktop at once, from anywhere: for a kill switch."""
+        if self._child is not None:
+            self._child.kill()
+
+    def _running(self) -> Child:
+        if self._child is None:
+            raise InvalidUsage("The desktop was not started: use `async with`, or await its `start`.")
+        return self._child
+
+    def _order(self) -> dict[str, object]:
+        raise NotImplementedError
+
+    async def _open(self) -> None:
+        if self._child is not None:
+            raise InvalidUsage("The desktop was started already.")
+        env = for_programs(os.environ, self._env)
+        child = self._child = await asyncio.to_thread(Child, env)
+        try:
+            async with child.turn:
+                answer = await child.ask(
+                    "start",
+                    folder=str(child.folder),
+                    app=self._app,
+                    env=child.env,
+                    secrets=self._secrets,
+                    settle=asdict(self._settle),
+                    app_timeout_s=self._app_timeout_s,
+                    **self._order(),
+                )
+        except BaseException:
+            await child.close()
+            raise
+        self.display = answer["display"]
+        self.size = Size(**answer["size"])
+        self.scale = answer["scale"]
+        self.started_s = answer["times"]
+        self._opened(child, answer)
+
+    def _opened(self, child: Child, answer: wire.Message) -> None:
+        """Note what kind-specific cleaning up will need."""
+
+
+class VirtualDesktop(Desktop):
+    """A desktop of its own: X server, window manager and, if named, a program."""
+
+    def __init__(
+        self,
+        *,
+        size: Size = USUAL_SIZE,
+        app: Sequence[str] | str | None = None,
+        env: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | None = None,
+        settle: Settle = USUAL_SETTLE,
+        app_timeout_s: float = 20.0,
+    ) -> None:
+        super().__init__(app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s)
+        if size.width > LARGEST or size.height > LARGEST:
+            raise InvalidUsage(f"A screen of {size} is too large: up to {LARGEST}x{LARGEST} pixels work.")
+        self.size = size
+
+    @classmethod
+    async def start(
+        cls,
+        size: Size = USUAL_SIZE,
+        app: Sequence[str] | str | None = None,
+        env: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | None = None,
+        settle: Settle = USUAL_SETTLE,
+        app_timeout_s: float = 20.0,
+    ) -> Self:
+        """Start a desktop; if a program is named, return when its window is there and at rest.
+
+        ``app`` is a command, as a list or as a text that is split like in a shell. ``env`` is
+        added to its environment. ``secrets`` are values for ``{{secret:NAME}}`` in texts to write.
+        """
+        desktop = cls(size=size, app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s)
+        await desktop._open()
+        return desktop
+
+    def _order(self) -> dict[str, object]:
+        return {"display": None, "size": asdict(self.size), "xauthority": None}
+
+
+class AttachedDesktop(Desktop):
+    """The screen of an X server that runs already, and is left as it was found."""
+
+    def __init__(
+        self,
+        display: str,
+        *,
+        app: Sequence[str] | str | None = None,
+        env: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | None = None,
+        settle: Settle = USUAL_SETTLE,
+        app_timeout_s: float = 20.0,
+    ) -> None:
+        super().__init__(app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s)
+        if ":" not in display:
+            raise InvalidUsage(f"{display!r} is not an X display: give it as in `:0`.")
+        self.display = display
+
+    @classmethod
+    async def start(
+        cls,
+        display: str,
+        app: Sequence[str] | str | None = None,
+        env: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | None = None,
+        settle: Settle = USUAL_SETTLE,
+        app_timeout_s: float = 20.0,
+    ) -> Self:
+        """Attach to a display; a program named in ``app`` is started on it, and ended at the end."""
+        desktop = cls(display, app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s)
+        await desktop._open()
+        return desktop
+
+    def _order(self) -> dict[str, object]:
+        xauthority = self._env.get("XAUTHORITY", os.environ.get("XAUTHORITY"))
+        return {"display": self.display, "size": None, "xauthority": xauthority}
+
+    def _opened(self, child: Child, answer: wire.Message) -> None:
+        child.mend = (self.display, *map(str, answer["lent_keys"]))
+
+
+def command(app: Sequence[str] | str) -> list[str]:
+    """Return a command as a list of arguments; a text is split like a shell does."""
+    try:
+        parts = shlex.split(app) if isinstance(app, str) else [os.fspath(part) for part in app]
+    except ValueError as error:
+        raise InvalidUsage(f"The command {app!r} cannot be read: {error}.") from None
+    if not parts or not parts[0]:
+        raise InvalidUsage("The command of the program is empty: name a program, or none at all.")
+    return parts

@@ -1,0 +1,98 @@
+"""Waits until a screen has come to rest, then takes its picture."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.pulse import Ping, Pulse
+from holo_tasks.desktop.repaints import Repaints
+from holo_tasks.desktop.screen import Picture, Screen
+from holo_tasks.desktop.settle import Settle, Situation, Verdict, judge
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A picture, and how it came about; times in nanoseconds as in `Frame`."""
+
+    picture: Picture
+    settled: bool
+    taken_at_ns: int
+    settle_ns: int
+    quiet_ns: int
+    capture_ns: int
+
+
+class Eyes:
+    """Looks at one screen, and remembers when hands last touched it."""
+
+    def __init__(self, screen: Screen, repaints: Repaints, pulse: Pulse, settle: Settle, interrupt: Interrupt) -> None:
+        self._screen = screen
+        self._repaints = repaints
+        self._pulse = pulse
+        self._settle = settle
+        self._interrupt = interrupt
+        self._acted_ns: int | None = None
+        self._ping: Ping | None = None
+
+    def acted(self, at_ns: int | None) -> None:
+        """Note when the last input event was sent, and ask the program to say when it is done with it.
+
+        None says that the last gesture sent no event, so no change is to be awaited.
+        """
+        self._acted_ns = at_ns
+        self._ping = self._pulse.ask() if at_ns is not None else None
+
+    def look(self, *, after_action: bool) -> Look:
+        """Wait as `Settle` says, then take the picture."""
+        began = time.monotonic_ns()
+        acted = self._acted_ns if after_action else None
+        while True:
+            verdict = self._await_rest(began, acted)
+            at = time.monotonic_ns()
+            picture = self._screen.take()
+            took = time.monotonic_ns() - at
+            self._repaints.compare()
+            # Drawn on while it was taken: not yet the picture of a screen at rest.
+            if not verdict.settled or not self._judge(began, acted).wait_ns:
+                break
+        quiet = at - verdict.last_repaint_ns if verdict.last_repaint_ns is not None else 0
+        return Look(picture, verdict.settled, time.time_ns(), at - began, max(quiet, 0), took)
+
+    def _judge(self, began: int, acted: int | None) -> Verdict:
+        ping = self._ping
+        return judge(
+            self._settle,
+            Situation(
+                now_ns=time.monotonic_ns(),
+                began_ns=began,
+                size=self._screen.size,
+                repaints=self._repaints.latest(),
+                acted_ns=acted,
+                asked=ping is not None,
+                answered_ns=self._pulse.answered(ping) if ping else None,
+            ),
+        )
+
+    def _await_rest(self, began: int, acted: int | None) -> Verdict:
+        self._repaints.compare()
+        while True:
+            self._interrupt.check()
+            if self._repaints.gone:
+                raise DesktopFailed("The X server is gone: start the desktop again.")
+            verdict = self._judge(began, acted)
+            ping = self._ping
+            busy = ping is not None and self._pulse.answered(ping) is None
+            if verdict.ready:
+                if busy and ping is not None:
+                    self._pulse.give_up(ping)
+                return verdict
+            # While quiet is being counted a repaint only puts the end off: no need to wake up for
+            # it. A window may close instead of answering, which is seen only by asking.
+            self._repaints.wait(
+                min(verdict.wait_ns, 50_000_000),
+                repaint=verdict.last_repaint_ns is None,
+                serial=ping.serial if busy and ping else None,
+            )

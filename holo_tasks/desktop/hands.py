@@ -1,0 +1,176 @@
+"""Carries out gestures on one screen."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import (
+    Click,
+    Drag,
+    Gesture,
+    HoldAndTap,
+    Hotkey,
+    Move,
+    Pause,
+    Receipt,
+    Scroll,
+    Write,
+)
+from holo_tasks.desktop import keynames
+from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.keyboard import Keyboard
+from holo_tasks.desktop.layout import Stroke
+from holo_tasks.desktop.pointer import Pointer
+from holo_tasks.desktop.typist import Typist
+from holo_tasks.desktop.vault import Vault
+from holo_tasks.desktop.xlink import XLink
+
+MOST_CLICKS, MOST_NOTCHES, MOST_REPEATS = 10, 200, 200
+
+
+class Hands:
+    """The pointer and the keyboard together. A gesture is checked as a whole before it begins."""
+
+    def __init__(
+        self,
+        link: XLink,
+        pointer: Pointer,
+        keyboard: Keyboard,
+        typist: Typist,
+        interrupt: Interrupt,
+        vault: Vault,
+    ) -> None:
+        self._link = link
+        self._pointer = pointer
+        self._keyboard = keyboard
+        self._typist = typist
+        self._interrupt = interrupt
+        self._vault = vault
+
+    def do(self, gesture: Gesture) -> Receipt:
+        """Carry out a gesture; whatever happens, nothing stays pressed."""
+        began = time.monotonic_ns()
+        before = self._events
+        self._interrupt.check()
+        try:
+            self._carry_out(gesture)
+        finally:
+            self.let_go()
+        return Receipt(time.time_ns(), time.monotonic_ns() - began, self._events - before)
+
+    def let_go(self) -> None:
+        """Release all that is pressed."""
+        self._pointer.release_all()
+        self._keyboard.release_all()
+
+    @property
+    def last_event_ns(self) -> int:
+        """When the last input event was sent (monotonic nanoseconds)."""
+        return max(self._pointer.last_event_ns, self._keyboard.last_event_ns)
+
+    @property
+    def _events(self) -> int:
+        return self._pointer.events + self._keyboard.events
+
+    def _carry_out(self, gesture: Gesture) -> None:
+        pointer = self._pointer
+        match gesture:
+            case Click(at, button, count):
+                self._check(at)
+                _in_range("clicks", count, MOST_CLICKS)
+                pointer.click(at, button, count)
+            case Move(to):
+                self._check(to)
+                pointer.move(to)
+            case Drag(start, end, button):
+                self._check(start, end)
+                pointer.drag(start, end, button)
+            case Scroll(at, direction, notches):
+                self._check(at)
+                _in_range("notches", notches, MOST_NOTCHES)
+                pointer.scroll(at, direction, notches)
+            case Write():
+                self._write(gesture)
+            case Hotkey(keys, repeat):
+                _in_range("repeats", repeat, MOST_REPEATS)
+                self._tap(hold=(), groups=[keys] * repeat)
+            case HoldAndTap(hold, tap):
+                self._tap(hold=hold, groups=[(key,) for key in tap])
+            case Pause(seconds):
+                if not (math.isfinite(seconds) and seconds >= 0):
+                    raise InvalidUsage(f"A pause lasts a number of seconds from 0 up, not {seconds!r}.")
+                self._interrupt.sleep(seconds)
+
+    def _check(self, *points: Point) -> None:
+        size = self._link.size()
+        for point in points:
+            if not point.inside(size):
+                raise InvalidUsage(
+                    f"The point ({point.x}, {point.y}) is not on the screen of {size} pixels: look again."
+                )
+
+    def _write(self, gesture: Write) -> None:
+        text = self._vault.fill(gesture.text)
+        self._typist.check(text)
+        with self._keyboard.plain():
+            if gesture.overwrite:
+                self._clear_field()
+            self._typist.type(text)
+            if gesture.press_enter:
+                self._typist.type("\n")
+
+    def _clear_field(self) -> None:
+        """Select all that the field holds, and delete it.
+
+        Not Ctrl+A: in Tk on X11, as in Emacs, that goes to the start of the line. From the very
+        start to the very end works in Tk, GTK, Qt and Chromium, in fields of one line and of many.
+        Delete rather than typing over it, because Tk does not let a paste replace a selection.
+        """
+        control, shift = keynames.CONTROL, keynames.SHIFT
+        for keys in ((control, keynames.HOME), (control, shift, keynames.END), (keynames.DELETE,)):
+            self._press_together([Stroke(self._keyboard.keycode(key)) for key in keys])
+
+    def _tap(self, *, hold: tuple[str, ...], groups: list[tuple[str, ...]]) -> None:
+        """Hold some keys and press groups of others together, each group after the last."""
+        if not groups or not all(groups):
+            raise InvalidUsage("A hotkey needs at least one key.")
+        named = [*hold, *(key for group in groups for key in group)]
+        symbols = {key: keynames.keysym(key) for key in named}
+        # "Ctrl+A" is how everybody writes Ctrl and the A key; alone, "A" is the capital letter.
+        modified = any(symbols[key] in keynames.MODIFIERS.values() for key in named)
+        if modified:
+            symbols = {key: keynames.small(symbol) for key, symbol in symbols.items()}
+        keyboard = self._keyboard
+        with keyboard.plain(keep_locks=not keynames.LOCKS.isdisjoint(symbols.values())):
+            self._typist.make_typable(list(symbols.values()))
+            strokes = {key: self._typist.stroke(symbol) for key, symbol in symbols.items()}
+            for key in hold:
+                self._interrupt.check()
+                self._down(strokes[key])
+            for group in groups:
+                self._interrupt.check()
+                self._press_together([strokes[key] for key in group])
+            keyboard.release_all()
+
+    def _press_together(self, strokes: list[Stroke]) -> None:
+        self._interrupt.check()
+        pressed = [code for stroke in strokes for code in self._down(stroke)]
+        for code in reversed(pressed):
+            self._keyboard.release(code)
+        self._keyboard.flush()
+
+    def _down(self, stroke: Stroke) -> list[int]:
+        """Press a key, with Shift first if its character needs it; return what was pressed."""
+        codes = [self._keyboard.shift, stroke.keycode] if stroke.shift else [stroke.keycode]
+        codes = [code for code in codes if not self._keyboard.holds(code)]
+        for code in codes:
+            self._keyboard.press(code)
+        return codes
+
+
+def _in_range(what: str, number: int, most: int) -> None:
+    if not 1 <= number <= most:
+        raise InvalidUsage(f"The number of {what} is from 1 to {most}, not {number}.")

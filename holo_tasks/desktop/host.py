@@ -1,0 +1,170 @@
+"""The process that owns one desktop: its X server, window manager, program and input.
+
+Started by `child`, which it serves over a socket until told to close, or until the other process
+is no more.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import select
+import socket
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core import errors
+from holo_tasks.core.gestures import Pause
+from holo_tasks.desktop import processes, wire
+from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.wire import Message
+
+# After the other side is gone, this long to end in good order.
+GRACE_S = 3.0
+
+
+def main() -> None:
+    """Serve one desktop: arguments are the socket, the memory for pixels, and the parent's id."""
+    channel, pixels, parent = (int(argument) for argument in sys.argv[1:4])
+    with socket.socket(fileno=channel) as link:
+        Host(link, pixels, parent).run()
+
+
+class Host:
+    """Reads requests in one thread, carries them out in the main one."""
+
+    def __init__(self, channel: socket.socket, pixels: int, parent: int) -> None:
+        self._channel = channel
+        self._pixels = pixels
+        self._parent = parent
+        self._interrupt = Interrupt()
+        self._requests: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._folder: Path | None = None
+        self._station: Any = None
+
+    def run(self) -> None:
+        """Serve until told to close or left alone; leave nothing behind."""
+        processes.adopt_orphans()
+        order = self._read()
+        if order is None:
+            return
+        self._folder = Path(order["folder"])
+        try:
+            self._open(order)
+            while (request := self._requests.get()) is not None and request["ask"] != "close":
+                self._answer(request)
+        finally:
+            self._end()
+        if request is not None:
+            self._say({"id": request["id"]})
+
+    def _open(self, order: Message) -> None:
+        from holo_tasks.desktop.station import Station
+
+        def listen() -> None:
+            threading.Thread(target=self._listen, name="requests", daemon=True).start()
+
+        try:
+            self._interrupt.arm(order["id"], None)
+            self._station = Station(order, self._pixels, self._interrupt)
+            started = self._station.start(then=listen)
+            self._say({"id": order["id"], **started})
+            self._station.warm_up()
+        except Exception as error:
+            self._say({"id": order["id"], **self._described(error)})
+            self._requests.put(None)
+
+    def _answer(self, request: Message) -> None:
+        self._interrupt.arm(request["id"], request.get("deadline"))
+        try:
+            answer = getattr(self, f"_{request['ask']}")(request)
+        except Exception as error:
+            answer = self._described(error)
+        self._say({"id": request["id"], **answer})
+
+    def _look(self, request: Message) -> Message:
+        answer: Message = self._station.look(after_action=request["after_action"])
+        return answer
+
+    def _do(self, request: Message) -> Message:
+        gesture = wire.to_gesture(request["gesture"])
+        answer: Message = self._station.do(gesture, expects_change=not isinstance(gesture, Pause))
+        return answer
+
+    def _windows(self, request: Message) -> Message:
+        return {"windows": self._station.windows()}
+
+    def _described(self, error: Exception) -> Message:
+        """Turn any error into one that says what to do; details go to the log."""
+        if self._station is not None:
+            error = self._station.explain(error)
+        if not isinstance(error, errors.HoloError):
+            traceback.print_exception(error)
+            error = errors.DesktopFailed(f"The desktop failed unexpectedly: {type(error).__name__}: {error}")
+        answer = wire.from_error(error)
+        if self._station is not None:
+            answer["message"] = self._station.vault.hide(answer["message"])
+        return answer
+
+    def _say(self, message: Message) -> None:
+        try:
+            self._channel.sendall(wire.packed(message))
+        except OSError:
+            self._requests.put(None)  # nobody is left to hear it
+
+    def _read(self) -> Message | None:
+        """Read one message; None when the other process has hung up or ended."""
+        head = self._receive(wire.HEADER.size)
+        body = self._receive(wire.HEADER.unpack(head)[0]) if head else None
+        return wire.unpacked(body) if body is not None else None
+
+    def _receive(self, size: int) -> bytes | None:
+        received = b""
+        while len(received) < size:
+            try:
+                some = self._channel.recv(size - len(received))
+            except OSError:
+                return None
+            if not some:
+                return None
+            received += some
+        return received
+
+    def _listen(self) -> None:
+        # A child that the other process forked may keep the socket open after its death.
+        parent = os.pidfd_open(self._parent)
+        while True:
+            ready, _, _ = select.select([self._channel.fileno(), parent], [], [])
+            request = None if parent in ready else self._read()
+            if request is None:
+                break
+            if request["ask"] == "stop":
+                self._interrupt.stop(request["of"])
+            else:
+                self._requests.put(request)
+        self._requests.put(None)
+        self._interrupt.stop()
+        # The main thread may hang on a stopped X server: do its work, then end all the same.
+        time.sleep(GRACE_S)
+        processes.end(lambda: processes.descendants(os.getpid()), grace_s=0)
+        if self._folder is not None:
+            processes.remove(self._folder)
+        os._exit(1)
+
+    def _end(self) -> None:
+        try:
+            if self._station is not None:
+                self._station.leave()
+        except Exception:
+            traceback.print_exc()
+        processes.end(lambda: processes.descendants(os.getpid()), grace_s=1.0)
+        if self._folder is not None:
+            processes.remove(self._folder)
+
+
+if __name__ == "__main__":
+    main()

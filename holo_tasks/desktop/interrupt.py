@@ -1,0 +1,52 @@
+"""What stops a gesture half-way: its deadline, the other side's wish, or its death."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+
+from holo_tasks.core.errors import Killed, LimitReached
+
+
+class Interrupt:
+    """Checked before each input event, and slept on instead of the clock.
+
+    ``deadline`` is in seconds of `time.monotonic`, which all processes of a machine share and
+    nobody can set back.
+    """
+
+    def __init__(self) -> None:
+        self._news = threading.Condition()
+        self._stopped = -math.inf
+        self._request = 0
+        self._deadline: float | None = None
+
+    def arm(self, request: int, deadline: float | None) -> None:
+        """Begin a request; the numbers of requests only grow."""
+        with self._news:
+            self._request, self._deadline = request, deadline
+
+    def stop(self, request: float = math.inf) -> None:
+        """Stop this request and all before it, even if it was not begun (from any thread)."""
+        with self._news:
+            self._stopped = max(self._stopped, request)
+            self._news.notify_all()
+
+    def check(self) -> None:
+        """Raise if no further input event may be sent."""
+        if self._stopped >= self._request:
+            raise Killed("The gesture was stopped before it was complete.")
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            raise LimitReached("The deadline passed before the gesture was complete.", limit="deadline")
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, unless interrupted; then raise."""
+        until = time.monotonic() + seconds
+        with self._news:
+            while (left := until - time.monotonic()) > 0:
+                self.check()
+                if self._deadline is not None:
+                    left = min(left, max(self._deadline - time.monotonic(), 0.0))
+                self._news.wait(left)
+        self.check()

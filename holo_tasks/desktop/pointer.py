@@ -1,0 +1,134 @@
+"""The mouse of one X server, moved by pyautogui."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Button, Direction
+from holo_tasks.desktop.interrupt import Interrupt
+
+# Toolkits start a drag after a few pixels and follow the pointer from one event-loop turn to the
+# next: without time in between they fold all moves into one and see a click. HTML5 and Xdnd ask
+# the target about the drop before the button may come up.
+DRAG_STEPS = 16
+DRAG_STEP_S = 0.008
+DRAG_REST_S = 0.05
+
+# Two clicks closer than this are a double click to every toolkit (Windows' default is 0.5 s, Tk
+# and GTK follow). Two gestures never mean that.
+DOUBLE_CLICK_S = 0.5
+DOUBLE_CLICK_PX = 10
+
+
+class Pointer:
+    """Moves, clicks, drags, scrolls. pyautogui is loaded at first use: it takes a third of a second."""
+
+    def __init__(self, display: str, authority: Path, interrupt: Interrupt) -> None:
+        self._display = display
+        self._authority = authority
+        self._interrupt = interrupt
+        self._mouse: Any = None
+        self._held: str | None = None
+        self._last: tuple[float, Point, str] | None = None
+        self.events = 0
+        self.last_event_ns = 0
+
+    def load(self) -> Any:
+        """Import pyautogui, bound to this display from now on."""
+        if self._mouse is not None:
+            return self._mouse
+        # It connects at import, and python3-xlib insists on a file of cookies.
+        os.environ["DISPLAY"] = self._display
+        os.environ["XAUTHORITY"] = str(self._authority)
+        # It wants these for message boxes, screenshots and a teaching aid; the last ends the process
+        # if tkinter is missing. It does without when they are absent.
+        for unneeded in ("mouseinfo", "pymsgbox", "pyscreeze"):
+            sys.modules.setdefault(unneeded, None)  # type: ignore[arg-type]
+        try:
+            import pyautogui
+        except Exception as error:  # python3-xlib raises its own kinds, KeyError and OSError
+            raise DesktopFailed(f"The mouse of display {self._display} cannot be reached: {error}.") from error
+        pyautogui.PAUSE = 0
+        pyautogui.FAILSAFE = False  # a click in the corner is as good as any other
+        self._mouse = pyautogui
+        return pyautogui
+
+    def move(self, to: Point) -> None:
+        mouse = self.load()
+        self._interrupt.check()
+        self._count()
+        mouse.moveTo(to.x, to.y, _pause=False)
+
+    def click(self, at: Point, button: Button, count: int) -> None:
+        self.move(at)
+        self._keep_apart(at, button)
+        for _ in range(count):
+            self._press(at, button)
+            self._release(at, button)
+
+    def drag(self, start: Point, end: Point, button: Button) -> None:
+        self.move(start)
+        self._keep_apart(start, button)
+        self._press(start, button)
+        now = start
+        try:
+            for step in range(1, DRAG_STEPS + 1):
+                self._interrupt.sleep(DRAG_STEP_S)
+                now = _between(start, end, step / DRAG_STEPS)
+                self.move(now)
+            self._interrupt.sleep(DRAG_REST_S)
+        finally:
+            self._release(now, button)
+
+    def scroll(self, at: Point, direction: Direction, notches: int) -> None:
+        self.move(at)
+        mouse = self.load()
+        for _ in range(notches):
+            self._interrupt.check()
+            self._count(2)
+            if direction in ("up", "down"):
+                mouse.scroll(1 if direction == "up" else -1, _pause=False)
+            else:
+                mouse.hscroll(1 if direction == "right" else -1, _pause=False)
+
+    def release_all(self) -> None:
+        """Let go of a button that an interrupted gesture left down."""
+        if self._held is not None and self._mouse is not None:
+            self._mouse.mouseUp(button=self._held, _pause=False)
+            self._held = None
+
+    def _press(self, at: Point, button: Button) -> None:
+        self._interrupt.check()
+        self._held = button
+        self._count()
+        self._mouse.mouseDown(at.x, at.y, button=button, _pause=False)
+
+    def _release(self, at: Point, button: Button) -> None:
+        self._count()
+        self._mouse.mouseUp(at.x, at.y, button=button, _pause=False)
+        self._held = None
+        self._last = (time.monotonic(), at, button)
+
+    def _count(self, events: int = 1) -> None:
+        # Before the event is sent: a quick program repaints before the call returns.
+        self.last_event_ns = time.monotonic_ns()
+        self.events += events
+
+    def _keep_apart(self, at: Point, button: Button) -> None:
+        """Wait as long as this press would still be taken for the second half of a double click."""
+        if self._last is None:
+            return
+        when, where, which = self._last
+        near = abs(where.x - at.x) <= DOUBLE_CLICK_PX and abs(where.y - at.y) <= DOUBLE_CLICK_PX
+        if near and which == button and (left := when + DOUBLE_CLICK_S - time.monotonic()) > 0:
+            self._interrupt.sleep(left)
+
+
+def _between(start: Point, end: Point, part: float) -> Point:
+    return Point(round(start.x + (end.x - start.x) * part), round(start.y + (end.y - start.y) * part))

@@ -1,0 +1,117 @@
+"""Processes that never outlive the desktop they belong to (Linux)."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+# <linux/prctl.h>
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+# Every process of a desktop carries this variable, so that those which left their group and
+# session are still found when the desktop ends.
+MARK = "HOLO_DESKTOP"
+
+
+def adopt_orphans() -> None:
+    """Make processes whose parent ends children of this process, so that it can end them."""
+    _libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def tied(signum: int) -> Callable[[], None]:
+    """Return what a new process runs before its program, to get ``signum`` when we end.
+
+    The kernel sends it when the *thread* that started the process ends, so start processes from
+    the main thread only.
+    """
+    libc, parent = _libc(), os.getpid()
+
+    def tie() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
+        if os.getppid() != parent:  # we ended before the line above
+            os._exit(1)
+
+    return tie
+
+
+def descendants(pid: int) -> list[int]:
+    """List the living processes started by ``pid`` and theirs, parents first."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+            if state not in "ZX":
+                children.setdefault(int(parent), []).append(int(entry.name))
+    found, queue = [], [pid]
+    while queue:
+        below = children.get(queue.pop(0), [])
+        found += below
+        queue += below
+    return found
+
+
+def belonging(mark: str, session: int) -> list[int]:
+    """List the living processes that carry a desktop's mark in their environment, or its session."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            state, _, _, its_session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
+            if state in "ZX":
+                continue
+            if int(its_session) == session or wanted in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+    return found
+
+
+def end(find: Callable[[], Iterable[int]], *, grace_s: float) -> None:
+    """End processes politely, then without asking; return when none is found any more."""
+    deadline = time.monotonic() + grace_s
+    asked: set[int] = set()
+    while pids := list(find()):
+        overdue = time.monotonic() - deadline
+        if overdue >= 5:
+            return  # stuck in the kernel: nothing more can be done from here
+        for pid in pids:
+            if overdue >= 0 or pid not in asked:
+                asked.add(pid)
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL if overdue >= 0 else signal.SIGTERM)
+        time.sleep(0.005)  # /proc cannot be waited on
+
+
+def reap() -> None:
+    """Collect what is left of children that ended; only for a process all of whose children are its own."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def remove(folder: Path) -> None:
+    """Delete a desktop's private folder, if it is still there."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def last_words(log: Path) -> str:
+    """Return the last line somebody wrote to a log that says something, or nothing."""
+    try:
+        lines = log.read_text(errors="replace").splitlines()[-30:]
+    except OSError:
+        return ""
+    said = [line.strip() for line in lines if line.strip()]
+    return said[-1][:300] if said else ""
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

@@ -1,0 +1,61 @@
+"""The program a desktop is started for."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.desktop import processes, windows
+from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.xlink import XLink
+
+
+class Program:
+    """One running program and its log."""
+
+    def __init__(self, command: list[str], env: Mapping[str, str], folder: Path, link: XLink) -> None:
+        self.command = command
+        self._log = folder / "program.log"
+        self._link = link
+        self._before = set(windows.shown(link))
+        try:
+            with self._log.open("wb") as log:
+                self.process = subprocess.Popen(
+                    command,
+                    env=dict(env),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    preexec_fn=processes.tied(signal.SIGKILL),
+                )
+        except FileNotFoundError:
+            raise DesktopFailed(
+                f"The program {command[0]!r} was not found: install it, or give its full path."
+            ) from None
+        except OSError as error:
+            raise DesktopFailed(f"The program {command[0]!r} cannot be started: {error.strerror}.") from None
+
+    def await_window(self, timeout_s: float, interrupt: Interrupt, living: Callable[[], bool]) -> None:
+        """Wait until a new window is on the screen.
+
+        ``living`` says whether any process of the program is left: a launcher may end at once and
+        leave its work to another one.
+        """
+        until = time.monotonic() + timeout_s
+        while not set(windows.shown(self._link)) - self._before:
+            status = self.process.poll()
+            if status or (status == 0 and not living()):
+                words = processes.last_words(self._log)
+                how = f"with status {status}" if status > 0 else f"by signal {-status}" if status else "at once"
+                said = f"; its last words: {words}" if words else ""
+                raise DesktopFailed(f"The program {self.command[0]!r} ended {how} without a window{said}")
+            if time.monotonic() >= until:
+                raise DesktopFailed(
+                    f"The program {self.command[0]!r} showed no window within {timeout_s:g} s: "
+                    "start it by hand to see why, or allow more time."
+                )
+            interrupt.sleep(0.01)

@@ -1,0 +1,121 @@
+"""Asks a program for a sign of life, the way a window manager does (_NET_WM_PING).
+
+A program answers from its event loop, after everything it was sent before. So an answer proves
+that it has read its keys and finished its slow handlers.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from dataclasses import dataclass
+
+from holo_tasks.desktop import windows
+from holo_tasks.desktop.repaints import Repaints
+from holo_tasks.desktop.xlink import Refused, XLink
+
+# The program sends the number back to the root window, where the window manager reads it too. A
+# manager numbers its own pings from 1 or with server times: it ignores numbers it did not send.
+FIRST_SERIAL = 0xE0000000
+
+# SubstructureNotify and SubstructureRedirect: who manages the windows listens for these.
+TO_MANAGER = 0x180000
+MANAGER_S = 1.0
+
+CLIENT_MESSAGE = struct.Struct("=BB2xII5I")
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """A question to a window that was not necessarily answered yet."""
+
+    window: int
+    serial: int
+    sent_ns: int
+
+
+class Pulse:
+    """Sends pings over one connection; the answers are seen by `Repaints`."""
+
+    def __init__(self, link: XLink, repaints: Repaints) -> None:
+        self._link = link
+        self._repaints = repaints
+        self._serial = FIRST_SERIAL
+        # A window of ours for the window manager to answer at; never shown.
+        self._window: int = link.conn.generate_id()
+        link.conn.core.CreateWindow(0, self._window, link.root, -10, -10, 1, 1, 0, 1, 0, 0, [])
+        self._mute: dict[int, Ping] = {}
+        self._alive: set[int] = set()
+        self._closed: dict[int, int] = {}
+
+    def ask(self) -> Ping | None:
+        """Ping the active window; None if there is none or it never answers."""
+        link = self._link
+        window = windows.active_window(link)
+        try:
+            if not window or not self._answers(window):
+                return None
+        except Refused:
+            return None
+        if (unanswered := self._mute.get(window)) and self.answered(unanswered) is None:
+            return None
+        self._serial += 1
+        message = CLIENT_MESSAGE.pack(
+            33, 32, window, link.atom("WM_PROTOCOLS"), link.atom("_NET_WM_PING"), self._serial, window, 0, 0
+        )
+        link.conn.core.SendEvent(False, window, 0, message)
+        link.conn.flush()
+        return Ping(window, self._serial, time.monotonic_ns())
+
+    def await_manager(self) -> None:
+        """Wait until the window manager has read everything that was sent to it so far.
+
+        It is asked how large a frame would be, which it answers as a property. Managers renew
+        their key bindings when the keyboard map changes, and lose clicks meanwhile (openbox).
+        """
+        link, core = self._link, self._link.conn.core
+        name = "_NET_REQUEST_FRAME_EXTENTS"
+        if link.atom(name) not in link.numbers(link.root, "_NET_SUPPORTED"):
+            return
+        core.DeleteProperty(self._window, link.atom("_NET_FRAME_EXTENTS"))
+        message = CLIENT_MESSAGE.pack(33, 32, self._window, link.atom(name), 0, 0, 0, 0, 0)
+        core.SendEvent(False, link.root, TO_MANAGER, message)
+        until = time.monotonic() + MANAGER_S
+        while not link.numbers(self._window, "_NET_FRAME_EXTENTS") and time.monotonic() < until:
+            time.sleep(0.001)
+
+    def _answers(self, window: int) -> bool:
+        """Say whether a window's program knows pings.
+
+        Tk does without saying so; its programs register at the root window (for `send`) with a
+        window of theirs. Nobody else is asked uninvited: simple programs take any message from
+        the window manager for the wish that they close.
+        """
+        link = self._link
+        if link.atom("_NET_WM_PING") in link.numbers(window, "WM_PROTOCOLS"):
+            return True
+        mask = link.setup.resource_id_mask
+        registered = (entry.partition(" ")[0] for entry in link.text(link.root, "InterpRegistry").split("\0"))
+        return any(number and int(number, 16) & ~mask == window & ~mask for number in registered)
+
+    def answered(self, ping: Ping) -> int | None:
+        """Return when a ping was answered; a window that is gone has nothing left to say."""
+        at = self._repaints.answered(ping.serial)
+        if at is None and ping.serial not in self._closed and not self._exists(ping.window):
+            self._closed[ping.serial] = time.monotonic_ns()
+        if at is not None:
+            self._alive.add(ping.window)
+            self._mute.pop(ping.window, None)
+        return at or self._closed.get(ping.serial)
+
+    def give_up(self, ping: Ping) -> None:
+        """Stop asking a window that says it answers but never did."""
+        if ping.window not in self._alive:
+            self._mute[ping.window] = ping
+
+    def _exists(self, window: int) -> bool:
+        try:
+            self._link.conn.core.GetWindowAttributes(window).reply()
+        except Refused:
+            return False
+        return True

@@ -1,0 +1,153 @@
+"""When a screen has come to rest: a decision on times alone, without a clock or a display."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Box, Size
+
+# A caret or a small spinner: this many repaints, apart from each other and over this time, all
+# inside one area no larger than this part of the screen.
+BLINKS = 5
+BLINK_GAP_NS = 10_000_000
+BLINK_SPAN_NS = 200_000_000
+BLINK_PART = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """How long to wait for a screen, in seconds.
+
+    A screen is ready when nothing was repainted for ``quiet_s``. After a gesture the first
+    repaint is awaited for ``first_change_s``. A screen that never rests is taken after
+    ``cap_s``; a program too busy to answer its window manager is given ``busy_cap_s``. Some old
+    programs (xterm, Motif) cannot be asked whether they are busy: after a gesture their screen
+    must be quiet for ``unasked_quiet_s``.
+    """
+
+    quiet_s: float = 0.05
+    unasked_quiet_s: float = 0.15
+    first_change_s: float = 0.3
+    cap_s: float = 2.0
+    busy_cap_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        for name in ("quiet_s", "unasked_quiet_s", "first_change_s", "cap_s", "busy_cap_s"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise InvalidUsage(f"{name} is a number of seconds from 0 up, not {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Repaint:
+    """An area that was drawn on, and when (monotonic nanoseconds)."""
+
+    at_ns: int
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """All that is known while a screen is being waited for; times are monotonic nanoseconds.
+
+    ``acted_ns`` is when the last input event was sent, if its effect is awaited; ``asked`` says
+    that the program was then asked for a sign of life, ``answered_ns`` when it gave it.
+    ``repaints`` are the latest ones, oldest first.
+    """
+
+    now_ns: int
+    began_ns: int
+    size: Size
+    repaints: Sequence[Repaint] = ()
+    acted_ns: int | None = None
+    asked: bool = False
+    answered_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Take the picture now, or look again after ``wait_ns`` or at the next repaint."""
+
+    ready: bool
+    settled: bool = True
+    wait_ns: int = 0
+    last_repaint_ns: int | None = None
+
+
+def judge(settle: Settle, seen: Situation) -> Verdict:
+    """Decide whether the screen is ready."""
+    quiet, first, cap, busy_cap = (
+        round(seconds * 1e9) for seconds in (settle.quiet_s, settle.first_change_s, settle.cap_s, settle.busy_cap_s)
+    )
+    if seen.acted_ns is not None and not seen.asked:
+        quiet = max(quiet, round(settle.unasked_quiet_s * 1e9))
+    now = seen.now_ns
+    since = max(seen.acted_ns or 0, seen.answered_ns or 0)
+    restless = blinking(seen.repaints, since_ns=since, size=seen.size)
+    counted = [
+        repaint.at_ns
+        for repaint in seen.repaints
+        if repaint.at_ns >= (seen.acted_ns or 0) and not (restless and _within(restless, repaint.box))
+    ]
+    last = counted[-1] if counted else None
+
+    if seen.asked and seen.answered_ns is None:
+        # The program has not come back to its event loop: what it will draw is still to come.
+        left = seen.began_ns + busy_cap - now
+        return Verdict(left <= 0, settled=False, wait_ns=max(left, 0), last_repaint_ns=last)
+
+    left = 0
+    if last is not None:
+        left = last + quiet - now
+    elif seen.acted_ns is not None:
+        left = seen.acted_ns + first - now
+    if seen.answered_ns is not None:
+        # Toolkits draw when idle, which comes after the answer.
+        left = max(left, seen.answered_ns + quiet - now)
+    if left <= 0:
+        return Verdict(True, last_repaint_ns=last)
+    cap_left = max(seen.began_ns, seen.answered_ns or 0) + cap - now
+    if cap_left <= 0:
+        return Verdict(True, settled=False, last_repaint_ns=last)
+    return Verdict(False, wait_ns=min(left, cap_left), last_repaint_ns=last)
+
+
+def blinking(repaints: Sequence[Repaint], *, since_ns: int, size: Size) -> Box | None:
+    """Return the small area that keeps being repainted by itself, if there is one.
+
+    Only repaints after ``since_ns`` count: those before it may still answer the last gesture.
+    The latest ones decide, so that a window drawn a while ago does not hide a caret.
+    """
+    area: Box | None = None
+    bursts: list[int] = []
+    for repaint in reversed(repaints):
+        if repaint.at_ns < since_ns:
+            break
+        grown = repaint.box if area is None else _around(area, repaint.box)
+        if grown.width * grown.height * BLINK_PART > size.width * size.height:
+            break
+        area = grown
+        bursts.append(repaint.at_ns)
+    apart = 1 + sum(later - earlier >= BLINK_GAP_NS for later, earlier in pairwise(bursts))
+    if area is None or apart < BLINKS or bursts[0] - bursts[-1] < BLINK_SPAN_NS:
+        return None
+    return area
+
+
+def _around(one: Box, other: Box) -> Box:
+    left, top = min(one.left, other.left), min(one.top, other.top)
+    right, bottom = max(one.right, other.right), max(one.bottom, other.bottom)
+    return Box(left, top, right - left, bottom - top)
+
+
+def _within(outer: Box, inner: Box) -> bool:
+    return (
+        outer.left <= inner.left
+        and outer.top <= inner.top
+        and inner.right <= outer.right
+        and inner.bottom <= outer.bottom
+    )

@@ -1,0 +1,200 @@
+"""All that makes one desktop work, put together in the process that owns it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage
+from holo_tasks.core.geometry import Size
+from holo_tasks.core.gestures import Gesture
+from holo_tasks.desktop import processes, xauth, xserver
+from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.settle import Settle
+from holo_tasks.desktop.vault import Vault
+from holo_tasks.desktop.wire import Message
+
+
+class Station:
+    """One desktop, from the inside."""
+
+    def __init__(self, order: Message, pixels: int, interrupt: Interrupt) -> None:
+        self._order = order
+        self._folder = Path(order["folder"])
+        self._pixels = pixels
+        self._interrupt = interrupt
+        self._server: xserver.XServer | None = None
+        self._helpers: list[subprocess.Popen[bytes]] = []
+        self._display: str = order["display"] or ""
+        self._times: dict[str, float] = {}
+        self._clock = time.monotonic()
+        self._link: Any = None
+        self._keyboard: Any = None
+        self.vault = Vault(order["secrets"])
+
+    def start(self, *, then: Callable[[], None]) -> Message:
+        """Bring everything up; call ``then`` after the last process was started."""
+        order = self._order
+        if self._display:
+            self._borrow_cookie()
+            self._load()
+        else:
+            size = Size(**order["size"])
+            starting = xserver.launch(self._folder, size)
+            self._load()
+            self._server = xserver.listening(starting, self._folder, size)
+            self._helpers.append(self._server.process)
+            self._display = self._server.display
+            os.environ["XAUTHORITY"] = str(self._server.authority)
+            self._lap("x_server")
+        os.environ["DISPLAY"] = self._display
+        self._connect()
+        program = self._launch(then)
+        self._furnish()
+        then()
+        self._lap("connections")
+        if program is not None:
+            program.await_window(order["app_timeout_s"], self._interrupt, self._living)
+            self._eyes.look(after_action=False)
+            self._lap("program")
+        return {
+            "display": self._display,
+            "size": {"width": self._screen.size.width, "height": self._screen.size.height},
+            "scale": self._scale(),
+            "server_pid": self._server.process.pid if self._server else 0,
+            "lent_keys": self._keyboard.free,
+            "times": self._times,
+        }
+
+    def _lap(self, name: str) -> None:
+        now = time.monotonic()
+        self._times[name], self._clock = now - self._clock, now
+
+    def _load(self) -> None:
+        """Import what takes time, while the X server starts."""
+        import mss
+        from PIL import Image
+
+        from holo_tasks.desktop import eyes, hands, program, wm
+
+        _ = mss, Image, eyes, hands, program, wm
+        self._lap("imports")
+
+    def _borrow_cookie(self) -> None:
+        """Make the cookie of somebody else's display usable by python3-xlib as well."""
+        mine = self._folder / "Xauthority"
+        host, _, number = self._display.rpartition(":")
+        number = number.partition(".")[0]
+        theirs = Path(self._order["xauthority"] or Path.home() / ".Xauthority")
+        local = host in ("", "unix") and number.isdigit()
+        data = xauth.find(theirs, int(number)) if local else None
+        if data is not None:
+            xauth.write(mine, int(number), data)
+        elif theirs.exists():
+            mine = theirs
+        else:
+            mine.touch(mode=0o600)
+        os.environ["XAUTHORITY"] = str(mine)
+
+    def _connect(self) -> None:
+        from holo_tasks.desktop import wm
+        from holo_tasks.desktop.xlink import XLink
+
+        env = {**self._order["env"], "DISPLAY": self._display, "XAUTHORITY": os.environ["XAUTHORITY"]}
+        self._env = env
+        self._link = XLink(self._display)
+        if self._server is not None:
+            manager = wm.launch(self._folder, env)
+            self._helpers.append(manager)
+            wm.managing(self._link, manager, self._folder)
+            self._lap("window_manager")
+
+    def _launch(self, then: Callable[[], None]) -> Any:
+        from holo_tasks.desktop.program import Program
+
+        command = self._order["app"]
+        return Program(command, self._env, self._folder, self._link) if command else None
+
+    def _furnish(self) -> None:
+        from holo_tasks.desktop.eyes import Eyes
+        from holo_tasks.desktop.hands import Hands
+        from holo_tasks.desktop.keyboard import Keyboard
+        from holo_tasks.desktop.pointer import Pointer
+        from holo_tasks.desktop.pulse import Pulse
+        from holo_tasks.desktop.repaints import Repaints
+        from holo_tasks.desktop.screen import Screen
+        from holo_tasks.desktop.typist import Typist
+
+        link, interrupt = self._link, self._interrupt
+        self._screen = Screen(link, self._pixels)
+        repaints = Repaints(self._display, self._screen.fingerprint)
+        pulse = Pulse(link, repaints)
+        self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), interrupt)
+        self._keyboard = Keyboard(link)
+        self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), interrupt)
+        self._typist = Typist(self._keyboard, pulse, repaints, interrupt)
+        self._hands = Hands(link, self._pointer, self._keyboard, self._typist, interrupt, self.vault)
+
+    def warm_up(self) -> None:
+        """Do what would make the first gesture slow."""
+        with contextlib.suppress(DesktopFailed):  # said when a gesture needs it
+            self._pointer.load()
+
+    def look(self, *, after_action: bool) -> Message:
+        """Wait for rest and take a picture into the shared memory."""
+        seen = self._eyes.look(after_action=after_action)
+        return {
+            "bytes": self._screen.hand_over(seen.picture),
+            "size": {"width": seen.picture.size.width, "height": seen.picture.size.height},
+            "settled": seen.settled,
+            "taken_at_ns": seen.taken_at_ns,
+            "settle_ns": seen.settle_ns,
+            "quiet_ns": seen.quiet_ns,
+            "capture_ns": seen.capture_ns,
+        }
+
+    def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
+        """Carry out a gesture."""
+        try:
+            receipt = self._hands.do(gesture)
+        finally:
+            self._eyes.acted(self._hands.last_event_ns if expects_change else None)
+        return {"done_at_ns": receipt.done_at_ns, "took_ns": receipt.took_ns, "events": receipt.events}
+
+    def windows(self) -> list[Message]:
+        """Describe the windows on the screen."""
+        from holo_tasks.desktop.windows import windows
+
+        return [window.described() for window in windows(self._link)]
+
+    def explain(self, error: Exception) -> Exception:
+        """Say what really happened when an error only says that the X server does not answer."""
+        if isinstance(error, InvalidUsage) or self._link is None or self._link.alive():
+            return error
+        return DesktopFailed(f"The X server of display {self._display} is gone: start the desktop again.")
+
+    def leave(self) -> None:
+        """Leave an X server that is not ours as it was found."""
+        if self._keyboard is None or self._server is not None or not self._link.alive():
+            return
+        self._hands.let_go()
+        with contextlib.suppress(HoloError):  # a frozen program, or nobody to wait for any more
+            self._typist.finish()
+        self._keyboard.put_back()
+
+    def _living(self) -> bool:
+        helpers = {helper.pid for helper in self._helpers}
+        return any(pid not in helpers for pid in processes.descendants(os.getpid()))
+
+    def _scale(self) -> float:
+        """Read how much larger than on a plain screen programs draw (Xft.dpi, 96 is plain)."""
+        for line in self._link.text(self._link.root, "RESOURCE_MANAGER").splitlines():
+            name, _, value = line.partition(":")
+            if name == "Xft.dpi" and value.strip().isdigit():
+                return round(int(value) / 96, 3)
+        return 1.0

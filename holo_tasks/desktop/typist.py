@@ -1,0 +1,168 @@
+"""Types text so that every character arrives, whatever the keyboard layout.
+
+Characters that a key of the layout produces are typed with that key. The others are lent a free
+key. The rule that makes this exact: a key is lent anew only when the program has answered a ping
+sent after its last use, because programs look keys up in the map when they get round to it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.desktop import keynames
+from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.keyboard import Keyboard
+from holo_tasks.desktop.layout import Stroke
+from holo_tasks.desktop.pulse import Pulse
+from holo_tasks.desktop.repaints import Repaints
+
+# Keys sent in one go: short enough that a stop or a deadline is obeyed within a millisecond.
+BATCH = 8
+# Keys sent ahead of the program, so that what it shows and what a stop means stay close to each other.
+AHEAD = 128
+PATIENCE_S = 10.0
+
+# How long a program takes to draw what was typed, and to go on drawing it. The second pair is for
+# programs that cannot be asked whether they have read their keys (xterm, Motif).
+ECHO_NS, ECHO_QUIET_NS = 100_000_000, 20_000_000
+UNASKED_NS = 150_000_000
+MOST_ECHO_NS = 1_000_000_000
+
+
+class Typist:
+    """Types through one keyboard into whatever has it."""
+
+    def __init__(
+        self,
+        keyboard: Keyboard,
+        pulse: Pulse,
+        repaints: Repaints,
+        interrupt: Interrupt,
+    ) -> None:
+        self._keyboard = keyboard
+        self._pulse = pulse
+        self._repaints = repaints
+        self._interrupt = interrupt
+        self._used: set[int] = set()
+
+    def check(self, text: str) -> None:
+        """Raise if the text holds something that cannot be typed, before anything is."""
+        for character in text:
+            keynames.of_character(character)
+
+    def type(self, text: str) -> None:
+        """Type a text; the keyboard must be `Keyboard.plain`."""
+        symbols = [keynames.of_character(c) for c in text.replace("\r\n", "\n")]
+        while symbols:
+            some = self._bind(symbols)
+            self._strike(symbols[:some])
+            del symbols[:some]
+
+    def make_typable(self, symbols: list[int]) -> None:
+        """Make sure that each of a few keysyms has a key."""
+        if self._bind(symbols) < len(symbols):
+            raise DesktopFailed("The keyboard map has too few free keys for this combination.")
+
+    def stroke(self, symbol: int) -> Stroke:
+        """Return the key of a keysym that was made typable."""
+        stroke = self._keyboard.stroke(symbol)
+        if stroke is None:
+            raise DesktopFailed("The keyboard map was changed while typing: try again.")
+        if stroke.keycode in self._keyboard.free:
+            self._used.add(stroke.keycode)
+        return stroke
+
+    def finish(self) -> None:
+        """Wait until lent keys may be taken away again."""
+        if self._used:
+            self._barrier()
+
+    def _bind(self, symbols: list[int]) -> int:
+        """Make as many of the next characters typable as the free keys allow; say how many."""
+        keyboard = self._keyboard
+        wanted: list[int] = []
+        count = 0
+        for symbol in symbols:
+            stroke = keyboard.stroke(symbol)
+            if (stroke is None or stroke.keycode in keyboard.free) and symbol not in wanted:
+                if len(wanted) == len(keyboard.free):
+                    break
+                wanted.append(symbol)
+            count += 1
+        if not count:
+            raise DesktopFailed("The keyboard map has no free key for other characters: choose a plainer layout.")
+        lent = keyboard.lent()
+        missing = [symbol for symbol in wanted if symbol not in lent.values()]
+        if missing:
+            keys = [key for key in keyboard.free if lent.get(key) not in wanted]
+            keys.sort(key=lambda key: (key in lent, key in self._used))
+            if self._used.intersection(keys[: len(missing)]):
+                self._barrier(must=True)
+            keyboard.lend(missing, keys)
+            self._barrier()
+            self._pulse.await_manager()
+        return count
+
+    def _strike(self, symbols: list[int]) -> None:
+        sent = 0
+        for batch in _batches(symbols, BATCH):
+            self._interrupt.check()
+            self._send(batch)
+            sent += len(batch)
+            if sent >= AHEAD:
+                self._barrier()
+                # A browser has read its keys long before its page has dealt with them.
+                self._await_echo(first_ns=ECHO_NS, quiet_ns=ECHO_QUIET_NS)
+                sent = 0
+
+    def _send(self, symbols: list[int]) -> None:
+        """Send a few keys in one write, so that no key is held while we are kept waiting."""
+        keyboard = self._keyboard
+        shifted = False
+        shift = keyboard.shift
+        for symbol in symbols:
+            stroke = self.stroke(symbol)
+            if stroke.shift != shifted:
+                (keyboard.press if stroke.shift else keyboard.release)(shift)
+                shifted = stroke.shift
+            keyboard.press(stroke.keycode)
+            keyboard.release(stroke.keycode)
+        if shifted:
+            keyboard.release(shift)
+        keyboard.flush()
+
+    def _barrier(self, *, must: bool = False) -> None:
+        """Wait until the program has read all keys sent so far."""
+        ping = self._pulse.ask()
+        if ping is None:
+            self._await_echo(first_ns=UNASKED_NS, quiet_ns=UNASKED_NS)
+        else:
+            until = time.monotonic() + PATIENCE_S
+            while self._pulse.answered(ping) is None:
+                self._interrupt.check()
+                if time.monotonic() >= until:
+                    if must:
+                        raise DesktopFailed("The program does not read its keys: is it frozen?")
+                    return
+                self._repaints.wait(20_000_000, serial=ping.serial)
+        self._used.clear()
+
+    def _await_echo(self, *, first_ns: int, quiet_ns: int) -> None:
+        """Wait until the program has drawn what was typed: for the first repaint, then for the last."""
+        began, sent = time.monotonic_ns(), self._keyboard.last_event_ns
+        while (now := time.monotonic_ns()) - began < MOST_ECHO_NS:
+            self._interrupt.check()
+            drawn = [repaint.at_ns for repaint in self._repaints.latest()[-1:] if repaint.at_ns > sent]
+            left = drawn[0] + quiet_ns - now if drawn else began + first_ns - now
+            if left <= 0:
+                return
+            self._repaints.wait(left, repaint=not drawn)
+
+
+def _batches(symbols: list[int], size: int) -> Iterator[list[int]]:
+    rest = iter(symbols)
+    while batch := list(islice(rest, size)):
+        yield batch

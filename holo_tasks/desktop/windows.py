@@ -1,0 +1,114 @@
+"""The windows on a screen."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from holo_tasks.core.geometry import Box
+
+if TYPE_CHECKING:
+    from holo_tasks.desktop.xlink import XLink
+
+# Below this a window is a helper nobody looks at.
+LEAST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window of a program: its content without the frame, in screen pixels.
+
+    ``pid`` is what the program says of itself, zero when it says nothing.
+    """
+
+    id: int
+    title: str
+    pid: int
+    box: Box
+    active: bool
+
+    def described(self) -> dict[str, Any]:
+        """Return plain values for a message."""
+        return asdict(self)
+
+    @classmethod
+    def from_description(cls, values: dict[str, Any]) -> Window:
+        """Read what `described` returned."""
+        return cls(**{**values, "box": Box(**values["box"])})
+
+
+def windows(link: XLink) -> list[Window]:
+    """List the visible windows, the topmost last."""
+    from holo_tasks.desktop.xlink import Refused
+
+    active = active_window(link)
+    found = []
+    for window in link.numbers(link.root, "_NET_CLIENT_LIST_STACKING") or shown(link):
+        try:
+            if link.conn.core.GetWindowAttributes(window).reply().map_state != 2:
+                continue
+            title = link.text(window, "_NET_WM_NAME") or link.text(window, "WM_NAME")
+            pid = (link.numbers(window, "_NET_WM_PID") or [0])[0]
+            found.append(Window(window, title, pid, box(link, window), window == active))
+        except Refused:
+            continue  # closed while we looked
+    return found
+
+
+def shown(link: XLink) -> list[int]:
+    """List what lies directly on the root, is mapped and is large enough to be seen."""
+    from holo_tasks.desktop.xlink import Refused
+
+    size, found = link.size(), []
+    for window in link.conn.core.QueryTree(link.root).reply().children:
+        try:
+            attributes = link.conn.core.GetWindowAttributes(window).reply()
+            if attributes.map_state != 2 or attributes._class == 2:  # viewable; not input-only
+                continue
+            area = box(link, window)
+        except Refused:
+            continue
+        on_screen = area.left < size.width and area.top < size.height and area.right > 0 and area.bottom > 0
+        if on_screen and area.width >= LEAST and area.height >= LEAST:
+            found.append(int(window))
+    return found
+
+
+def box(link: XLink, window: int) -> Box:
+    """Return where a window's content is on the screen."""
+    geometry = link.conn.core.GetGeometry(window).reply()
+    corner = link.conn.core.TranslateCoordinates(window, link.root, 0, 0).reply()
+    return Box(corner.dst_x, corner.dst_y, geometry.width, geometry.height)
+
+
+def active_window(link: XLink) -> int:
+    """Return the window that gets the keys, zero if there is none.
+
+    The window manager says which; without one it is the window with the input focus or, where
+    the focus follows the pointer, the one below it.
+    """
+    for window in link.numbers(link.root, "_NET_ACTIVE_WINDOW"):
+        if window:
+            return window
+    focus = link.conn.core.GetInputFocus().reply().focus
+    if focus in (0, 1, link.root):  # None, PointerRoot
+        focus = link.conn.core.QueryPointer(link.root).reply().child
+    return client_of(link, focus) if focus else 0
+
+
+def client_of(link: XLink, window: int) -> int:
+    """Return the program's own top window that a window is part of, or holds."""
+    from holo_tasks.desktop.xlink import Refused
+
+    try:
+        above = window
+        while above and above != link.root:
+            if link.numbers(above, "WM_PROTOCOLS"):
+                return above
+            above = link.conn.core.QueryTree(above).reply().parent
+        for child in link.conn.core.QueryTree(window).reply().children:
+            if link.numbers(child, "WM_PROTOCOLS"):
+                return int(child)
+    except Refused:
+        return 0
+    return window

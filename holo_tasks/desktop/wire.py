@@ -1,0 +1,73 @@
+"""Messages between the process that uses a desktop and the one that owns it.
+
+A message is four bytes of length followed by JSON. Pixels do not travel here: they lie in memory
+that both processes map, and the message says how many bytes of it count.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+from holo_tasks.core import errors
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
+
+Message: TypeAlias = dict[str, Any]
+
+HEADER = struct.Struct(">I")
+LONGEST = 64 * 1024 * 1024
+
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Click, Move, Drag, Scroll, Write, Hotkey, HoldAndTap, Pause)
+}
+_POINTS = ("at", "to", "start", "end")
+_KEYS = ("keys", "hold", "tap")
+_ERRORS = (errors.DesktopFailed, errors.InvalidUsage, errors.PolicyRefused, errors.LimitReached, errors.Killed)
+
+
+def packed(message: Message) -> bytes:
+    """Return the bytes of a message, length first."""
+    body = json.dumps(message).encode()
+    return HEADER.pack(len(body)) + body
+
+
+def unpacked(body: bytes) -> Message:
+    """Read a message from its bytes, the length already taken off."""
+    message: Message = json.loads(body)
+    return message
+
+
+def from_gesture(gesture: Gesture) -> Message:
+    """Describe a gesture in plain values."""
+    return {"kind": type(gesture).__name__, **asdict(gesture)}
+
+
+def to_gesture(message: Message) -> Gesture:
+    """Build the gesture that `from_gesture` described."""
+    values = dict(message)
+    kind = _KINDS[values.pop("kind")]
+    for name in _POINTS:
+        if name in values:
+            values[name] = Point(**values[name])
+    for name in _KEYS:
+        if name in values:
+            values[name] = tuple(values[name])
+    gesture: Gesture = kind(**values)
+    return gesture
+
+
+def from_error(error: errors.HoloError) -> Message:
+    """Describe an error; its class is what decides the exit code on the other side."""
+    kind = next((k.__name__ for k in _ERRORS if isinstance(error, k)), "DesktopFailed")
+    return {"error": kind, "message": str(error), "limit": getattr(error, "limit", None)}
+
+
+def to_error(message: Message) -> errors.HoloError:
+    """Build the error that `from_error` described."""
+    kind = next(k for k in _ERRORS if k.__name__ == message["error"])
+    if kind is errors.LimitReached:
+        return errors.LimitReached(message["message"], limit=message["limit"])
+    return kind(message["message"])

@@ -1,0 +1,91 @@
+"""A connection to an X server, with the few questions everything else asks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import xcffib
+import xcffib.damage
+import xcffib.xfixes
+import xcffib.xkb
+import xcffib.xproto
+import xcffib.xtest
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.core.geometry import Point, Size
+
+ANY = 0  # AnyPropertyType
+
+# What xcffib raises when the server is gone, and when it refuses one request.
+Gone = (xcffib.ConnectionException,)
+Refused = (xcffib.Error,)
+
+
+class XLink:
+    """One connection; use it from one thread at a time."""
+
+    def __init__(self, display: str) -> None:
+        self.display = display
+        try:
+            self.conn: Any = xcffib.connect(display=display)
+            self.setup: Any = self.conn.get_setup()
+        except xcffib.ConnectionException:
+            raise DesktopFailed(
+                f"Cannot open display {display}: check that its X server runs and that XAUTHORITY lets you in."
+            ) from None
+        self.screen: Any = self.setup.roots[self.conn.pref_screen]
+        self.root: int = self.screen.root
+        self._atoms: dict[str, int] = {}
+
+    def fileno(self) -> int:
+        return int(self.conn.get_file_descriptor())
+
+    def has(self, extension: str) -> bool:
+        """Say whether the server has an extension."""
+        return bool(self.conn.core.QueryExtension(len(extension), extension).reply().present)
+
+    def atom(self, name: str) -> int:
+        """Return the number the server uses for a name."""
+        if name not in self._atoms:
+            self._atoms[name] = self.conn.core.InternAtom(False, len(name), name).reply().atom
+        return self._atoms[name]
+
+    def sync(self) -> None:
+        """Wait until the server has carried out all that was sent."""
+        self.conn.core.GetInputFocus().reply()
+
+    def alive(self) -> bool:
+        """Say whether the server still answers."""
+        try:
+            self.sync()
+        except xcffib.ConnectionException:
+            return False
+        return True
+
+    def size(self) -> Size:
+        """Return the size of the screen as it is now."""
+        geometry = self.conn.core.GetGeometry(self.root).reply()
+        return Size(geometry.width, geometry.height)
+
+    def pointer(self) -> Point:
+        """Return where the pointer is."""
+        reply = self.conn.core.QueryPointer(self.root).reply()
+        return Point(reply.root_x, reply.root_y)
+
+    def numbers(self, window: int, name: str) -> list[int]:
+        """Read a property that holds 32-bit numbers; empty when the window lacks it."""
+        reply = self.conn.core.GetProperty(False, window, self.atom(name), ANY, 0, 65536).reply()
+        return [int(n) for n in reply.value.to_atoms()] if reply.format == 32 else []
+
+    def text(self, window: int, name: str) -> str:
+        """Read a property that holds text; empty when the window lacks it."""
+        reply = self.conn.core.GetProperty(False, window, self.atom(name), ANY, 0, 65536).reply()
+        if reply.format != 8:
+            return ""
+        raw = bytes(reply.value.buf())
+        utf8 = reply.type == self.atom("UTF8_STRING")
+        return raw.decode("utf-8" if utf8 else "latin-1", errors="replace").rstrip("\0")
+
+    def close(self) -> None:
+        """Hang up."""
+        self.conn.disconnect()

@@ -1,0 +1,109 @@
+"""A private X server without a monitor (Xvfb)."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.core.geometry import Size
+from holo_tasks.desktop import processes, xauth
+
+FIRST, LAST = 100, 9999
+TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class XServer:
+    """A running server: its display (":101"), its process, and the file that lets clients in."""
+
+    display: str
+    process: subprocess.Popen[bytes]
+    authority: Path
+    log: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """A server that was started and has not yet said that it listens."""
+
+    number: int
+    process: subprocess.Popen[bytes]
+    ready: int
+
+
+def launch(folder: Path, size: Size) -> Starting:
+    """Start a server on a free display number; `listening` waits for it."""
+    number = _free_number()
+    authority = folder / "Xauthority"
+    xauth.write(authority, number, xauth.fresh())
+    ready, tell = os.pipe()
+    command = [
+        "Xvfb",
+        f":{number}",
+        *("-displayfd", str(tell)),
+        *("-screen", "0", f"{size.width}x{size.height}x24"),
+        *("-auth", str(authority)),
+        *("-dpi", "96"),
+        # Held keys repeat by a clock of their own: typing must not depend on how long we take.
+        "-r",
+        "-noreset",
+        *("-nolisten", "tcp"),
+    ]
+    try:
+        with (folder / "xserver.log").open("wb") as log:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(tell,),
+                # SIGTERM, not SIGKILL: the server then removes its socket and lock.
+                preexec_fn=processes.tied(signal.SIGTERM),
+            )
+    except FileNotFoundError:
+        os.close(ready)
+        raise DesktopFailed("Xvfb is not installed: run `apt-get install xvfb` to get virtual desktops.") from None
+    finally:
+        os.close(tell)
+    return Starting(number, process, ready)
+
+
+def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 20.0) -> XServer:
+    """Wait until the server takes connections, starting over if its number was taken meanwhile."""
+    log = folder / "xserver.log"
+    for _ in range(TRIES):
+        try:
+            readable, _, _ = select.select([starting.ready], [], [], timeout_s)
+            said = os.read(starting.ready, 32) if readable else b""
+        finally:
+            os.close(starting.ready)
+        if said:
+            return XServer(f":{starting.number}", starting.process, folder / "Xauthority", log)
+        starting.process.kill()
+        starting.process.wait()
+        if not readable:
+            raise DesktopFailed(f"Xvfb did not start within {timeout_s:g} s: is the machine overloaded?")
+        if "already" not in (words := log.read_text(errors="replace")) and "socket" not in words:
+            break
+        starting = launch(folder, size)
+    raise DesktopFailed(f"Xvfb does not start: {processes.last_words(log) or 'it says nothing'}.")
+
+
+def _free_number() -> int:
+    """Choose a display number nobody uses.
+
+    Left to itself, `-displayfd` takes the lowest socket it can bind, which in a container that
+    shares /tmp/.X11-unix with its host may be the person's own :0.
+    """
+    start = random.randrange(FIRST, 1000)
+    number: int
+    for number in (*range(start, LAST), *range(FIRST, start)):
+        if not Path(f"/tmp/.X{number}-lock").exists() and not Path(f"/tmp/.X11-unix/X{number}").exists():
+            return number
+    raise DesktopFailed(f"All displays from :{FIRST} to :{LAST} are in use: end some desktops first.")

@@ -1,0 +1,237 @@
+"""The letters in an IMAP folder, opened read-only."""
+
+from __future__ import annotations
+
+import base64
+import imaplib
+import re
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import date
+from ipaddress import ip_address
+from typing import Any, Literal
+
+from pydantic import SecretStr
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office.letter import (
+    MAX_MESSAGE_BYTES,
+    Letter,
+    in_order,
+    oversized_letter,
+    read_letter,
+    unread_letter,
+)
+
+_HEAD_BYTES = 64 * 1024
+# IMAP wants English month names, whatever the locale.
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+class MailboxUnreachable(InvalidUsage):
+    """The mail server did not answer, or broke off; it may later."""
+
+    transient = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImapAccount:
+    """Where to read mail and as whom.
+
+    ``security`` "plain" sends the password unencrypted: only to this machine, unless
+    ``allow_plain_password``. ``timeout_s`` bounds each wait for the server, ``deadline_s`` the whole
+    reading. ``tls`` replaces the usual checks of the server's certificate.
+    """
+
+    host: str
+    user: str
+    password: SecretStr
+    folder: str = "INBOX"
+    port: int | None = None
+    security: Literal["tls", "starttls", "plain"] = "tls"
+    allow_plain_password: bool = False
+    timeout_s: float = 20.0
+    deadline_s: float = 300.0
+    max_messages: int = 5000
+    tls: ssl.SSLContext | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.host.strip() or not self.user:
+            raise InvalidUsage("Reading mail over IMAP needs a host and a user: give both.")
+        for name, value in (("host", self.host), ("user", self.user), ("folder", self.folder)):
+            if re.search(r"[\0-\x1f\x7f]", value):
+                raise InvalidUsage(f"The IMAP {name} holds control characters: remove them.")
+        if not (0 < self.timeout_s <= 600 and 0 < self.deadline_s <= 3600):  # false for NaN as well
+            raise InvalidUsage("IMAP time limits must be positive, at most 600 and 3600 seconds.")
+        if self.port is not None and not 0 < self.port < 65536:
+            raise InvalidUsage("An IMAP port is between 1 and 65535: correct it.")
+        if self.security == "plain" and not (self.allow_plain_password or _is_loopback(self.host)):
+            raise InvalidUsage(
+                f"Plain IMAP would send the password to {self.host} unencrypted: use security='tls', "
+                "or set allow_plain_password."
+            )
+
+    @property
+    def address(self) -> str:
+        return f"{self.host}:{self.port or (993 if self.security == 'tls' else 143)}"
+
+
+def read_imap(account: ImapAccount, *, since: date | None = None) -> list[Letter]:
+    """Every message of the folder (since a day, if given), by date and then id; no flag is changed.
+
+    Raises MailboxUnreachable when the server does not answer in time, InvalidUsage when it refuses the
+    user, the folder or when the folder holds more than ``max_messages``.
+    """
+    with _session(account) as server:
+        _log_in(server, account)
+        if server.select(_quoted(_utf7(account.folder)), readonly=True)[0] != "OK":
+            raise InvalidUsage(f"{account.address} has no folder {account.folder!r}: give one it has.")
+        return in_order(_letters(server, account, since))
+
+
+@contextmanager
+def _session(account: ImapAccount) -> Iterator[imaplib.IMAP4]:
+    context = account.tls or ssl.create_default_context()
+    late = threading.Event()
+    timers: list[threading.Timer] = []
+
+    def watch(server: imaplib.IMAP4) -> None:
+        # A server that drips bytes never meets the socket's own time-out.
+        def give_up() -> None:
+            late.set()
+            with suppress(OSError):
+                server.socket().shutdown(socket.SHUT_RDWR)
+
+        timers.append(threading.Timer(account.deadline_s, give_up))
+        timers[0].daemon = True
+        timers[0].start()
+
+    try:
+        server = _connected(account, context, watch)
+        try:
+            if account.security == "starttls":
+                server.starttls(context)
+            yield server
+        finally:
+            if not late.is_set():
+                with suppress(OSError, imaplib.IMAP4.error):
+                    server.logout()
+    except ssl.SSLCertVerificationError as fault:
+        raise InvalidUsage(
+            f"The certificate of {account.address} is not trusted ({fault.verify_message}): "
+            "give the host's real name or a certificate this machine trusts."
+        ) from None
+    except (OSError, imaplib.IMAP4.error, ValueError, AttributeError) as fault:
+        # ValueError and AttributeError come from a socket the watchdog closed under the reader.
+        if isinstance(fault, (ValueError, AttributeError)) and not late.is_set():
+            raise
+        why = f"no end within {account.deadline_s:g} s" if late.is_set() else _why(fault, account)
+        raise MailboxUnreachable(
+            f"The mail server {account.address} could not be read ({why}): check host and port, or try later."
+        ) from None
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
+def _connected(account: ImapAccount, context: ssl.SSLContext, watch: Callable[[imaplib.IMAP4], None]) -> imaplib.IMAP4:
+    """A server that has greeted; ``watch`` is called before the greeting is waited for."""
+
+    class Plain(imaplib.IMAP4):
+        def open(self, *args: Any, **more: Any) -> None:
+            super().open(*args, **more)
+            watch(self)
+
+    class Tls(imaplib.IMAP4_SSL):
+        def open(self, *args: Any, **more: Any) -> None:
+            super().open(*args, **more)
+            watch(self)
+
+    host, port = account.address.rsplit(":", 1)
+    if account.security == "tls":
+        return Tls(host, int(port), ssl_context=context, timeout=account.timeout_s)
+    return Plain(host, int(port), timeout=account.timeout_s)
+
+
+def _log_in(server: imaplib.IMAP4, account: ImapAccount) -> None:
+    secret = account.password.get_secret_value()
+    try:
+        if "AUTH=PLAIN" in server.capabilities:
+            server.authenticate("PLAIN", lambda _: f"\0{account.user}\0{secret}".encode())
+        else:
+            if re.search(r"[\0-\x1f\x7f]", secret) or not (secret + account.user).isascii():
+                raise InvalidUsage(f"{account.address} takes ASCII passwords only: use an app password.")
+            server.login(_quoted(account.user), secret)
+    except imaplib.IMAP4.abort:
+        raise
+    except imaplib.IMAP4.error as fault:
+        raise InvalidUsage(
+            f"{account.address} refused user {account.user!r} ({_why(fault, account)}): check user and password."
+        ) from None
+
+
+def _letters(server: imaplib.IMAP4, account: ImapAccount, since: date | None) -> Iterator[Letter]:
+    criteria = f"SINCE {since.day}-{_MONTHS[since.month - 1]}-{since.year}" if since else "ALL"
+    found = server.uid("SEARCH", criteria)[1]
+    uids = sorted({int(uid) for uid in re.findall(rb"\d+", b" ".join(one for one in found if one))})
+    if len(uids) > account.max_messages:
+        raise InvalidUsage(
+            f"{account.folder!r} holds {len(uids)} messages, more than {account.max_messages}: "
+            "give a day to start from, or a higher max_messages."
+        )
+    for uid in uids:
+        source = f"imap://{account.address}/{account.folder};UID={uid}"
+        listed = re.search(rb"RFC822\.SIZE (\d+)", _joined(server.uid("FETCH", str(uid), "(RFC822.SIZE)")[1]))
+        if listed is None:
+            continue  # deleted by its owner since the folder was listed
+        size = int(listed[1])
+        most = MAX_MESSAGE_BYTES if size <= MAX_MESSAGE_BYTES else _HEAD_BYTES
+        answer = server.uid("FETCH", str(uid), f"(BODY.PEEK[]<0.{most}>)")[1]
+        raw = next((one[1] for one in answer if isinstance(one, tuple)), None)
+        if raw is None:
+            yield unread_letter(source, "the mail server did not give the message")
+        elif size > MAX_MESSAGE_BYTES:
+            yield oversized_letter(raw, size, source=source)
+        else:
+            yield read_letter(raw, source=source)
+
+
+def _joined(answer: list[Any]) -> bytes:
+    return b" ".join(one[0] if isinstance(one, tuple) else one for one in answer if one)
+
+
+def _why(fault: Exception, account: ImapAccount) -> str:
+    """What the server or the system said, on one line and without the password."""
+    text = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
+    if fault.args and isinstance(fault.args[0], bytes):
+        text = fault.args[0].decode("utf-8", "replace")
+    secret = account.password.get_secret_value()
+    text = text.replace(secret, "****") if secret else text
+    return re.sub(r"\s+", " ", text).strip()[:200] or type(fault).__name__
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _utf7(folder: str) -> str:
+    """The folder's name in the modified UTF-7 of RFC 3501, 5.1.3."""
+
+    def shifted(run: re.Match[str]) -> str:
+        code = base64.b64encode(run[0].encode("utf-16-be"), b"+,").decode().rstrip("=")
+        return f"&{code}-"
+
+    return re.sub(r"[^\x20-\x7e]+", shifted, folder.replace("&", "&-"))
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() in ("localhost", "localhost.localdomain"):
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

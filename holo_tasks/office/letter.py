@@ -1,0 +1,319 @@
+"""One e-mail message, read as far as it can be read."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email import message_from_bytes
+from email.errors import HeaderParseError, MessageDefect
+from email.header import decode_header
+from email.message import Message
+from email.policy import Compat32
+from email.utils import parsedate_to_datetime
+
+from holo_tasks.office.html_text import MAX_HTML_CHARS, html_to_text
+from holo_tasks.office.pdf_text import pdf_to_text
+
+MAX_MESSAGE_BYTES = 25 * 1024 * 1024
+MAX_PARTS = 200
+MAX_HEADER_CHARS = 5_000
+MAX_TEXT_CHARS = 1_000_000
+_TEXT_TYPES = ("text/plain", "text/csv", "text/html", "text/tab-separated-values", "text/markdown")
+_TYPE_BY_SUFFIX = {"txt": "text/plain", "csv": "text/csv", "htm": "text/html", "html": "text/html"}
+_DEFECTS = {
+    "InvalidBase64PaddingDefect": "base64 content is cut off",
+    "InvalidBase64CharactersDefect": "base64 content holds characters that do not belong there",
+    "InvalidBase64LengthDefect": "base64 content is cut off",
+    "CloseBoundaryNotFoundDefect": "the message is cut off (a part has no end)",
+    "StartBoundaryNotFoundDefect": "the parts of the message were not found",
+    "NoBoundaryInMultipartDefect": "the message has parts but does not say what separates them",
+    "MultipartInvariantViolationDefect": "the message says it has parts but has none",
+    "MissingHeaderBodySeparatorDefect": "the header is broken",
+    "FirstHeaderLineIsContinuationDefect": "the header is broken",
+    "MisplacedEnvelopeHeaderDefect": "the header is broken",
+    "InvalidMultipartContentTransferEncodingDefect": "a multipart has an encoding it cannot have",
+}
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A file that came with a letter; ``text`` is None when its kind holds no text that can be read."""
+
+    name: str
+    media_type: str
+    text: str | None
+    size: int
+
+
+@dataclass(frozen=True)
+class Letter:
+    """An e-mail message as a person would read it.
+
+    ``date`` is aware. ``text`` is the plain body, or the HTML body as text. ``other_text`` is the HTML
+    alternative of a plain body, "" when there is none. ``problems`` says what was wrong with the message;
+    ``source`` where it was found.
+    """
+
+    message_id: str
+    subject: str
+    sender: str
+    date: datetime | None
+    text: str
+    attachments: tuple[Attachment, ...]
+    problems: tuple[str, ...]
+    source: str
+    other_text: str = ""
+
+
+def read_letter(raw: bytes, *, source: str) -> Letter:
+    """Read the bytes of a message; never raises over their content."""
+    return _Reading(source).letter(raw)
+
+
+def oversized_letter(head: bytes, size: int, *, source: str) -> Letter:
+    """Stand in for a message that is too big to read, from its first bytes."""
+    reading = _Reading(source)
+    reading.problem(f"the message is {size / 2**20:.0f} MB, more than {MAX_MESSAGE_BYTES // 2**20} MB: not read")
+    return reading.letter(_header_of(head), identity=head + str(size).encode())
+
+
+def unread_letter(source: str, why: str) -> Letter:
+    """Stand in for a message whose bytes could not be had at all."""
+    digest = hashlib.sha256(source.encode("utf-8", "replace")).hexdigest()
+    return Letter(f"sha256:{digest}", "", "", None, "", (), (why,), source)
+
+
+class _ShortHeaders(Compat32):
+    """Cuts what is too long for a header: the standard library reads parameters in quadratic time."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:MAX_HEADER_CHARS]
+
+
+def _header_of(raw: bytes) -> bytes:
+    return re.split(rb"\r?\n\r?\n", raw, maxsplit=1)[0] + b"\n\n"
+
+
+class _Reading:
+    """The parts and problems found so far while one message is read."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.problems: dict[str, None] = {}
+        self.attachments: list[Attachment] = []
+        self.parts = 0
+
+    def problem(self, text: str) -> None:
+        self.problems[text] = None
+
+    def letter(self, raw: bytes, *, identity: bytes | None = None) -> Letter:
+        digest = hashlib.sha256(identity or raw).hexdigest()
+        try:
+            message = message_from_bytes(raw, policy=_ShortHeaders())
+            plain, html = self.bodies(message)
+        except RecursionError:
+            self.problem("the message nests parts too deeply")
+            message = message_from_bytes(_header_of(raw), policy=_ShortHeaders())
+            plain, html = "", ""
+        return Letter(
+            message_id=self.message_id(message, digest),
+            subject=self.header(message, "Subject"),
+            sender=self.header(message, "From"),
+            date=self.date(message),
+            text=plain or html,
+            attachments=tuple(self.attachments),
+            problems=tuple(self.problems),
+            source=self.source,
+            other_text=html if plain else "",
+        )
+
+    def bodies(self, part: Message) -> tuple[str, str]:
+        """The plain and the HTML body; attachments are collected on the way."""
+        self.parts += 1
+        if self.parts > MAX_PARTS:
+            self.problem(f"the message has more than {MAX_PARTS} parts; the rest was not read")
+            return "", ""
+        self.note_defects(part.defects)
+        payload = part.get_payload()
+        if isinstance(payload, list):
+            return self.multipart(part, [child for child in payload if isinstance(child, Message)])
+        media_type, name = self.kind(part)
+        data = part.get_payload(decode=True)
+        data = data if isinstance(data, bytes) else b""
+        self.note_defects(part.defects)
+        is_file = bool(name) or part.get_content_disposition() == "attachment"
+        if not is_file and media_type == "text/plain":
+            return self.decode(data, part), ""
+        if not is_file and media_type == "text/html":
+            return "", self.html(self.decode(data, part))
+        self.attach(part, name or f"part-{self.parts}", media_type, data)
+        return "", ""
+
+    def multipart(self, part: Message, payload: list[Message]) -> tuple[str, str]:
+        # Shown one after the other unless they are alternatives, where the first of a kind is taken.
+        children = [self.bodies(child) for child in payload]
+        if part.get_content_type() == "multipart/alternative":
+            plain = next((one for one, _ in children if one), "")
+            html = next((one for _, one in children if one), "")
+        else:
+            # A part that is only HTML belongs to the body as well as the plain parts around it.
+            plain = "\n\n".join(one or two for one, two in children if one or two)
+            html = "\n\n".join(two or one for one, two in children if one or two)
+            if not any(one for one, _ in children):
+                plain = ""
+            elif not any(two for _, two in children):
+                html = ""
+        if part.get_content_type() == "message/rfc822":
+            name = self.header(payload[0], "Subject") or "forwarded message"
+            text = "\n".join([f"From: {self.header(payload[0], 'From')}", f"Subject: {name}", "", plain or html])
+            self.attachments.append(Attachment(name, "message/rfc822", text, len(text.encode())))
+            return "", ""
+        return plain, html
+
+    def kind(self, part: Message) -> tuple[str, str]:
+        """The media type, corrected by the file name when it says nothing, and the file name."""
+        try:
+            name = self.decoded(part.get_filename() or "")
+        except (ValueError, LookupError, TypeError):
+            self.problem("an attachment's file name is broken")
+            name = "unnamed"
+        name = re.split(r"[/\\]", name)[-1].strip()[:200]
+        media_type = part.get_content_type()
+        suffix = name.rpartition(".")[2].lower()
+        if suffix == "pdf" or media_type == "application/x-pdf":
+            media_type = "application/pdf"
+        elif suffix in _TYPE_BY_SUFFIX and media_type not in _TEXT_TYPES[1:]:
+            media_type = _TYPE_BY_SUFFIX[suffix]
+        return media_type, name
+
+    def attach(self, part: Message, name: str, media_type: str, data: bytes) -> None:
+        text: str | None = None
+        if media_type == "application/pdf":
+            text, wrong = pdf_to_text(data)
+            if wrong:
+                self.problem(f"the attached PDF {name!r} {wrong}")
+        elif media_type in _TEXT_TYPES:
+            text = self.decode(data, part)
+            if media_type == "text/html":
+                text = self.html(text)
+        self.attachments.append(Attachment(name, media_type, text, len(data)))
+
+    def html(self, html: str) -> str:
+        if len(html) > MAX_HTML_CHARS:
+            self.problem("the HTML is very long; only its beginning was read")
+        try:
+            return html_to_text(html)
+        except AssertionError:  # html.parser asserts on some markup it does not know
+            self.problem("the HTML is broken; its tags were cut out")
+            return re.sub(r"<[^<>]*>", " ", html[:MAX_HTML_CHARS])
+
+    def decode(self, data: bytes, part: Message) -> str:
+        """Text of the bytes, in the declared charset if that is true."""
+        try:
+            declared = (part.get_content_charset() or "").strip()
+        except (ValueError, LookupError, TypeError):
+            declared = "unreadable"
+        text = self.clean(self.decode_as(data, declared)).replace("\r\n", "\n").replace("\r", "\n")
+        if len(text) > MAX_TEXT_CHARS:
+            self.problem("the text is very long; only its beginning was read")
+        return text[:MAX_TEXT_CHARS].strip()
+
+    def decode_as(self, data: bytes, declared: str) -> str:
+        codec = "cp1252" if declared in ("iso-8859-1", "latin-1", "latin1") else declared or "utf-8"
+        one_byte = codec.startswith(("cp125", "windows-125", "iso-8859-"))
+        attempts = ("utf-8", codec, "cp1252") if one_byte else (codec, "utf-8", "cp1252")
+        for attempt in attempts:
+            try:
+                text = data.decode(attempt)
+            except (LookupError, ValueError):  # no such charset; or it is not that (UnicodeError)
+                continue
+            if attempt != codec and not data.isascii() and declared:
+                self.problem(f"the text says it is {declared[:40]} but is {attempt}")
+            return text
+        self.problem("the text is in no known charset")
+        return data.decode("latin-1")
+
+    def clean(self, text: str) -> str:
+        if "\0" in text:
+            self.problem("the text holds NUL bytes; they were left out")
+        return re.sub(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "", text.lstrip("\ufeff"))
+
+    def decoded(self, value: object) -> str:
+        """A header's value with its encoded words decoded."""
+        raw = str(value).encode("utf-8", "surrogateescape")
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            text = raw.decode("cp1252", "replace")
+        try:
+            pieces = decode_header(text)
+        except (HeaderParseError, ValueError):
+            self.problem("a header's encoded words are broken")
+            pieces = [(text, None)]
+        out = []
+        for piece, charset in pieces:
+            if isinstance(piece, bytes):
+                # decode_header gives undeclared bytes as raw-unicode-escape.
+                out.append(self.decode_as(piece, charset) if charset else piece.decode("raw-unicode-escape", "replace"))
+            else:
+                out.append(piece)
+        return re.sub(r"\s+", " ", self.clean("".join(out))).strip()
+
+    def header(self, message: Message, name: str) -> str:
+        return self.decoded(message.get(name, ""))[:1000]
+
+    def message_id(self, message: Message, digest: str) -> str:
+        given = self.header(message, "Message-ID").strip("<> ")
+        return given if given and len(given) <= 250 else f"sha256:{digest}"
+
+    def date(self, message: Message) -> datetime | None:
+        value = self.header(message, "Date")
+        if not value:
+            self.problem("the message has no date")
+            return None
+        try:
+            date = parsedate_to_datetime(value)
+            return date.astimezone(UTC) if date.tzinfo else date.replace(tzinfo=UTC)
+        except (ValueError, TypeError, OverflowError, IndexError):
+            self.problem(f"the date {value[:60]!r} cannot be read")
+            return None
+
+    def note_defects(self, defects: list[MessageDefect]) -> None:
+        for defect in defects:
+            self.problem(_DEFECTS.get(type(defect).__name__, "the message does not follow the MIME standard"))
+
+
+def sender_name(sender: str) -> str:
+    """The display name in a From header, "" when there is only an address."""
+    # Not email.utils.parseaddr, which recurses once per open bracket.
+    return sender.partition("<")[0].strip(" \"'") if "<" in sender else ""
+
+
+def in_order(letters: Iterable[Letter]) -> list[Letter]:
+    """By date, then id; letters without a date last. Of exact copies one is kept.
+
+    Two different messages may carry one Message-ID (careless mail scripts do); the later one then gets an
+    id of its own, so that neither hides the other.
+    """
+    far = datetime.max.replace(tzinfo=UTC)
+    kept: list[Letter] = []
+    seen: dict[str, set[str]] = {}
+    for one in sorted(letters, key=lambda one: (one.date or far, one.message_id, _content(one), one.source)):
+        content = _content(one)
+        contents = seen.setdefault(one.message_id, set())
+        if content in contents:
+            continue
+        contents.add(content)
+        if len(contents) > 1:
+            wrong = (*one.problems, "another message has the same Message-ID")
+            one = replace(one, message_id=f"{one.message_id}+{content[:12]}", problems=wrong)
+        kept.append(one)
+    return kept
+
+
+def _content(letter: Letter) -> str:
+    return hashlib.sha256(repr(replace(letter, source="")).encode("utf-8", "replace")).hexdigest()

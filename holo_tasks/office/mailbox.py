@@ -1,0 +1,71 @@
+"""The letters in a mailbox, read without changing anything in it."""
+
+from __future__ import annotations
+
+import mailbox
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office.imap import ImapAccount, MailboxUnreachable, read_imap
+from holo_tasks.office.letter import (
+    MAX_MESSAGE_BYTES,
+    Attachment,
+    Letter,
+    in_order,
+    oversized_letter,
+    read_letter,
+    unread_letter,
+)
+
+__all__ = ["Attachment", "ImapAccount", "Letter", "MailboxUnreachable", "read_imap", "read_maildir"]
+
+_HEAD_BYTES = 64 * 1024
+
+
+def read_maildir(path: str | Path) -> list[Letter]:
+    """Every message in ``cur`` and ``new``, by date and then id; files are never moved or re-flagged.
+
+    A message that is broken or too big is still a letter, with its ``problems``. Raises InvalidUsage
+    when the folder is missing, is not a Maildir or may not be read.
+    """
+    folder = Path(path).expanduser()
+    if not folder.is_dir():
+        raise InvalidUsage(f"There is no mail folder {folder}: give the path of a Maildir.")
+    try:
+        # A FIFO in there would hold the reader for ever.
+        odd = {
+            entry.name.split(":")[0]
+            for sub in ("cur", "new")
+            for entry in os.scandir(folder / sub)
+            if not entry.is_file() and not entry.is_dir()
+        }
+        box = mailbox.Maildir(folder, create=False)
+        keys = sorted(set(box.keys()) - odd)
+    except (FileNotFoundError, NotADirectoryError):
+        raise InvalidUsage(
+            f"{folder} is not a Maildir, it has no 'cur' and 'new' folders: give the path of a Maildir."
+        ) from None
+    except PermissionError:
+        raise InvalidUsage(f"{folder} may not be read: give this user the right to read it.") from None
+    return in_order(_letters(box, folder, keys))
+
+
+def _letters(box: mailbox.Maildir, folder: Path, keys: list[str]) -> Iterator[Letter]:
+    for key in keys:
+        source = f"{folder}#{key}"
+        try:
+            with box.get_file(key) as file:
+                raw = file.read(MAX_MESSAGE_BYTES + 1)
+                file.seek(0, os.SEEK_END)
+                size = file.tell()
+        except (KeyError, FileNotFoundError):
+            continue  # deleted by its owner since the folder was listed
+        except OSError as fault:
+            yield unread_letter(source, f"the message file could not be read ({fault.strerror})")
+            continue
+        if size > MAX_MESSAGE_BYTES:
+            yield oversized_letter(raw[:_HEAD_BYTES], size, source=source)
+        else:
+            yield read_letter(raw, source=source)

@@ -1,0 +1,102 @@
+"""Amounts of money as people write them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+_SYMBOLS = {
+    "US$": "USD", "CA$": "CAD", "C$": "CAD", "AU$": "AUD", "A$": "AUD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD",
+    "R$": "BRL", "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "zł": "PLN", "Fr.": "CHF",
+    "SFr.": "CHF", "Euro": "EUR",
+}  # fmt: skip
+_CODES = (
+    "EUR USD GBP CHF JPY CAD AUD NZD SEK NOK DKK PLN CZK HUF RON BGN TRY INR CNY HKD SGD KRW BRL MXN ZAR ILS AED "
+    "SAR KWD BHD TND OMR JOD"
+)
+_NO_DECIMALS = {"JPY", "KRW"}
+_THREE_DECIMALS = {"KWD", "BHD", "TND", "OMR", "JOD"}
+_UNIT = "|".join(
+    [re.escape(one) for one in sorted(_SYMBOLS, key=len, reverse=True)]
+    + [rf"(?<![A-Za-z])(?:{_CODES.replace(' ', '|')})(?![A-Za-z])"]
+)
+_SPACE = "[ \u00a0\u2009\u202f]"
+# Digits in groups of three (with one kind of mark between them) or in a row, then perhaps decimals.
+_NUMBER = (
+    rf"\d{{1,3}}(?P<group>[.,'’]|{_SPACE})\d{{3}}(?:(?P=group)\d{{3}})*(?:[.,]\d{{1,3}})?(?![\d])"
+    r"|\d+(?:[.,]\d{1,3})?(?:,[-–—]|\.[-–—])?"
+)
+# A dash with spaces around it separates; one that touches the amount, or follows a colon, is a minus.
+_AMOUNT = re.compile(
+    rf"(?P<open>\()?(?P<sign>(?<=: )[-−–] ?|[-−–])?(?:(?P<before>{_UNIT}){_SPACE}*(?P<sign2>[-−])?|(?<![\w.,]))"
+    rf"(?P<number>{_NUMBER})(?P<minus>-(?!\d))?"
+    rf"(?(before)(?:{_SPACE}*(?P<also>{_UNIT})(?!{_SPACE}*\d))?|(?:{_SPACE}*(?P<after>{_UNIT}))?)"
+    r"(?![\w%]|[.,]\d|-\d|/\d)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Money:
+    """An amount; ``currency`` is "" where none is written next to it.
+
+    ``exact`` is false when the writing allows two readings ("1.284" with no currency); ``priced`` when it
+    looks like money and not like a count: it has a currency or two decimals.
+    """
+
+    amount: Decimal
+    currency: str
+    exact: bool
+    priced: bool
+    start: int
+
+
+def find_money(text: str) -> list[Money]:
+    """Every number in a line that can be an amount, in order."""
+    return [_money(match) for match in _AMOUNT.finditer(text)]
+
+
+def currencies(text: str) -> set[str]:
+    """The currencies a text names anywhere."""
+    return {code for match in re.finditer(_UNIT, text) if (code := _code(match[0]))}
+
+
+def _code(unit: str | None) -> str:
+    if not unit:
+        return ""
+    folded = {name.casefold(): code for name, code in _SYMBOLS.items()}
+    return folded.get(unit.casefold(), unit.upper())
+
+
+def _money(match: re.Match[str]) -> Money:
+    currency = _code(match["before"]) or _code(match["after"])
+    exact = True
+    if also := _code(match["also"]):
+        # "$5.00 CAD" says which dollar; "€5.00 USD" makes no sense.
+        exact = also == currency or match["before"] == "$"
+        currency = also
+    number = re.sub(r"[.,][-–—]$", "", match["number"])
+    group = match["group"]
+    if group:
+        whole, decimals = number, ""
+        last = re.search(r"[.,](\d{1,3})$", number)
+        if last and number[last.start()] != group:
+            whole, decimals = number[: last.start()], last[1]
+        elif group in ".," and number.count(group) == 1:
+            # "EUR 1.284" is a thousand and more, since a currency with two decimals has no third one.
+            exact = bool(currency) and currency not in _THREE_DECIMALS
+        value = Decimal(re.sub(r"\D", "", whole) + ("." + decimals if decimals else ""))
+    else:
+        value = Decimal(number.replace(",", "."))
+        decimals = re.split(r"[.,]", number)[1] if re.search(r"[.,]", number) else ""
+    if len(decimals) == 3 and currency not in _THREE_DECIMALS:
+        exact = False
+    negative = bool(match["sign"] or match["sign2"] or match["minus"] or match["open"])
+    return Money(
+        amount=-value if negative else value,
+        currency=currency,
+        exact=exact,
+        priced=bool(currency) or len(decimals) == 2,
+        start=match.start(),
+    )

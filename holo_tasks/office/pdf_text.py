@@ -1,0 +1,70 @@
+"""The text of a PDF, read by a child process with limits.
+
+A hostile or broken PDF can cost any amount of memory or time inside the reader; the limits hold because
+they are those of the operating system. Run as a program, this file reads a PDF from standard input and
+writes its text; it must import nothing of this package, whose ``mailbox.py`` would hide the stdlib's.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+
+MAX_PAGES = 40
+MAX_CHARS = 400_000
+_CPU_SECONDS = 10
+_WALL_SECONDS = 20
+_MEMORY_BYTES = 1 << 30
+_PROBLEMS = {3: "is encrypted", 4: "is damaged"}
+
+
+def pdf_to_text(data: bytes) -> tuple[str, str | None]:
+    """The text and what was wrong, if anything, as the end of a sentence ("is encrypted")."""
+    if importlib.util.find_spec("pypdf") is None:
+        from holo_tasks.core.errors import InvalidUsage
+
+        raise InvalidUsage("Reading a PDF needs pypdf: run pip install 'prefect-holo[office]'.")
+    try:
+        done = subprocess.run([sys.executable, "-I", __file__], input=data, capture_output=True, timeout=_WALL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return "", f"took longer than {_WALL_SECONDS} seconds to read"
+    text = done.stdout.decode("utf-8", "replace").strip()
+    if done.returncode:
+        return text, _PROBLEMS.get(done.returncode, "needs more memory or time than it is given")
+    return text, None if text else "holds no text; it may be a scan"
+
+
+def _child() -> int:
+    import io
+    import logging
+    import resource
+
+    for what, most in ((resource.RLIMIT_CPU, _CPU_SECONDS), (resource.RLIMIT_AS, _MEMORY_BYTES)):
+        hard = resource.getrlimit(what)[1]
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (limit, limit))
+    logging.disable(logging.CRITICAL)
+    from pypdf import PdfReader
+
+    written = 0
+    try:
+        reader = PdfReader(io.BytesIO(sys.stdin.buffer.read()), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            return 3
+        for number, page in enumerate(reader.pages):
+            if number >= MAX_PAGES or written >= MAX_CHARS:
+                break
+            text = page.extract_text()[: MAX_CHARS - written]
+            written += len(text)
+            sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+        sys.stdout.buffer.flush()
+    except MemoryError:
+        return 5
+    except Exception as fault:  # pypdf lets any error of a broken file through, of any class
+        return 3 if "crypt" in f"{type(fault).__name__} {fault}".lower() else 4
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_child())

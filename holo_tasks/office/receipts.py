@@ -1,0 +1,273 @@
+"""A receipt, read from a letter without guessing."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from holo_tasks.office.days import find_days
+from holo_tasks.office.letter import Letter, sender_name
+from holo_tasks.office.money import Money, currencies, find_money
+
+TRANSACTION = r"TX-\d{5}"
+
+_GRAND = r"grand total|total incl[a-z.]*(?: vat| tax| mwst)?|gesamtbetrag|rechnungsbetrag|endbetrag|total ttc"
+_PAID = (
+    r"(?:total )?amount (?:due|paid|charged)|total (?:amount|due|paid|charged|price)|amount charged|you paid|"
+    r"zu zahlen(?:der betrag)?|bezahlt|gezahlt|montant (?:total|pay[ée])"
+)
+_BARE = r"total|summe|gesamt|gesamtsumme|totale|totaal|importe total"
+_NOT_THE_TOTAL = re.compile(
+    r"^\W*(?:sub[ -]?total|zwischensumme|(?:net|netto)\w* |(?:balance|outstanding) )|\bin total\b"
+    r"|total (?:net|excl|ht\b|vat|tax|savings?|saved|items?|points|qty|discount)",
+    re.I,
+)
+_LABEL = re.compile(rf"(?<![\w-])(?:(?P<grand>{_GRAND})|(?P<paid>{_PAID})|(?P<bare>{_BARE}))(?![\w-])", re.IGNORECASE)
+_TAX = re.compile(r"\b(?:incl|including|inkl|thereof|davon|darin|vat|mwst|ust|tax|tva)\b", re.I)
+_MERCHANT = re.compile(
+    r"^\W*(?:merchant|h[äa]ndler|verk[äa]ufer|sold by|seller|vendor|store|paid to|marchand|commer[çc]ant)(?: name)?"
+    r"\s*[:\t]\s*(?P<value>[^\t]+)",
+    re.I,
+)
+_DATE_LABEL = re.compile(
+    r"^\W*(?:(?:receipt|invoice|purchase|transaction|payment|sale|billing) )?(?:date|datum|day)(?: of [a-z]+)?"
+    r"|^\W*(?:belegdatum|rechnungsdatum|kaufdatum|paid on|purchased on)",
+    re.I,
+)
+_RECEIPT_WORD = re.compile(r"\b(?:receipt|invoice|rechnung|quittung|kassenbon|beleg|facture|re[çc]u)\b", re.I)
+_FORWARDED_FROM = re.compile(r"^\W*(?:from|von):[ \t]*\"?(?P<name>[^<\n\"]*[^<\n\"\s])\"?[ \t]*<", re.I | re.M)
+_ADDRESS_LINE = re.compile(r"\d.*[^\W\d]{3}|[^\W\d]{3}.*\d|www\.|@")
+_GREETING = re.compile(
+    r"\b(?:dear|hello|hi|hallo|liebe[rs]?|guten|bonjour|thank|thanks|danke|merci|your|ihre?|order|payment|please|we)\b",
+    re.I,
+)
+_LEGAL_FORM = re.compile(r"\b(?:gmbh|ag|kg|ltd|limited|inc|llc|plc|bv|sarl|sas|srl|oy|ab|co)\b")
+
+
+class Receipt(BaseModel):
+    """What a receipt says; what it does not say, or says twice, is None and named in ``problems``.
+
+    ``kind`` is "receipt" when amount, currency and reference are all known, "not_a_receipt" when the
+    letter shows no sign of being one, "unreadable" otherwise.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    receipt_id: str
+    message_id: str
+    subject: str
+    kind: Literal["receipt", "not_a_receipt", "unreadable"]
+    merchant: str | None
+    amount: Decimal | None
+    currency: str | None
+    date: date | None
+    reference: str | None
+    problems: tuple[str, ...] = ()
+
+    @property
+    def content_digest(self) -> str | None:
+        """The same for two letters about one purchase, whatever their layout; None if too little is known."""
+        if self.amount is None or not (self.reference or (self.merchant and self.date)):
+            return None
+        facts = (
+            _bare_name(self.merchant or ""),
+            f"{self.amount:.2f} {self.currency}",
+            str(self.date),
+            str(self.reference),
+        )
+        return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+
+def receipt_id(message_id: str) -> str:
+    """The short, stable name of the receipt in a message."""
+    return "R-" + hashlib.sha256(message_id.encode("utf-8", "replace")).hexdigest()[:10].upper()
+
+
+def same_merchant(one: str, other: str) -> bool:
+    """Whether two names differ only in case, punctuation and legal form."""
+    return _bare_name(one) == _bare_name(other) != ""
+
+
+def _bare_name(name: str) -> str:
+    return re.sub(r"[\W_]+", "", _LEGAL_FORM.sub(" ", name.casefold()))
+
+
+def read_receipt(letter: Letter, *, reference: str = TRANSACTION) -> Receipt:
+    """Read the receipt in a letter's body and attachments; ``reference`` matches a transaction's name."""
+    texts = [_tidy(text) for text in (letter.text, letter.other_text) if text]
+    for file in letter.attachments:
+        if file.text:
+            texts.append(_tidy(_table(file.text) if file.media_type == "text/csv" else file.text))
+    problems = list(letter.problems)
+    amount, currency = _total(texts, problems)
+    found = {one.upper() for text in (letter.subject, *texts) for one in re.findall(reference, text, re.I)}
+    if len(found) > 1:
+        problems.append(f"names {len(found)} transactions ({', '.join(sorted(found)[:4])})")
+    elif not found:
+        problems.append("names no transaction")
+    day = _day(texts, problems)
+    merchant = _merchant(letter, texts, problems)
+    known = amount is not None and amount > 0 and currency and len(found) == 1
+    signs = amount is not None or found or any("total" in one for one in problems if "no total" not in one)
+    damaged = bool(letter.problems) and any(map(_RECEIPT_WORD.search, (letter.subject, *texts)))
+    kind: Literal["receipt", "not_a_receipt", "unreadable"]
+    kind = "receipt" if known else "unreadable" if signs or damaged else "not_a_receipt"
+    return Receipt(
+        receipt_id=receipt_id(letter.message_id),
+        message_id=letter.message_id,
+        subject=letter.subject,
+        kind=kind,
+        merchant=merchant,
+        amount=amount,
+        currency=currency,
+        date=day,
+        reference=found.pop() if len(found) == 1 else None,
+        problems=tuple(dict.fromkeys(problems)),
+    )
+
+
+def _tidy(text: str) -> str:
+    """The text without the quote marks of a forwarded message and without blank ends of lines."""
+    return "\n".join(re.sub(r"^(?:>\s?)+", "", line).strip() for line in text.splitlines())
+
+
+def _table(text: str) -> str:
+    """A CSV as lines: "heading: value" for a single record, else cells apart by tabs."""
+    first = text.splitlines()[0] if text else ""
+    mark = max(",;\t|", key=first.count)
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), delimiter=mark)]
+    except csv.Error:
+        return text
+    rows = [row for row in rows if any(row)]
+    if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 1:
+        return "\n".join(f"{heading}: {value}" for heading, value in zip(*rows, strict=True))
+    return "\n".join("\t".join(cell for cell in row if cell) for row in rows)
+
+
+def _total(texts: list[str], problems: list[str]) -> tuple[Decimal | None, str | None]:
+    found: dict[str, list[Money]] = {"grand": [], "paid": [], "bare": []}
+    for text in texts:
+        for strength, line in _labelled(text):
+            amounts = find_money(line)
+            priced = [one for one in amounts if one.priced] or amounts[:1]
+            found[strength] += [one for one in priced if one.amount]
+    # A grand total says that a plain one is a step on the way to it.
+    totals = found["paid"] + (found["grand"] or found["bare"])
+    everywhere = {code for text in texts for code in currencies(text)}
+    if not totals:
+        problems.append("no total found")
+        return None, None
+    if not all(one.exact for one in totals):
+        problems.append("the total can be read in two ways")
+        return None, None
+    amounts_found = {one.amount for one in totals}
+    if len(amounts_found) > 1:
+        listed = ", ".join(f"{one:,.2f}" for one in sorted(amounts_found)[:4])
+        problems.append(f"shows {len(amounts_found)} different totals ({listed})")
+        return None, None
+    amount = amounts_found.pop()
+    if amount < 0:
+        problems.append("the total is negative: a refund, not an expense")
+    written = {one.currency for one in totals if one.currency} or everywhere
+    if "USD" in written and any("$" in text for text in texts) and everywhere & {"CAD", "AUD", "NZD"}:
+        problems.append("the total's dollar sign may mean several currencies")
+        return amount, None
+    if len(written) != 1:
+        problems.append("the total has no currency" if not written else "the total is in several currencies")
+        return amount, None
+    return amount, written.pop()
+
+
+def _labelled(text: str) -> list[tuple[str, str]]:
+    """How strong each label of a total is, and what stands after it (or alone on the next line)."""
+    out = []
+    lines = [line for line in text.split("\n") if line]
+    for number, line in enumerate(lines):
+        label = _LABEL.search(line)
+        if label is None or len(line) > 400 or _NOT_THE_TOTAL.search(line):
+            continue
+        rest = re.sub(r"\([^()]*\)", _kept_bracket, line[label.end() :])
+        tax = _TAX.search(rest)
+        if tax and find_money(rest[: tax.start()]):
+            rest = rest[: tax.start()]
+        if not re.search(r"\d", rest) and not rest.strip(" :.\t-") and number + 1 < len(lines):
+            following = lines[number + 1]
+            alone = find_money(following)
+            if len(alone) == 1 and len(following) <= 20:
+                rest = following
+        # In running text ("the total for 300 shops") the label is a word like any other.
+        if line[: label.start()].strip(" *|\t") and not any(one.priced for one in find_money(rest)):
+            continue
+        out.append((label.lastgroup or "bare", rest))
+    return out
+
+
+def _kept_bracket(bracket: re.Match[str]) -> str:
+    """A remark such as "(incl. 19% VAT)" goes, an amount such as "(USD 91.03)" stays."""
+    remark = _TAX.search(bracket[0]) or not any(one.priced for one in find_money(bracket[0]))
+    return " " if remark else bracket[0]
+
+
+def _day(texts: list[str], problems: list[str]) -> date | None:
+    labelled: set[date] = set()
+    anywhere: set[date] = set()
+    unclear: list[str] = []
+    for text in texts:
+        for line in text.split("\n"):
+            days, odd = find_days(line)
+            unclear += odd
+            anywhere |= days
+            if _DATE_LABEL.search(line):
+                labelled |= days
+    days = labelled or anywhere
+    if len(days) == 1:
+        return days.pop()
+    if days:
+        problems.append(f"shows {len(days)} different dates")
+    else:
+        problems.append(f"the date {unclear[0]!r} can be read in two ways" if unclear else "no date found")
+    return None
+
+
+def _merchant(letter: Letter, texts: list[str], problems: list[str]) -> str | None:
+    labelled = {
+        re.sub(r"\s+", " ", match["value"]).strip(" .,;")
+        for text in texts
+        for line in text.split("\n")
+        if (match := _MERCHANT.search(line))
+    }
+    names = {re.sub(r"[\W_]+", "", one.casefold()): one for one in sorted(labelled) if one}
+    if len(names) > 1:
+        problems.append(f"names {len(names)} merchants ({', '.join(sorted(names.values())[:4])})")
+        return None
+    if names:
+        return next(iter(names.values()))
+    forwarded = next((match["name"] for text in texts if (match := _FORWARDED_FROM.search(text))), "")
+    # An attached document has a letterhead more surely than a body, which may begin with anything.
+    letterhead = next((head for text in reversed(texts) if (head := _letterhead(text))), "")
+    name = letterhead or forwarded or sender_name(letter.sender)
+    if not name:
+        problems.append("names no merchant")
+    return name or None
+
+
+def _letterhead(text: str) -> str:
+    """The first line, if it is a name and an address or the title of a receipt follows it."""
+    forwarded = _FORWARDED_FROM.search(text)
+    lines = [line for line in text[forwarded.end() if forwarded else 0 :].split("\n") if line][:4]
+    lines = [line[:200] for line in lines]  # the patterns below look back from every digit
+    if len(lines) < 3:
+        return ""
+    name = lines[0].strip("*=-# ")
+    plain = re.fullmatch(r"[^\W\d][\w &.,'’+\-]{2,48}", name) and len(name.split()) <= 6
+    if not plain or _RECEIPT_WORD.search(name) or _GREETING.search(name) or name.endswith((",", ".")):
+        return ""
+    follows = any(_ADDRESS_LINE.search(line) or _RECEIPT_WORD.search(line) for line in lines[1:3])
+    return name if follows and ":" not in lines[0] else ""

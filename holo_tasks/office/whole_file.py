@@ -1,0 +1,108 @@
+"""A file that is replaced as a whole or not at all, by one writer at a time."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from holo_tasks.core.errors import InvalidUsage
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class FileBusy(InvalidUsage):
+    """Another writer holds the file; it will let go."""
+
+    transient = True
+
+
+class FileNotWritten(InvalidUsage):
+    """The disk is full or refuses; what was there before is untouched."""
+
+    transient = True
+
+
+@contextmanager
+def sole_writer(path: Path, *, timeout_s: float) -> Iterator[None]:
+    """Hold the lock of ``path``; the system takes it back when its holder dies.
+
+    The lock is on a sibling file, because the file itself is replaced. It stays behind: removing it
+    would let two writers hold two different files.
+    """
+    with naming_the_cause(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise FileBusy(
+                        f"{path} has been held by another writer for {timeout_s:g} s: wait for it to end."
+                    ) from None
+                time.sleep(0.01)
+        # Only the holder of the lock writes, so what lies there was left by the dead.
+        for left in path.parent.glob(f".{_literal(path.name)}.*.part"):
+            with suppress(OSError):
+                left.unlink()
+        yield
+    finally:
+        os.close(handle)
+
+
+def replace_whole(path: Path, content: bytes) -> None:
+    """Put ``content`` in place of the file, durably; call it as the sole writer."""
+    part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    with naming_the_cause(path):
+        try:
+            mode = path.stat().st_mode & 0o777
+        except FileNotFoundError:
+            mode = 0o644
+        try:
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fchmod(handle, mode)
+                os.fsync(handle)
+            part.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                part.unlink()
+            raise
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+@contextmanager
+def naming_the_cause(path: Path) -> Iterator[None]:
+    """Turn what the system says about a file into one sentence."""
+    try:
+        yield
+    except OSError as fault:
+        if fault.errno in _FULL:
+            raise FileNotWritten(
+                f"{path} was not written, the disk is full: make room and run it again; the file is as it was before."
+            ) from None
+        if isinstance(fault, PermissionError) or fault.errno == errno.EROFS:
+            raise InvalidUsage(
+                f"{path} may not be read and written by this user: give another path or the right to it."
+            ) from None
+        raise InvalidUsage(f"{path} cannot be used ({fault.strerror or fault}): give another path.") from None
+
+
+def _literal(name: str) -> str:
+    """The name with what glob would read as a wildcard put in brackets."""
+    return "".join(f"[{one}]" if one in "*?[" else one for one in name)

@@ -1,0 +1,271 @@
+"""An Excel workbook that keeps one row per key, whatever happens to its writers."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from xml.etree.ElementTree import ParseError
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office.columns import Column, Content, clean_text, content, held, put
+from holo_tasks.office.whole_file import FileBusy, FileNotWritten, naming_the_cause, replace_whole, sole_writer
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook as Book
+    from openpyxl.cell.cell import Cell
+    from openpyxl.worksheet.worksheet import Worksheet
+
+__all__ = ["Column", "FileBusy", "FileNotWritten", "Workbook"]
+
+_log = logging.getLogger(__name__)
+_OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_MAX_UNPACKED = 300 * 1024 * 1024
+# openpyxl lets any of these through when a file is not what it says.
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError,
+    IndexError, EOFError, NotImplementedError,
+)  # fmt: skip
+
+
+class Workbook:
+    """A sheet of a workbook whose rows are told apart by one column.
+
+    Every call of `upsert` or `upsert_many` reads the file, changes it and puts the new one in place of
+    the old one, alone among all processes. A person may sort, filter, add columns, sheets and comments in
+    between. Every method raises InvalidUsage (its message says what to do) when the file is something
+    else, FileBusy after ``lock_timeout_s``, FileNotWritten when the disk is full.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        columns: Sequence[Column],
+        key: str,
+        sheet: str = "Audit",
+        title: str = "",
+        lock_timeout_s: float = 30.0,
+    ) -> None:
+        # A link is followed, so that the file it names is replaced and not the link.
+        self.path = Path(path).expanduser().resolve()
+        self.columns = {column.name: column for column in columns}
+        self.key = key
+        self.sheet = sheet
+        self.title = title or sheet
+        self.lock_timeout_s = lock_timeout_s
+        if self.path.suffix.lower() not in (".xlsx", ".xlsm"):
+            raise InvalidUsage(f"{self.path} is not a workbook's name: let it end in .xlsx.")
+        if len(self.columns) != len(columns) or not all(name.strip() for name in self.columns):
+            raise InvalidUsage("The columns of a workbook need names, all different: rename them.")
+        if key not in self.columns:
+            raise InvalidUsage(f"The key {key!r} is not one of the columns: name one that is.")
+        if not 0 < len(sheet) <= 31 or set(sheet) & set("[]:*?/\\"):
+            raise InvalidUsage(f"{sheet!r} cannot name a sheet: use at most 31 characters, none of []:*?/\\.")
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know, such as that the file is open in an office program."""
+        marks = {f".~lock.{self.path.name}#": "LibreOffice", f"~${self.path.name}": "Excel"}
+        return tuple(
+            f"{self.path.name} is open in {program}: reload it there to see the new rows, and do not save over it."
+            for mark, program in marks.items()
+            if self.path.with_name(mark).exists()
+        )
+
+    def upsert(self, row: Mapping[str, object]) -> bool:
+        """Add the row, or bring the one with its key up to date; True if it is new.
+
+        Columns the row does not name stay as they are. When nothing differs the file is not touched.
+        """
+        return self.upsert_many([row]) == 1
+
+    def upsert_many(self, rows: Iterable[Mapping[str, object]]) -> int:
+        """`upsert` for many rows, all of them or none; returns how many were new."""
+        checked = [self._checked(row) for row in rows]
+        _require_openpyxl()
+        with sole_writer(self.path, timeout_s=self.lock_timeout_s):
+            book, before = self._open()
+            added, changed = 0, not before
+            places = self._places(book[self.sheet])
+            known = self._known(book[self.sheet], places)
+            for wanted in checked:
+                new, different = self._write(book[self.sheet], places, known, wanted)
+                added += new
+                changed = changed or different
+            if changed:
+                for notice in self.notices:
+                    _log.warning("%s", notice)
+                _cover(book[self.sheet])
+                with naming_the_cause(self.path):
+                    packed = io.BytesIO()
+                    book.save(packed)
+                replace_whole(self.path, packed.getvalue())
+        return added
+
+    def rows(self) -> list[dict[str, object]]:
+        """The rows as they are now, by column; dates, numbers and text, None where a cell is empty."""
+        _require_openpyxl()
+        if not self.path.exists():
+            return []
+        book, _ = self._open()
+        sheet = book[self.sheet]
+        places = self._places(sheet)
+        return [
+            {name: held(_cell(sheet, number, places[name]), column).value for name, column in self.columns.items()}
+            for number in self._known(sheet, places).values()
+        ]
+
+    def _checked(self, row: Mapping[str, object]) -> dict[str, Content]:
+        if unknown := sorted(set(row) - set(self.columns)):
+            raise InvalidUsage(f"The workbook has no column {unknown[0]!r}: name one of its columns.")
+        if not clean_text(str(row.get(self.key) or "")).strip():
+            raise InvalidUsage(f"A row needs a value in {self.key!r}: it tells the rows apart.")
+        out = {}
+        for name, value in row.items():
+            column = self.columns[name]
+            out[name] = content(column, value, str(row.get(column.currency_column) or ""))
+        return out
+
+    def _open(self) -> tuple[Book, bool]:
+        """The workbook with our sheet in it, and whether the sheet was there before."""
+        import openpyxl
+
+        with naming_the_cause(self.path):
+            try:
+                data = self.path.read_bytes()
+            except FileNotFoundError:
+                data = b""
+            if data and not os.access(self.path, os.W_OK):
+                raise InvalidUsage(f"{self.path} is write-protected: allow writing or give another path.")
+            if not data and self.path.exists():
+                raise InvalidUsage(f"{self.path} is empty, not a workbook: remove it or give another path.")
+        book = self._parsed(data) if data else openpyxl.Workbook()
+        if not data:
+            book.remove(book.worksheets[0])
+            book.properties.title = self.title
+            book.properties.creator = "prefect-holo"
+            book.properties.description = f"One row per {self.key}, written by holo_tasks."
+        if self.sheet not in book.sheetnames:
+            self._furnish(book.create_sheet(self.sheet))
+            return book, False
+        sheet = book[self.sheet]
+        if not hasattr(sheet, "auto_filter"):
+            raise InvalidUsage(f"{self.path} has a chart named {self.sheet!r}: give another sheet name.")
+        if sheet.max_row == 1 and sheet.max_column == 1 and _cell(sheet, 1, 1).value is None:
+            self._furnish(sheet)
+            return book, False
+        return book, True
+
+    def _parsed(self, data: bytes) -> Book:
+        import openpyxl
+
+        if data.startswith(_OLE_MAGIC):
+            raise InvalidUsage(
+                f"{self.path} is password-protected or an old .xls file: save it as a plain .xlsx or give another path."
+            )
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as packed:
+                if sum(one.file_size for one in packed.infolist()) > _MAX_UNPACKED:
+                    raise InvalidUsage(f"{self.path} is too big to be added to: give another path.")
+            macros = self.path.suffix.lower() == ".xlsm"
+            return openpyxl.load_workbook(io.BytesIO(data), rich_text=True, keep_vba=macros)
+        except _BROKEN:
+            raise InvalidUsage(
+                f"{self.path} is not a workbook or is damaged: move it away or give another path."
+            ) from None
+
+    def _places(self, sheet: Worksheet) -> dict[str, int]:
+        """Where each column is now; a person may have moved them."""
+        headings: dict[str, int] = {}
+        for number, cell in enumerate(sheet[1], start=1):
+            name = str(cell.value or "").strip()
+            if name in headings and name in self.columns:
+                raise InvalidUsage(f"Sheet {self.sheet!r} of {self.path} has two columns {name!r}: rename one.")
+            headings.setdefault(name, number)
+        missing = [name for name in self.columns if name.strip() not in headings]
+        if missing:
+            raise InvalidUsage(
+                f"Sheet {self.sheet!r} of {self.path} has other headings (no {missing[0]!r} in row 1): "
+                "put it back or give another path or sheet."
+            )
+        return {name: headings[name.strip()] for name in self.columns}
+
+    def _known(self, sheet: Worksheet, places: Mapping[str, int]) -> dict[str, int]:
+        """The row number of each key; of a key a person copied, the first."""
+        known: dict[str, int] = {}
+        for number in range(2, sheet.max_row + 1):
+            value = _cell(sheet, number, places[self.key]).value
+            if value is not None and str(value).strip():
+                known.setdefault(str(value).strip(), number)
+        return known
+
+    def _write(
+        self, sheet: Worksheet, places: Mapping[str, int], known: dict[str, int], wanted: Mapping[str, Content]
+    ) -> tuple[bool, bool]:
+        """Put one row in; whether it is new and whether anything differs."""
+        from openpyxl.styles import Alignment
+
+        key = str(wanted[self.key].value).strip()
+        new = key not in known
+        number = known.setdefault(key, sheet.max_row + 1)
+        different = new
+        for name, column in self.columns.items():
+            cell = _cell(sheet, number, places[name])
+            if new:
+                cell.alignment = Alignment(vertical="top", wrap_text=column.shown_width >= 40)
+                put(cell, column, wanted.get(name, Content(None)))
+            elif name in wanted and name != self.key and held(cell, column) != wanted[name]:
+                put(cell, column, wanted[name])
+                different = True
+        return new, different
+
+    def _furnish(self, sheet: Worksheet) -> None:
+        """Give an empty sheet its headings and the look of a finished table."""
+        from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
+        from openpyxl.utils import get_column_letter
+        from openpyxl.worksheet.properties import PageSetupProperties
+
+        for number, column in enumerate(self.columns.values(), start=1):
+            cell = _cell(sheet, 1, number)
+            put(cell, Column(column.name), Content(clean_text(column.name)))
+            cell.font = Font(bold=True, color="FFFFFF")
+            cell.fill = PatternFill("solid", fgColor="1F3864")
+            cell.border = Border(bottom=Side(style="medium", color="0B1B3A"))
+            cell.alignment = Alignment(vertical="center", wrap_text=True)
+            sheet.column_dimensions[get_column_letter(number)].width = column.shown_width
+        sheet.row_dimensions[1].height = 24
+        sheet.freeze_panes = "A2"
+        sheet.sheet_view.showGridLines = False
+        sheet.page_setup.orientation = "landscape"
+        sheet.page_setup.paperSize = 9  # A4
+        sheet.page_setup.fitToWidth = 1
+        sheet.page_setup.fitToHeight = 0
+        sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+        sheet.print_title_rows = "1:1"
+        footer: Any = sheet.oddFooter
+        footer.left.text = self.title.replace("&", "&&")
+        footer.right.text = "Page &P of &N"
+        sheet.auto_filter.ref = sheet.dimensions
+
+
+def _cover(sheet: Worksheet) -> None:
+    """Let the filter reach the last row, unless a person took it away."""
+    if sheet.auto_filter.ref:
+        sheet.auto_filter.ref = f"A1:{sheet.dimensions.split(':')[-1]}"
+
+
+def _cell(sheet: Worksheet, row: int, column: int) -> Cell:
+    return cast("Cell", sheet.cell(row, column))
+
+
+def _require_openpyxl() -> None:
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise InvalidUsage("Writing a workbook needs openpyxl: run pip install 'prefect-holo[office]'.") from None

@@ -1,0 +1,206 @@
+"""A structured-mode conversation as it arrives on the wire, read without trusting its shape."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+OPEN, CLOSE = "<observation>\n", "\n</observation>"
+Kind: TypeAlias = Literal["system", "task", "observation", "step", "result", "correction", "other"]
+
+_RESULT = re.compile(
+    r'<tool_output tool="(?P<told>[^"\n]+)">\n(?P<text>.*)\n</tool_output>'
+    r'|<error tool="(?P<failed>[^"\n]+)">\n?(?P<problem>.*?)\n?</error>',
+    re.DOTALL,
+)
+_DATA_URI = re.compile(r"data:(?P<mime>[\w.+/-]+);base64,(?P<data>[A-Za-z0-9+/=]*)")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One step the model took, and what it was told came of it."""
+
+    tool: str
+    thought: str
+    call: Mapping[str, Any]
+    told: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a step: the tool it names, the text, whether it was an error."""
+
+    tool: str
+    text: str
+    failed: bool
+
+
+def messages_of(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the messages; anything that is not a message is left out."""
+    found = body.get("messages")
+    return [m for m in found if isinstance(m, Mapping)] if isinstance(found, list) else []
+
+
+def parts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a message's content as a list of parts, whatever way it was written."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [p for p in content if isinstance(p, Mapping)] if isinstance(content, list) else []
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """Return the text of a message, its images left out."""
+    return "".join(str(part.get("text", "")) for part in parts_of(message) if part.get("type") == "text")
+
+
+def image_urls(message: Mapping[str, Any]) -> list[str]:
+    """Return the address of each image part of a message."""
+    urls = []
+    for part in parts_of(message):
+        if part.get("type") == "image_url":
+            image = part.get("image_url")
+            urls.append(str(image.get("url", "")) if isinstance(image, Mapping) else str(image))
+    return urls
+
+
+def data_uri(url: str) -> tuple[str, bytes] | None:
+    """Split a base64 data URI into its MIME type and bytes; None if it is not one."""
+    found = _DATA_URI.fullmatch(url)
+    if found is None:
+        return None
+    try:
+        return found["mime"], base64.b64decode(found["data"], validate=True)
+    except (ValueError, binascii.Error):
+        return None
+
+
+def is_observation(message: Mapping[str, Any]) -> bool:
+    """Say whether a message means to show a screen, well formed or not."""
+    return message.get("role") == "user" and (
+        text_of(message).lstrip().startswith("<observation>") or bool(image_urls(message))
+    )
+
+
+def result_of(message: Mapping[str, Any]) -> Result | None:
+    """Read a tool result or an error; None if the message is neither."""
+    if message.get("role") != "user" or image_urls(message):
+        return None
+    found = _RESULT.fullmatch(text_of(message))
+    if found is None:
+        return None
+    if found["failed"] is not None:
+        return Result(found["failed"], found["problem"], True)
+    return Result(found["told"], found["text"], False)
+
+
+def kinds(messages: Sequence[Mapping[str, Any]]) -> list[Kind]:
+    """Say what each message is.
+
+    An error right after a step is that step's result; anywhere else it is a correction: it tells
+    the model what was wrong with a reply that is not part of the history.
+    """
+    named: list[Kind] = []
+    for message in messages:
+        role = message.get("role")
+        if role == "system":
+            named.append("system")
+        elif role == "assistant":
+            named.append("step")
+        elif is_observation(message):
+            named.append("observation")
+        elif role == "user" and "task" not in named:
+            named.append("task")
+        elif role == "user" and named[-1] == "step":
+            named.append("result")
+        elif (result := result_of(message)) is not None and result.failed:
+            named.append("correction")
+        else:
+            named.append("other")
+    return named
+
+
+def step_of(message: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read an assistant message as a step object; None if it is not strictly one JSON object."""
+    try:
+        value = json.loads(text_of(message))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and isinstance(value.get("tool_call"), dict) else None
+
+
+def task_of(body: Mapping[str, Any]) -> str:
+    """Return the task: the first user message."""
+    messages = messages_of(body)
+    return next((text_of(m) for m, k in zip(messages, kinds(messages), strict=True) if k == "task"), "")
+
+
+def turns_of(body: Mapping[str, Any]) -> tuple[Turn, ...]:
+    """Return the steps taken so far, oldest first."""
+    turns: list[Turn] = []
+    messages = messages_of(body)
+    for place, message in enumerate(messages):
+        step = step_of(message) if message.get("role") == "assistant" else None
+        if step is None:
+            continue
+        call = step["tool_call"]
+        result = result_of(messages[place + 1]) if place + 1 < len(messages) else None
+        turns.append(
+            Turn(
+                tool=str(call.get("tool_name", "")).removesuffix("_desktop"),
+                thought=str(step.get("thought", "")),
+                call=call,
+                told=result.text if result else "",
+                failed=bool(result and result.failed),
+            )
+        )
+    return tuple(turns)
+
+
+def newest_image(body: Mapping[str, Any]) -> bytes | None:
+    """Return the bytes of the last image in the request."""
+    for message in reversed(messages_of(body)):
+        for url in reversed(image_urls(message)):
+            found = data_uri(url)
+            return found[1] if found else None
+    return None
+
+
+def schema_of(body: Mapping[str, Any], transport: str = "structured_outputs") -> Any:
+    """Return the JSON schema that constrains the reply, or None."""
+    if transport == "structured_outputs":
+        holder: Any = body.get("structured_outputs")
+        return holder.get("json") if isinstance(holder, Mapping) else None
+    holder = body.get("response_format")
+    inner = holder.get("json_schema") if isinstance(holder, Mapping) else None
+    return inner.get("schema") if isinstance(inner, Mapping) else None
+
+
+def slim(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request with each image replaced by its digest, small enough to remember."""
+    kept = {key: value for key, value in body.items() if key != "messages"}
+    kept["messages"] = [_slim_message(message) for message in messages_of(body)]
+    return kept
+
+
+def _slim_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    slimmed = dict(message)
+    if image_urls(message):
+        slimmed["content"] = [
+            part
+            if part.get("type") != "image_url"
+            else {"type": "image_url", "image_url": {"url": _digest(image_urls({"content": [part]})[0])}}
+            for part in parts_of(message)
+        ]
+    return slimmed
+
+
+def _digest(url: str) -> str:
+    return url if url.startswith("sha256:") else "sha256:" + hashlib.sha256(url.encode()).hexdigest()

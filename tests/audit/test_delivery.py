@@ -1,0 +1,244 @@
+"""Evidence on its way to a real S3 server: delivered whole, whatever happens to the server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from typing import Any
+
+import pytest
+
+from holo_tasks.audit import Destination, StoreTrouble, open_trace
+from holo_tasks.audit.resume import resume_spool
+from holo_tasks.audit.s3 import Bucket
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import RunClosed
+
+
+def read(s3: Any, uri: str):
+    from pydantic import SecretStr
+
+    return open_trace(
+        uri,
+        endpoint_url=s3.endpoint,
+        access_key=SecretStr(s3.access_key),
+        secret_key=SecretStr(s3.secret_key),
+    )
+
+
+async def load(trace: Any, event: Any, shot: Any, steps: int, *, start: int = 0) -> list[str]:
+    pictures = []
+    for step in range(start, start + steps):
+        picture = shot(step)
+        await trace.keep(picture)
+        await trace.record(event(step, picture.sha256))
+        pictures.append(picture.sha256)
+    return pictures
+
+
+def check(s3: Any, uri: str, steps: int) -> None:
+    trace = read(s3, uri)
+    found = trace.check()
+    assert (found.whole, found.records) == (True, steps)
+    for record in trace.records():
+        assert trace.frame(record.event.reason)
+
+
+async def test_a_run_arrives_whole_and_its_spool_goes(to_s3, s3, tmp_path, event, shot, bucket):
+    where = to_s3()
+    where.check()
+    async with where.open("run-1", home=tmp_path) as trace:
+        assert trace.uri == f"{where.place.uri}/run-1"
+        await load(trace, event, shot, 210)
+        assert "run-1" in [entry.name for entry in (tmp_path / "spool").iterdir()]
+    assert trace.delivery.complete
+    check(s3, trace.uri, 210)
+    assert list((tmp_path / "spool").iterdir()) == []
+    keys = [o["Key"] for o in bucket.list_objects_v2(Bucket=s3.bucket, Prefix=where.place.prefix)["Contents"]]
+    events = sorted(key.rpartition("/")[2] for key in keys if "/events/" in key)
+    firsts = [int(name[:8]) for name in events]
+    lasts = [int(name[9:17]) for name in events]
+    assert firsts[0] == 0
+    assert lasts[-1] == 209
+    assert [last + 1 for last in lasts[:-1]] == firsts[1:]
+    assert max(last - first for first, last in zip(firsts, lasts, strict=True)) < 200
+    picture = next(key for key in keys if key.endswith(".jpg"))
+    assert bucket.head_object(Bucket=s3.bucket, Key=picture)["ContentType"] == "image/jpeg"
+
+
+async def test_events_are_in_the_bucket_while_the_run_goes_on(to_s3, s3, tmp_path, event, shot):
+    async with to_s3().open("run-1", home=tmp_path) as trace:
+        await load(trace, event, shot, 5)
+        async with asyncio.timeout(10):
+            while True:
+                try:
+                    if read(s3, trace.uri).check().records == 5:
+                        break
+                except InvalidUsage:
+                    pass
+                await asyncio.sleep(0.1)
+
+
+async def test_a_server_killed_under_load_loses_nothing_and_never_blocks(to_s3, s3, tmp_path, event, shot):
+    chance = random.Random(3)
+    slowest = 0.0
+    async with to_s3().open("run-1", home=tmp_path) as trace:
+        for number in range(10):
+            if number in (2, 6):
+                await asyncio.to_thread(s3.kill)
+            begun = time.perf_counter()
+            await load(trace, event, shot, 12, start=number * 12)
+            slowest = max(slowest, time.perf_counter() - begun)
+            await asyncio.sleep(chance.uniform(0.05, 0.2))
+            if number in (5, 9):
+                s3.start()
+    assert trace.delivery.complete
+    assert slowest < 3
+    check(s3, trace.uri, 120)
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+async def test_while_the_server_is_away_closing_waits_no_longer_than_told(to_s3, s3, tmp_path, event, shot, capfd):
+    where = to_s3()
+    told = []
+    trace = where.open("run-1", home=tmp_path)
+    await load(trace, event, shot, 3)
+    s3.kill()
+    try:
+        await load(trace, event, shot, 5, start=3)
+        begun = time.perf_counter()
+        delivery = await trace.close(timeout_s=3, progress=told.append)
+        assert time.perf_counter() - begun < 4.5
+    finally:
+        s3.start()
+    assert not delivery.complete
+    assert str(tmp_path / "spool" / "run-1") in delivery.message
+    assert "cannot be reached" in delivery.message
+    assert "\n" not in delivery.message
+    assert told
+    assert told[-1].events >= 5
+    assert told[-1].trouble
+    written = "".join(path.read_text() for path in (tmp_path / "spool" / "run-1").glob("*.*[nt]"))
+    assert s3.endpoint in written
+    assert s3.access_key not in written
+    assert s3.secret_key not in written
+    # The next run with this bucket takes the evidence along.
+    async with where.open("run-2", home=tmp_path) as later:
+        await load(later, event, shot, 1, start=100)
+    check(s3, trace.uri, 8)
+    assert list((tmp_path / "spool").iterdir()) == []
+    assert capfd.readouterr() == ("", "")
+
+
+async def test_an_interrupted_run_id_goes_on_in_its_spool(to_s3, s3, tmp_path, event, shot):
+    where = to_s3()
+    trace = where.open("run-1", home=tmp_path)
+    await load(trace, event, shot, 60)
+    assert not (await trace.close(timeout_s=0)).complete
+    async with asyncio.timeout(10):
+        while True:  # the abandoned thread finishes its object and lets go
+            try:
+                trace = where.open("run-1", home=tmp_path)
+                break
+            except InvalidUsage:
+                await asyncio.sleep(0.1)
+    async with trace:
+        await load(trace, event, shot, 20, start=60)
+    check(s3, trace.uri, 80)
+
+
+async def test_keys_that_stop_working_end_the_wait_at_once(to_s3, s3, tmp_path, event, shot):
+    wrong = to_s3(secret_key="not-the-key")
+    trace = wrong.open("run-1", home=tmp_path)
+    await load(trace, event, shot, 2)
+    begun = time.perf_counter()
+    delivery = await trace.close(timeout_s=60)
+    assert time.perf_counter() - begun < 10
+    assert not delivery.complete
+    assert "refuses the credentials" in delivery.message
+    assert "not-the-key" not in delivery.message
+    right = to_s3()
+    assert [d.complete for d in resume_spool(tmp_path, right.place, right.keys, timeout_s=20)] == [True]
+    check(s3, trace.uri, 2)
+
+
+async def test_a_lost_reply_is_not_an_error_but_foreign_bytes_are(to_s3, s3, tmp_path, event, shot, bucket):
+    where = to_s3()
+    box = Bucket(where.place, where.keys)
+    box.put_once(where.place.key("a"), b"ours")
+    box.put_once(where.place.key("a"), b"ours")
+    with pytest.raises(StoreTrouble, match="other contents"):
+        box.put_once(where.place.key("a"), b"theirs")
+    assert box.get(where.place.key("a")) == b"ours"
+    bucket.put_object(Bucket=s3.bucket, Key=where.place.key("run-1", "events", "00000000-00000001.jsonl"), Body=b"x")
+    trace = where.open("run-1", home=tmp_path)
+    await load(trace, event, shot, 2)
+    delivery = await trace.close(timeout_s=30)
+    assert not delivery.complete
+    assert "other contents" in delivery.message
+    assert (tmp_path / "spool" / "run-1" / "events.jsonl").exists()
+
+
+def test_a_spool_that_does_not_say_where_it_goes_is_reported(tmp_path):
+    (tmp_path / "spool" / "run-1").mkdir(parents=True)
+    assert resume_spool(tmp_path) == []  # somebody may be making it just now
+    (tmp_path / "spool" / "run-1" / "events.jsonl").touch()
+    (delivery,) = resume_spool(tmp_path)
+    assert not delivery.complete
+    assert "destination.json" in delivery.message
+
+
+async def test_a_spool_of_a_living_run_is_left_alone(to_s3, tmp_path, event, shot):
+    where = to_s3()
+    async with where.open("run-1", home=tmp_path) as trace:
+        await load(trace, event, shot, 2)
+        assert resume_spool(tmp_path, where.place, where.keys) == []
+        with pytest.raises(InvalidUsage, match="another process"):
+            where.open("run-1", home=tmp_path)
+        await trace.record(RunClosed(status="answered", answer="", steps=2, cost_micro_usd=0))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"where": "s3://no-such-bucket/x"}, "bucket 'no-such-bucket' does not exist"),
+        ({"secret_key": "canary-key"}, "refuses the credentials"),
+        ({"access_key": "AKUNKNOWN"}, "refuses the credentials"),
+        ({"endpoint_url": "http://127.0.0.1:1"}, "cannot be reached"),
+        ({"endpoint_url": "nonsense"}, "not an S3 endpoint"),
+        ({"access_key": None, "secret_key": None}, "no credentials"),
+    ],
+)
+def test_a_wrong_destination_is_refused_fast_and_clearly(to_s3, changes, words, monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    where = to_s3(**changes)
+    begun = time.perf_counter()
+    with pytest.raises(InvalidUsage, match=words) as refused:
+        where.check()
+    assert time.perf_counter() - begun < 5
+    assert "\n" not in str(refused.value)
+    assert "canary" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "gs://b/x", "s3://", "s3:///x", "s3://A_B/x", "s3://bucket/../x"])
+def test_what_is_no_destination_is_refused(text):
+    with pytest.raises(InvalidUsage, match="audit destination"):
+        Destination.parse(text)
+
+
+def test_credentials_appear_in_no_repr(to_s3, s3):
+    where = to_s3()
+    for shown in (repr(where), str(where), repr(where.keys), repr(where.place), json.dumps(vars(where.place))):
+        assert s3.secret_key not in shown
+        assert s3.access_key not in shown
+
+
+def test_a_trace_that_is_not_there_is_refused(to_s3, s3, tmp_path):
+    with pytest.raises(InvalidUsage, match="no trace"):
+        read(s3, f"s3://{s3.bucket}/nothing/here")
+    with pytest.raises(InvalidUsage, match="no trace"):
+        open_trace(tmp_path)

@@ -1,0 +1,104 @@
+"""Kill -9 of a recording process: whatever was acknowledged is there afterwards."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.audit import Destination, open_trace
+from holo_tasks.audit.resume import resume_spool
+
+CHILD = Path(__file__).with_name("recording_child.py")
+ROOT = Path(__file__).parents[2]
+
+
+def record_and_die(mother: subprocess.Popen[str], run_id: str, after_s: float) -> list[list[str]]:
+    """Let a forked child record for a moment, kill it, give what it said was durable."""
+    assert mother.stdin
+    assert mother.stdout
+    mother.stdin.write(run_id + "\n")
+    mother.stdin.flush()
+    said: list[list[str]] = []
+    killer = None
+    for line in mother.stdout:
+        words = line.split()
+        if words[0] == "gone":
+            break
+        if words[0] == "pid":
+            killer = threading.Timer(after_s, os.kill, (int(words[1]), signal.SIGKILL))
+            killer.start()
+        else:
+            said.append(words)
+    assert killer
+    killer.join()
+    return said
+
+
+def check(said: list[list[str]], trace: Any) -> None:
+    found = trace.check()
+    assert found.whole
+    assert not found.closed
+    events = {(str(r.event.subgoal), str(r.event.step)): r.event for r in trace.records()}
+    for words in said:
+        if words[0] == "frame":
+            trace.frame(words[1])
+        else:
+            assert tuple(words[1:]) in events
+    for event in events.values():
+        trace.frame(event.reason)  # no event names a picture that is not there
+
+
+@pytest.fixture
+def mother(tmp_path, request):
+    where = getattr(request, "param", None) or str(tmp_path / "audit")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if where.startswith("s3://"):
+        environment |= request.getfixturevalue("s3").environment
+    command = [sys.executable, str(CHILD), where, str(tmp_path / "home")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        yield process
+        assert process.stdin
+        process.stdin.close()
+
+
+def test_twenty_kills_lose_nothing_that_was_acknowledged(mother, tmp_path):
+    chance = random.Random(7)
+    acknowledged = 0
+    for number in range(20):
+        said = record_and_die(mother, f"run-{number}", chance.uniform(0.02, 0.3))
+        acknowledged += len(said)
+        folder = tmp_path / "audit" / f"run-{number}"
+        if said or (folder / "events.jsonl").exists():
+            check(said, open_trace(folder))
+    assert acknowledged > 300
+
+
+@pytest.mark.parametrize("mother", ["s3://evidence/kills"], indirect=True)
+def test_what_a_killed_process_did_not_upload_the_next_one_does(mother, tmp_path, s3, bucket):
+    home = tmp_path / "home"
+    chance = random.Random(8)
+    said = [record_and_die(mother, f"run-{n}", chance.uniform(0.4, 1.6)) for n in range(4)]
+    assert (home / "spool" / "run-3").exists()  # the runs before may have been taken along already
+    where = Destination.parse(
+        "s3://evidence/other", endpoint_url=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key
+    )
+    deliveries = resume_spool(home, where.place, where.keys, timeout_s=30)
+    assert deliveries
+    assert all(delivery.complete for delivery in deliveries)
+    assert not list((home / "spool").iterdir())
+    assert sum(map(len, said)) > 20
+    for number, words in enumerate(said):
+        if words:  # else it was killed before it had said anything
+            uri = f"s3://evidence/kills/run-{number}"
+            options = {"endpoint_url": s3.endpoint, "access_key": where.access_key, "secret_key": where.secret_key}
+            check(words, open_trace(uri, **options))

@@ -1,0 +1,291 @@
+"""The report: one page that stands alone, shows what happened where, and runs nothing a trace says."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from holo_tasks.audit import DamagedTrace, open_trace
+from holo_tasks.audit.marks import Arrow, Ring, caption, marks
+from holo_tasks.audit.pictures import smaller, thumbnail
+from holo_tasks.audit.report import write_report
+from holo_tasks.audit.timeline import escaped, subgoal_markdown
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import ActionIntended
+
+HOSTILE = (
+    ' </script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
+    "\" onmouseover='x' ]]> <!-- $title ${x} \x00\x1b[31m \u202e {{7*7}} [x](javascript:alert(1)) `c` |"
+)
+PROBE = """<script>
+const found = [...document.querySelectorAll("article.step button.zoom svg")].map((svg) => {
+  const box = (node) => { const r = node.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; };
+  return {
+    step: svg.closest("article").id, shot: box(svg), picture: box(svg.querySelector("use")),
+    ring: [...svg.querySelectorAll("circle.dot")].map(box), changed: [...svg.querySelectorAll("rect.changed")].map(box),
+    arrows: svg.querySelectorAll("line.mark").length,
+  };
+});
+const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+press("j"); press("j"); press("k"); press("j");
+const search = document.getElementById("search");
+const current = document.querySelector(".step.current").id;
+search.value = "column edge"; search.dispatchEvent(new Event("input"));
+const probe = {found, current, title: document.title, shown: document.getElementById("shown").textContent,
+  goals: [...document.querySelectorAll("section.goal:not([hidden])")].map((goal) => goal.id),
+  broken: [...document.querySelectorAll("use")].map((use) => use.getAttribute("href"))
+    .filter((name) => !document.querySelector(name)).length};
+const out = document.createElement("pre"); out.id = "probe"; out.textContent = JSON.stringify(probe);
+document.body.append(out);
+</script>"""
+
+
+@pytest.fixture(scope="session")
+def synthetic(loader: Any) -> ModuleType:
+    return loader(Path(__file__).with_name("synthetic.py"))
+
+
+def chromium(profile: Path, *options: str) -> str:
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium here")
+    flags = (
+        "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+        " --disable-component-update --disable-sync --hide-scrollbars --virtual-time-budget=3000"
+    )
+    command = [program, *flags.split(), f"--user-data-dir={profile}", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def is_near(pixel: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    return all(abs(a - b) < 12 for a, b in zip(pixel, wanted, strict=True))
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def tags(page: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Tags()
+    parser.feed(page)
+    return parser.found
+
+
+def test_the_page_needs_nothing_else_and_holds_each_picture_once(synthetic, tmp_path):
+    folder = synthetic.tell_run(tmp_path)
+    page = write_report(folder, tmp_path / "report.html").read_text()
+    for tag, attributes in tags(page):
+        for name in ("src", "href", "xlink:href", "action"):
+            value = attributes.get(name) or "#"
+            assert value.startswith(("#", "data:image/jpeg;base64,")), (tag, value)
+    assert "url(http" not in page
+    assert "@import" not in page
+    pictures = [a["id"] for tag, a in tags(page) if tag == "image"]
+    shown = {a["href"] for tag, a in tags(page) if tag == "use"}
+    assert {f"#{name}" for name in pictures} == shown
+    assert len(pictures) == len(set(re.findall(r'base64,([^"]+)"', page)))
+    for record in open_trace(folder).records():
+        if record.event.kind == "decision":
+            assert html.escape(record.event.thought) in page
+        if record.event.kind == "frame":
+            assert record.event.sha256 in page
+    assert not [attributes for _, attributes in tags(page) if "style" in attributes]
+    for tag, attributes in tags(page):
+        if tag == "svg" and attributes.get("class") == "shot":
+            assert attributes["role"] == "img"
+            assert attributes["aria-label"]
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_hostile_text_stays_text(synthetic, tmp_path):
+    plain = write_report(synthetic.tell_run(tmp_path, "plain"), tmp_path / "plain.html").read_text()
+    page = write_report(synthetic.tell_run(tmp_path, "hostile", hostile=HOSTILE), tmp_path / "h.html").read_text()
+    assert [tag for tag, _ in tags(page)] == [tag for tag, _ in tags(plain)]
+    assert {name for _, a in tags(page) for name in a} == {name for _, a in tags(plain) for name in a}
+    assert page.count("<script") == plain.count("<script") == 1
+    assert "\x00" not in page
+    assert "\x1b" not in page
+    title = chromium(tmp_path / "profile", "--dump-dom", (tmp_path / "h.html").as_uri())
+    assert "owned</title>" not in title
+
+
+def test_marks_are_where_the_gestures_were_and_the_page_can_be_searched(synthetic, tmp_path):
+    folder = synthetic.tell_run(tmp_path, goals=2, steps=9)
+    page = write_report(folder, tmp_path / "report.html").read_text()
+    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page).replace("</body>", PROBE + "</body>")
+    (tmp_path / "probed.html").write_text(page)
+    dom = chromium(tmp_path / "profile", "--window-size=1280,900", "--dump-dom", (tmp_path / "probed.html").as_uri())
+    probe = json.loads(html.unescape(re.search(r'<pre id="probe">(.*?)</pre>', dom, re.S)[1]))
+    wanted = {}
+    for record in open_trace(folder).records():
+        if record.event.kind == "action" and "at" in record.event.gesture:
+            wanted[f"s{record.event.subgoal}-{record.event.step}"] = record.event.gesture["at"]
+    rings = [found for found in probe["found"] if found["ring"] and found["step"] in wanted]
+    assert len(rings) == len(wanted) == 10
+    for found in rings:
+        assert found["picture"] == pytest.approx(found["shot"], abs=2.5)
+        x, y, w, h = found["ring"][0]
+        at = wanted[found["step"]]
+        inner_width, inner_height = found["picture"][2], found["picture"][3]
+        assert x + w / 2 == pytest.approx(found["picture"][0] + (at["x"] + 0.5) * inner_width / 1280, abs=0.6)
+        assert y + h / 2 == pytest.approx(found["picture"][1] + (at["y"] + 0.5) * inner_height / 800, abs=0.6)
+    changed = next(found for found in probe["found"] if found["changed"])
+    picture, box = changed["picture"], changed["changed"][0]
+    assert box[0] == pytest.approx(picture[0] + 300 * picture[2] / 1280, abs=2)
+    assert box[2] == pytest.approx(680 * picture[2] / 1280, abs=4)
+    assert sum(found["arrows"] for found in probe["found"]) == 4
+    assert probe["current"] == "s1-2"
+    assert probe["shown"] == "2 of 18 steps"
+    assert probe["goals"] == ["g1", "g2"]
+    assert probe["broken"] == 0
+
+
+def test_the_page_looks_like_something(synthetic, tmp_path):
+    folder = synthetic.tell_run(tmp_path, goals=2)
+    write_report(folder, tmp_path / "report.html")
+    picture = tmp_path / "page.png"
+    options = ("--window-size=1280,1900", f"--screenshot={picture}", (tmp_path / "report.html").as_uri())
+    chromium(tmp_path / "profile", *options)
+    with Image.open(picture) as image:
+        colours = image.convert("RGB").getcolors(1 << 24)
+    assert colours
+    blue = sum(pixels for pixels, colour in colours if is_near(colour, (10, 36, 106)))
+    assert len(colours) > 300
+    assert blue > 1000  # the title bars of the pictures: images are shown under the page's own policy
+
+
+def test_an_interrupted_run_is_shown_with_a_banner(synthetic, tmp_path):
+    folder = synthetic.tell_run(tmp_path, close=False, goals=2)
+    with (folder / "events.jsonl").open("ab") as events:
+        events.write(b'{"torn')
+    page = write_report(folder, tmp_path / "report.html").read_text()
+    assert "This trace is incomplete" in page
+    assert page.count('<article class="step"') == 10
+    assert "Hash chain intact, end of run missing" in page
+
+
+def test_a_changed_record_is_named(synthetic, tmp_path):
+    folder = synthetic.tell_run(tmp_path)
+    events = folder / "events.jsonl"
+    events.write_bytes(events.read_bytes().replace(b"empty. I need", b"empty. I NEED", 1))
+    bad = open_trace(folder).check().first_bad
+    page = write_report(folder, tmp_path / "report.html").read_text()
+    assert f"Record {bad} is not what was written" in page
+    assert "<script>" in page
+
+
+def test_a_line_that_is_no_record_is_named_and_what_came_before_is_shown(synthetic, tmp_path):
+    events = synthetic.tell_run(tmp_path) / "events.jsonl"
+    lines = events.read_bytes().split(b"\n")
+    events.write_bytes(b"\n".join([*lines[:20], b"garbage", *lines[21:]]))
+    page = write_report(events.parent, tmp_path / "report.html").read_text()
+    assert "Record 20 is not a record" in page
+    assert page.count('<article class="step"') == 2
+
+
+def test_a_missing_picture_leaves_a_gap_not_an_error(synthetic, tmp_path):
+    folder = synthetic.tell_run(tmp_path)
+    first, second, *_ = sorted((folder / "frames").iterdir())
+    first.unlink()
+    second.write_bytes(b"not what it was")
+    page = write_report(folder, tmp_path / "report.html").read_text()
+    assert "This picture is not in the trace" in page
+
+
+def test_a_report_stays_below_seventy_kilobytes_a_step(synthetic, tmp_path):
+    folder = synthetic.tell_run(tmp_path, goals=3, steps=10)
+    assert write_report(folder, tmp_path / "report.html").stat().st_size < 30 * 70_000
+
+
+def test_a_report_that_cannot_be_written_says_so(synthetic, tmp_path):
+    folder = synthetic.tell_run(tmp_path, goals=1, steps=2)
+    with pytest.raises(InvalidUsage, match="cannot be written"):
+        write_report(folder, tmp_path / "no" / "such" / "folder.html")
+    with pytest.raises(InvalidUsage, match="no trace"):
+        write_report(tmp_path / "nothing", tmp_path / "report.html")
+
+
+def test_a_timeline_is_small_and_says_what_it_left_out(synthetic, tmp_path):
+    folder = synthetic.tell_run(tmp_path, goals=2, steps=14)
+    trace = open_trace(folder)
+    text = subgoal_markdown(trace.records(subgoal=2), 2, trace.frame, trace_uri=trace.uri)
+    assert len(text.encode()) < 60_000
+    assert text.count("<img ") == 10
+    assert "the first 4 steps" in text
+    assert trace.uri in text
+    assert text == subgoal_markdown(trace.records(), 2, trace.frame, trace_uri=trace.uri)
+    assert "No event" in subgoal_markdown(trace.records(), 7, trace.frame)
+
+
+def test_a_timeline_without_pictures_still_tells_the_story(synthetic, tmp_path):
+    def gone(sha256: str) -> bytes:
+        raise DamagedTrace("gone")
+
+    text = subgoal_markdown(open_trace(synthetic.tell_run(tmp_path)).records(), 1, gone)
+    assert "The picture is not in the trace" in text
+    assert "click ‘Search’" in text
+
+
+def test_hostile_text_stays_text_in_markdown(synthetic, tmp_path):
+    markdown_it = pytest.importorskip("markdown_it")
+    folder = synthetic.tell_run(tmp_path, goals=1, hostile=HOSTILE)
+    trace = open_trace(folder)
+    rendered = markdown_it.MarkdownIt("commonmark", {"html": True}).render(
+        subgoal_markdown(trace.records(), 1, trace.frame)
+    )
+    found = tags(rendered)
+    assert {tag for tag, _ in found} <= {"h3", "p", "em", "strong", "blockquote", "img", "sub", "code"}
+    assert all(set(attributes) <= {"width", "alt", "src"} for _, attributes in found)
+    assert escaped("a'b<c>&#x27;") == "a'b&lt;c&gt;&amp;\\#x27;"
+
+
+def test_pictures_that_are_none_are_not_shown():
+    assert smaller(b"no picture") is None
+    assert smaller(b"") is None
+    assert thumbnail(b"\xff\xd8\xff", [], None, most_bytes=100) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "gesture", "drawn"),
+    [
+        ("click", {"at": {"x": 3, "y": 4}, "button": "left", "count": 1}, [Ring(3, 4)]),
+        ("Click", {"at": [3, 4], "button": "right", "count": 2}, [Ring(3, 4, "right ×2")]),
+        ("move", {"to": {"x": 3, "y": 4}}, [Ring(3, 4, "hover", hover=True)]),
+        ("drag", {"start": {"x": 1, "y": 2}, "end": {"x": 3, "y": 4}}, [Ring(1, 2), Arrow(1, 2, 3, 4)]),
+        ("click", {"at": {"x": "<script>", "y": 4}}, []),
+        ("click", {"at": None}, []),
+        ("dance", {"at": [1, 2]}, []),
+    ],
+)
+def test_gestures_become_marks(kind, gesture, drawn):
+    action = ActionIntended(gesture_kind=kind, gesture=gesture, label="", before="")
+    assert marks(action) == drawn
+    assert caption(action) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "gesture", "words"),
+    [
+        ("write", {"text": "T-1", "press_enter": True}, "T-1 ⏎"),
+        ("hotkey", {"keys": ["ctrl", "s"], "repeat": 2}, "ctrl+s ×2"),
+        ("hold_and_tap", {"hold": ["alt"], "tap": ["tab", "tab"]}, "alt + tab tab"),
+        ("hotkey", {"keys": None}, ""),
+    ],
+)
+def test_what_has_no_place_has_a_caption(kind, gesture, words):
+    assert caption(ActionIntended(gesture_kind=kind, gesture=gesture, label="", before="")) == words

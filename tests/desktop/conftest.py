@@ -1,0 +1,258 @@
+"""What the tests of desktops share: real programs, and the files or posts in which they say what they got."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Point
+from holo_tasks.desktop import VirtualDesktop
+
+APPS = Path(__file__).parent.parent / "apps"
+PATIENCE_S = 15.0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and "values" not in item.path.name and "settling" not in item.path.name:
+            item.add_marker(pytest.mark.desktop)
+
+
+def _load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, APPS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def tk() -> str:
+    """A Python that has tkinter."""
+    python: str = _load("tk_python").tk_python()
+    return python
+
+
+@pytest.fixture(scope="session")
+def probe(tk: str) -> Callable[..., list[str]]:
+    """Returns the command of a test program."""
+    return lambda name, *arguments: [tk, str(APPS / f"probe_{name}.py"), *map(str, arguments)]
+
+
+@pytest.fixture(name="until")
+def until_fixture() -> Callable[..., Any]:
+    return until
+
+
+@pytest.fixture(name="color")
+def color_fixture() -> Callable[..., Any]:
+    return color
+
+
+async def until(true: Callable[[], Any]) -> Any:
+    """Wait for something a program will do in its own time; the wait has an end, the test no timing."""
+    end = time.monotonic() + PATIENCE_S
+    while not (value := true()) and time.monotonic() < end:
+        await asyncio.sleep(0.01)
+    return value
+
+
+@pytest.fixture(scope="session")
+def x_client() -> Callable[..., str]:
+    """Runs a program of X on a desktop and returns what it printed."""
+
+    def run(desktop: Any, *command: str) -> str:
+        env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+        return subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=20).stdout
+
+    return run
+
+
+class State:
+    """The file in which probe_fields says what its fields hold."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.path.read_text()) if self.path.exists() else {"fields": {}}
+        return found
+
+    def at(self, field: str) -> Point:
+        return Point(*self.read()["at"][field][:2])
+
+    async def becomes(self, field: str, text: str) -> str:
+        await until(lambda: self.read()["fields"].get(field) == text)
+        held: str = self.read()["fields"][field]
+        return held
+
+
+class Log:
+    """The file in which probe_events says what it got."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def clear(self) -> None:
+        os.truncate(self.path, 0)
+
+    def all(self, *kinds: str) -> list[list[Any]]:
+        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        return [event for line in lines if (event := json.loads(line))[0] in kinds or not kinds]
+
+    async def has(self, count: int, *kinds: str) -> list[list[Any]]:
+        await until(lambda: len(self.all(*kinds)) >= count)
+        return self.all(*kinds)
+
+
+PAGE = """<!doctype html><meta charset=utf-8><title>probe</title><body style="margin:0;height:3000px;width:4000px">
+<input id=i style="position:absolute;left:20px;top:20px;width:600px">
+<textarea id=t style="position:absolute;left:20px;top:80px;width:600px;height:200px"></textarea>
+<div id=source draggable=true style="position:absolute;left:20px;top:320px;width:100px;height:60px;background:#ccc">a</div>
+<div id=target style="position:absolute;left:420px;top:320px;width:200px;height:160px;background:#eee">b</div>
+<script>
+let n = 0, due = 0, dropped = '', keys = [];
+function post() {
+  fetch('/state', {method: 'POST', body: JSON.stringify({input: i.value, area: t.value, dropped, keys,
+        focus: document.activeElement.id, down: scrollY, right: scrollX, n: ++n})});
+}
+function soon() { clearTimeout(due); due = setTimeout(post, 20); }
+i.oninput = t.oninput = document.onfocusin = document.onscroll = soon;
+document.addEventListener('keydown', e => { keys.push([e.key, e.ctrlKey, e.shiftKey]); keys = keys.slice(-9); soon(); });
+source.ondragstart = e => e.dataTransfer.setData('text/plain', 'carried');
+target.ondragover = e => e.preventDefault();
+target.ondrop = e => { e.preventDefault(); dropped = e.dataTransfer.getData('text/plain'); soon(); };
+post();
+</script>"""
+
+
+class Page:
+    """A web page on this machine, and the latest it said about itself."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, Any] = {}
+        page = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = PAGE.encode() if self.path == "/" else b""
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self) -> None:
+                said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if said["n"] > page.state.get("n", 0):
+                    page.state = said
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    async def becomes(self, key: str, value: Any) -> Any:
+        await until(lambda: self.state.get(key) == value)
+        return self.state.get(key)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    served = Page()
+    yield served
+    served.close()
+
+
+class Stage:
+    """A desktop with one test program on it, shared by the tests of a module."""
+
+    def __init__(self, desktop: VirtualDesktop, told: Any) -> None:
+        self.desktop = desktop
+        self.told = told
+
+
+def stage(command: list[str], told: Any, **options: Any) -> Iterator[Stage]:
+    # Each test has an event loop of its own: a desktop does not mind which one asks.
+    desktop = asyncio.run(VirtualDesktop.start(app=command, **options))
+    yield Stage(desktop, told)
+    asyncio.run(desktop.close())
+
+
+@pytest.fixture(scope="module")
+def fields(tmp_path_factory: pytest.TempPathFactory, probe: Callable[..., list[str]]) -> Iterator[Stage]:
+    """Three Tk fields, and what they hold. Two secrets are known."""
+    path = tmp_path_factory.mktemp("fields") / "state"
+    secrets = {"PASSWORD": "hunter2-€-秘密", "BELL": "\a"}
+    yield from stage(probe("fields", path), State(path), secrets=secrets)
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory, probe: Callable[..., list[str]]) -> Iterator[Stage]:
+    """A Tk window that logs all it gets."""
+    path = tmp_path_factory.mktemp("events") / "log"
+    log = Log(path)
+    for ready in stage(probe("events", path), log):
+        asyncio.run(log.has(1, "mapped"))
+        yield ready
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory, page: Page) -> Iterator[Stage]:
+    """Chromium with a page of fields."""
+    home = tmp_path_factory.mktemp("home")
+    flags = "no-sandbox test-type disable-gpu disable-quic no-first-run disable-background-networking"
+    flags += " disable-component-update disable-sync window-position=0,0 window-size=1000,700"
+    command = ["chromium", *(f"--{flag}" for flag in flags.split()), f"--user-data-dir={home}", f"--app={page.url}"]
+    for ready in stage(command, page, env={"HOME": str(home)}, app_timeout_s=60):
+        asyncio.run(until(lambda: page.state))
+        yield ready
+
+
+@pytest.fixture
+async def nothing_left() -> AsyncIterator[None]:
+    """Checks that a test leaves no folder, socket, lock or process of a desktop behind."""
+    before = traces()
+    yield
+    assert await until(lambda: traces() <= before), traces() - before
+
+
+def traces() -> set[str]:
+    """List what desktops of this very process have on the machine."""
+    mine = f"holo-desktop-{os.getpid()}-"
+    found = {str(path) for path in Path("/tmp").glob(f"{mine}*")}
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and f"HOLO_DESKTOP={mine}".encode() in (entry / "environ").read_bytes():
+                found.add(f"process {entry.name}: {(entry / 'cmdline').read_bytes()!r}")
+        except OSError:
+            pass
+    return found
+
+
+def color(frame: Frame, at: Point) -> tuple[int, ...]:
+    """Return the color of one pixel."""
+    start = (at.y * frame.size.width + at.x) * 3
+    return tuple(frame.rgb[start : start + 3])

@@ -1,0 +1,79 @@
+"""Requests as the product makes them, and pictures to put in them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.geometry import Size
+from holo_tasks.core.step import Step
+from holo_tasks.core.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.models.dialects.structured import Structured
+from holo_tasks.models.profile import profile_for
+
+Texts = dict[str, tuple[int, int]]
+
+
+def drawn(texts: Texts, size: tuple[int, int] = (640, 400), *, at: tuple[int, int] = (0, 0), font: int = 20):
+    """A grey screen with black texts, each with its top left corner."""
+    picture = Image.new("RGB", size, "#c3c3c3")
+    draw = ImageDraw.Draw(picture)
+    for text, (left, top) in texts.items():
+        draw.text((left + at[0], top + at[1]), text, fill="black", font=ImageFont.load_default(font))
+    return picture
+
+
+def shot_of(picture: Image.Image) -> Shot:
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    data, size = buffer.getvalue(), Size(*picture.size)
+    return Shot(data, "image/png", hashlib.sha256(data).hexdigest(), size, size, "digest")
+
+
+def shades(count: int) -> list[Shot]:
+    """Pictures that differ."""
+    return [shot_of(Image.new("RGB", (64, 48), (n, 0, 0))) for n in range(count)]
+
+
+def click(thought: str = "A button.") -> Step:
+    return Step.model_validate(
+        {
+            "note": None,
+            "thought": thought,
+            "tool_call": {"tool_name": "click", "element": "button", "x": 5, "y": 6},
+        }
+    )
+
+
+def after_steps(count: int, task: str = "Do it.") -> Transcript:
+    """A conversation with ``count`` steps behind it, the newest screen seen."""
+    shots = shades(count + 1)
+    entries: list[Any] = []
+    for number, shot in enumerate(shots):
+        entries.append(Observed(shot))
+        if number < count:
+            entries += [Did(click(f"Step {number}.")), Told("click", "Clicked.")]
+    return Transcript(task, tuple(entries))
+
+
+BodyMaker = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def body() -> BodyMaker:
+    def make(
+        steps: int = 4, *, transcript: Transcript | None = None, correction: bool = False, final: bool = False
+    ) -> dict[str, Any]:
+        return Structured(profile_for("rehearsal")).request(
+            transcript or after_steps(steps),
+            correction=Correction("click", "That was wrong.") if correction else None,
+            answer_only=final,
+        )
+
+    return make
