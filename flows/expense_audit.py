@@ -11,7 +11,7 @@ import unicodedata
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from urllib.parse import unquote, urlsplit
 
 from prefect import flow, get_run_logger, task
@@ -27,8 +27,9 @@ from holo_tasks import InvalidUsage, Limits, cost_guardrail, progress, publish_t
 from holo_tasks.audit.report import write_report
 from holo_tasks.core.money import usd
 from holo_tasks.office.mailbox import ImapAccount, Letter, read_imap, read_maildir
-from holo_tasks.office.receipts import Receipt, read_receipt
+from holo_tasks.office.receipts import Receipt, read_receipt, same_merchant
 from holo_tasks.office.workbook import Column, Workbook
+from holo_tasks.quiet import one_line_errors
 from holo_tasks.run import Run, current_run
 from holo_tasks.subgoals import is_done
 
@@ -38,9 +39,9 @@ COLUMNS = [
     Column("Date", "date"),
     Column("Merchant", "text"),
     Column("Reference", "text"),
-    Column("Amount", "money"),
+    Column("Amount", "money", currency_column="Currency"),
     Column("Currency", "text"),
-    Column("Ledger amount", "money"),
+    Column("Ledger amount", "money", currency_column="Currency"),
     Column("Ledger merchant", "text"),
     Column("Status", "status"),
     Column("Flag", "text"),
@@ -161,7 +162,7 @@ def compare(receipt: Receipt, record: PortalRecord, duplicate_of: str | None) ->
     """Say why a transaction needs a flag, and in what words; None when receipt and record agree."""
     if duplicate_of is not None:
         return "Duplicate receipt", f"Same receipt as {duplicate_of}"
-    if _plain(receipt.merchant) != _plain(record.merchant):
+    if not same_merchant(receipt.merchant or "", record.merchant or ""):
         return "Unknown merchant", f"Receipt names {_ascii(receipt.merchant)}"
     if receipt.amount != record.amount or receipt.currency != record.currency:
         return "Wrong amount", f"Receipt says {receipt.currency} {receipt.amount:.2f}"
@@ -246,9 +247,12 @@ async def expense_audit(
         max_cost_usd: The whole audit stops before it costs more.
         since: Leave out letters older than this day.
     """
+    one_line_errors()
     console = Console(stderr=True)
+    if not console.is_terminal:
+        console.width = 132
     logger = get_run_logger()
-    password = SecretStr((await Secret.aload(mailbox_password)).get()) if mailbox_password else None
+    password = await _secret(mailbox_password) if mailbox_password else None
     sheet = Workbook(Path(workbook), columns=COLUMNS, key="Receipt", sheet="Audit", title="Expense audit")
     letters = await read_mailbox(mailbox, password)
     receipts = [
@@ -258,7 +262,7 @@ async def expense_audit(
         if (receipt := read_receipt(letter)).kind != "not_a_receipt"
     ]
     logger.info("%d letters, %d receipts", len(letters), len(receipts))
-    bucket = await AuditBucket.aload(audit)
+    bucket = cast("AuditBucket", await AuditBucket.aload(audit))
     findings: list[Finding] = []
     started = datetime.now(UTC)
     async with holo_agent(
@@ -283,13 +287,21 @@ async def expense_audit(
                 bar.advance(item)
                 steps, cost = run.steps - before[0], run.guard.spent_micro - before[1]
                 bar.console.print(_line(finding, steps, cost), highlight=False)
+        counts = {name: sum(f.status.startswith(name) for f in findings) for name in ("match", "flagged", "missing")}
+        run.answer = ", ".join(f"{number} {name}" for name, number in counts.items())
         table = [{name: str(value or "") for name, value in row_of(finding).items()} for finding in findings]
         await publish_table("expense-audit-results", table, f"{len(findings)} receipts, {usd(run.guard.total_micro)}")
     seconds = (datetime.now(UTC) - started).total_seconds()
-    if report:
+    # A run that found everything done keeps the report of the run that did it.
+    if report and (run.steps or not Path(report).exists()):
         await asyncio.to_thread(write_report, bucket.trace(run.trace), Path(report))
     _print_summary(console, findings, run, seconds, sheet, report)
-    return {status: sum(f.status.startswith(status) for f in findings) for status in ("match", "flagged", "missing")}
+    return counts
+
+
+async def _secret(block: str) -> SecretStr:
+    loaded = cast("Secret[str]", await Secret.aload(block))
+    return SecretStr(loaded.get())
 
 
 def duplicates(receipts: list[Receipt]) -> dict[str, str | None]:
@@ -307,11 +319,6 @@ def duplicates(receipts: list[Receipt]) -> dict[str, str | None]:
 def _ascii(text: str | None) -> str:
     decomposed = unicodedata.normalize("NFKD", text or "")
     return decomposed.encode("ascii", "ignore").decode()
-
-
-def _plain(text: str | None) -> str:
-    """Fold case, accents and punctuation: receipts shout their letterhead, ledgers do not."""
-    return "".join(character for character in _ascii(text).casefold() if character.isalnum())
 
 
 def _bar(console: Console) -> Progress:

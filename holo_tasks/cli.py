@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace) -> int:
     _check_before_import(options)
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "0")
     os.environ.setdefault("DO_NOT_TRACK", "1")
-    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "WARNING")
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "WARNING")
     server: TemporaryServer | None = None
     url = configured_api_url(os.environ)
     if url is None:

@@ -151,7 +151,8 @@ async def _work(settings: Settings, desktop: Desktop) -> Outcome:
             max_steps=settings.max_steps,
             home=settings.home,
         ) as run:
-            answer = await before_deadline(run.guard, pursue(settings.goal))
+            found: str = await before_deadline(run.guard, pursue(settings.goal))
+            run.answer = answer = found
             if settings.token is not None:
                 stored = json.dumps({"answer": answer, "flow_run_id": flow_run_id()})
                 _ledger(settings).finish(settings.token, GOAL, _inputs(settings), stored, run.trace)

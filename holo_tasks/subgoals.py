@@ -7,7 +7,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -34,14 +34,22 @@ R = TypeVar("R")
 MAX_GOAL_CHARACTERS = 100_000
 
 
-@dataclass
+@dataclass(frozen=True)
 class Subgoal:
-    """The sub-goal that is being worked on: its place in the run and in the story."""
+    """The sub-goal that is being worked on: its place in the run and in the story.
+
+    Sub-goals are numbered as they reach the screen; one that only holds others together has no number.
+    """
 
     number: int
     title: str
     progress: str
     token: str
+
+    def numbered(self, run: Run) -> Subgoal:
+        """Return it with the run's next number."""
+        run.subgoals += 1
+        return replace(self, number=run.subgoals)
 
 
 @dataclass(frozen=True)
@@ -137,10 +145,7 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None)
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
     if len(text) > MAX_GOAL_CHARACTERS:
         raise InvalidUsage(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
-    here = _subgoal.get()
-    if here is None:
-        run.subgoals += 1
-        here = Subgoal(run.subgoals, text[:120], "", "")
+    here = (_subgoal.get() or Subgoal(0, text[:120], "", "")).numbered(run)
     guard = current_guard() or run.guard
     walk = Walk(run.doors(), guard, here.number, Transcript(task_text(text, here.progress, returns)))
     await walk.record(
@@ -166,7 +171,7 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None)
                 act=act_as_task,
                 max_steps=max_steps or run.max_steps,
             )
-            run.answer = answer = found.text
+            answer = found.text
             return found.value
         except BaseException as error:
             status, reason = ending(error)
@@ -220,10 +225,8 @@ async def _run_subgoal(
     work: Callable[[], Awaitable[Any]],
 ) -> Any:
     run = current_run()
-    run.subgoals += 1
-    here.number = run.subgoals
     story = current_progress()
-    here.progress = story.step(here.title) if story else ""
+    here = replace(here, progress=story.step(here.title) if story else "")
     logger = get_run_logger()
     if here.progress:
         logger.info("%s", here.progress)
@@ -232,7 +235,7 @@ async def _run_subgoal(
         done = run.ledger.find(here.token, goal, inputs)
         if done is not None:
             logger.info("Already done for %s; evidence: %s", here.token, done.trace)
-            await _record_skipped(run, here, done.result)
+            await _record_skipped(run, here.numbered(run), done.result)
             return returns.validate_json(done.result)
     mark = _subgoal.set(here)
     try:

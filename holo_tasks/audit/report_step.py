@@ -82,7 +82,7 @@ def _pictures(story: Story, step: Step, reference: Reference) -> str:
     elif step.after:
         figures.append(
             "<figure><figcaption><span>After</span></figcaption>"
-            '<div class="missing">Not one pixel of the screen changed</div></figure>'
+            '<div class="missing">The picture is the same, byte for byte</div></figure>'
         )
     if not figures:
         return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ _DESTINATION = "destination.json"
 _UPLOADED = "uploaded.json"
 _SENT = "sent-frames.txt"
 _GONE = ".delivered-"
+_PATIENCE_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,7 @@ class Spool:
         """Write down where a run's evidence goes, before there is any."""
         folder = spool_root(home) / checked_run_id(run_id)
         try:
-            make_folders(folder / FRAMES)
-            lock = lock_file(folder / _LOCK)
+            lock = _lock(folder)
         except BlockingIOError:
             raise InvalidUsage(f"another process is using {folder}: use another run id") from None
         except OSError as error:
@@ -76,11 +77,12 @@ class Spool:
     @classmethod
     def take(cls, folder: Path) -> Spool | None:
         """Take over what a dead process left; None while its process lives or when it is delivered."""
-        if not (folder / _DESTINATION).exists() and not (folder / EVENTS).exists():
-            return None  # just being made: its process must be the first to lock it
         try:
             lock = lock_file(folder / _LOCK)
         except (BlockingIOError, FileNotFoundError):
+            return None
+        if not (folder / _DESTINATION).exists() and not (folder / EVENTS).exists():
+            cls(folder, Place(""), lock).remove()  # its process died, or is about to make it anew
             return None
         try:
             return cls(folder, _place(folder), lock)
@@ -166,6 +168,21 @@ class Spool:
         self.folder.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)
         self.release()
+
+
+def _lock(folder: Path) -> int:
+    """Make a run's folder and lock it, with patience for another process that is sweeping up."""
+    patience = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            make_folders(folder / FRAMES)
+            return lock_file(folder / _LOCK)
+        except FileNotFoundError:
+            continue  # swept up in between
+        except BlockingIOError:
+            if time.monotonic() > patience:
+                raise
+            time.sleep(0.02)
 
 
 def _place(folder: Path) -> Place:

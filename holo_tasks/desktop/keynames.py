@@ -101,7 +101,7 @@ def keysym(name: str) -> int:
     plain = ALIASES.get(plain, plain)
     if plain in NAMED:
         return NAMED[plain]
-    if len(plain) == 1:
+    if len(plain) == 1 and plain.isprintable():
         return of_character(plain)
     raise InvalidUsage(
         f"There is no key called {name!r}: use one character, or one of "

@@ -34,8 +34,16 @@ class Screen:
     def __init__(self, link: XLink, pixels: int) -> None:
         self._link = link
         self._fd = pixels
-        self._mss = mss.MSS(display=link.display)
+        self._mss = self._open()
         self.size = link.size()
+
+    def _open(self) -> mss.MSS:
+        try:
+            return mss.MSS(display=self._link.display)
+        except ScreenShotError:
+            # TigerVNC lists depth 24 twice; mss 10.2 looks for its visual in the first list only,
+            # except in its older, slower backend.
+            return mss.MSS(display=self._link.display, backend="xlib")
 
     def take(self) -> Picture:
         """Take a picture of the whole screen, at its size of now, without the pointer."""
@@ -43,7 +51,7 @@ class Screen:
         if size != self.size:
             # mss measures its buffer once.
             self._mss.close()
-            self._mss = mss.MSS(display=self._link.display)
+            self._mss = self._open()
             self.size = size
         try:
             shot = self._mss.grab({"left": 0, "top": 0, "width": size.width, "height": size.height})

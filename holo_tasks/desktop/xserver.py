@@ -78,11 +78,7 @@ def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 2
     """Wait until the server takes connections, starting over if its number was taken meanwhile."""
     log = folder / "xserver.log"
     for _ in range(TRIES):
-        try:
-            readable, _, _ = select.select([starting.ready], [], [], timeout_s)
-            said = os.read(starting.ready, 32) if readable else b""
-        finally:
-            os.close(starting.ready)
+        said, readable = _await_line(starting.ready, timeout_s)
         if said:
             return XServer(f":{starting.number}", starting.process, folder / "Xauthority", log)
         starting.process.kill()
@@ -93,6 +89,25 @@ def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 2
             break
         starting = launch(folder, size)
     raise DesktopFailed(f"Xvfb does not start: {processes.last_words(log) or 'it says nothing'}.")
+
+
+def _await_line(pipe: int, timeout_s: float) -> tuple[bytes, bool]:
+    """Read the line with which the server says that it listens; false when it said nothing in time.
+
+    To its very end: the server writes the number and the end of the line one after the other, and
+    dies of a pipe closed in between.
+    """
+    said = b""
+    try:
+        while not said.endswith(b"\n"):
+            if not select.select([pipe], [], [], timeout_s)[0]:
+                return b"", False
+            if not (some := os.read(pipe, 32)):
+                return b"", True
+            said += some
+    finally:
+        os.close(pipe)
+    return said, True
 
 
 def _free_number() -> int:

@@ -41,7 +41,7 @@ _DATE_LABEL = re.compile(
     re.I,
 )
 _RECEIPT_WORD = re.compile(r"\b(?:receipt|invoice|rechnung|quittung|kassenbon|beleg|facture|re[çc]u)\b", re.I)
-_FORWARDED_FROM = re.compile(r"^\W*(?:from|von):[ \t]*\"?(?P<name>[^<\n\"]*[^<\n\"\s])\"?[ \t]*<", re.I | re.M)
+_FORWARDED_FROM = re.compile(r"^[^\w\n]*(?:from|von):[ \t]*\"?(?P<name>[^<\n\"]*[^<\n\"\s])\"?[ \t]*<", re.I | re.M)
 _ADDRESS_LINE = re.compile(r"\d.*[^\W\d]{3}|[^\W\d]{3}.*\d|www\.|@")
 _GREETING = re.compile(
     r"\b(?:dear|hello|hi|hallo|liebe[rs]?|guten|bonjour|thank|thanks|danke|merci|your|ihre?|order|payment|please|we)\b",

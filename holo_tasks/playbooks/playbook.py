@@ -1,7 +1,7 @@
 """The playbook: goals, and for each the rules that say what to do on which screen. No coordinates.
 
-Written as YAML by a person; `docs` of each field are the format's reference. `load_playbook` names
-the file and line of whatever is wrong.
+Written as YAML by a person; the models below are the format's reference. `load_playbook` names the file
+and line of whatever is wrong.
 """
 
 from __future__ import annotations
@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from holo_tasks.core.errors import InvalidUsage
 
@@ -192,21 +202,29 @@ class Include(Part):
     include: str
 
 
+def _kind_of_entry(value: Any) -> str:
+    return "Include" if isinstance(value, Include) or (isinstance(value, dict) and "include" in value) else "Rule"
+
+
+Entry = Annotated[Annotated[Rule, Tag("Rule")] | Annotated[Include, Tag("Include")], Discriminator(_kind_of_entry)]
+
+
 class Goal(Part):
     """A task the playbook knows: ``when`` is searched in the task's text; its named groups are values."""
 
     when: str
     values: dict[str, str] = Field(default_factory=dict, description="values the task may leave out")
-    rules: Annotated[tuple[Rule | Include, ...], Field(min_length=1)]
+    rules: Annotated[tuple[Entry, ...], Field(min_length=1)]
     at_limit: dict[str, Any] | str = Field(
         default="The rehearsal model was stopped before it was done.",
         description="the answer when nothing but an answer is allowed",
     )
 
-    @model_validator(mode="after")
-    def _pattern_is_one(self) -> Goal:
-        _pattern(self.when)
-        return self
+    @field_validator("when")
+    @classmethod
+    def _pattern_is_one(cls, when: str) -> str:
+        _pattern(when)
+        return when
 
 
 class Playbook(Part):
@@ -272,8 +290,8 @@ def parse_playbook(text: str, source: str = "playbook") -> Playbook:
 
 def _first_problem(error: ValidationError, root: yaml.Node | None, source: str) -> str:
     problems = error.errors(include_url=False, include_context=False)
-    # Of a rule that is neither a Rule nor an Include, the longest path tells what was meant.
-    item = max(problems, key=lambda problem: len(problem["loc"]))
+    # A misspelt key is also a missing one: the misspelt one says where to look.
+    item = max(problems, key=lambda problem: (len(problem["loc"]), problem["type"] == "extra_forbidden"))
     line, place = _locate(root, item["loc"])
     message = item["msg"].removeprefix("Value error, ")
     return f"{source}:{line}: {place or 'playbook'}: {message}"

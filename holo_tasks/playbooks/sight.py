@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from holo_tasks.core.geometry import Box, Size
 
@@ -105,8 +106,8 @@ def likeness(label: str, text: str) -> float:
     """
     capitals = label.upper() == label
     if "*" in label:
-        pattern = ".*".join(re.escape(plain(piece, capitals)) for piece in label.split("*"))
-        return 1.0 if re.fullmatch(pattern, plain(text, capitals)) else 0.0
+        pieces = [plain(piece, capitals) for piece in label.split("*")]
+        return 1.0 if _with_gaps(pieces).fullmatch(plain(text, capitals)) else 0.0
     if capitals and text.upper() != text:
         return 0.0
     wanted, seen = plain(label), plain(text)
@@ -120,9 +121,22 @@ def likeness(label: str, text: str) -> float:
 
 
 def plain(text: str, keep_case: bool = False) -> str:
-    """Reduce a text to what a reader rarely confuses: letters without accents or case, and digits."""
+    """Reduce a text to what a reader rarely confuses: letters without accents or case, and digits.
+
+    Two numbers side by side stay two numbers.
+    """
     split = unicodedata.normalize("NFKD", text if keep_case else text.casefold())
-    return "".join(c for c in split if c.isalnum())
+    kept = "".join(c if c.isalnum() else " " for c in split if not unicodedata.combining(c))
+    return re.sub(r"(?<!\d) +| +(?!\d)", "", re.sub(r" +", " ", kept).strip())
+
+
+def _with_gaps(pieces: list[str]) -> re.Pattern[str]:
+    """Return a pattern for pieces with anything between them; a number is never cut in two."""
+    pattern = re.escape(pieces[0])
+    for before, after in pairwise(pieces):
+        pattern += (r"(?!\d)" if before[-1:].isdigit() else "") + ".*"
+        pattern += (r"(?<!\d)" if after[:1].isdigit() else "") + re.escape(after)
+    return re.compile(pattern)
 
 
 def digits(text: str) -> str:

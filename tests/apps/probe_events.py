@@ -26,13 +26,17 @@ def draw(event):
 
 def pressed(event):
     canvas.focus_set()
-    note("press", event.num, event.x_root, event.y_root)
+    if event.num > 3:
+        # Tk 8.6 gives the horizontal wheel (6, 7) as 4, 5 with Shift
+        note("wheel", event.num + 2 * (event.state & 1), event.x_root, event.y_root)
+    else:
+        note("press", event.num, event.x_root, event.y_root)
     draw(event)
 
 
 canvas.bind("<Button>", pressed)
 canvas.bind("<ButtonRelease>", lambda event: note("release", event.num, event.x_root, event.y_root))
-canvas.bind("<Double-Button-1>", lambda event: note("double", event.num), add=True)
+canvas.bind("<Double-Button-1>", lambda event: (pressed(event), note("double", event.num)))
 canvas.bind("<Motion>", lambda event: note("motion", event.state, event.x_root, event.y_root))
 canvas.bind("<KeyPress>", lambda event: note("key", event.keysym, event.state))
 canvas.bind("<KeyRelease>", lambda event: note("keyup", event.keysym, event.state))

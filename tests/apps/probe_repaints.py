@@ -26,7 +26,9 @@ def green(_=None):
 def clicked(_):
     if mode == "slow":  # in four pieces, 30 ms apart
         for piece in range(4):
-            root.after(30 * piece, lambda p=piece: canvas.create_rectangle(0, p * 100, 300, p * 100 + 100, fill="#00ff00"))
+            root.after(
+                30 * piece, lambda p=piece: canvas.create_rectangle(0, p * 100, 300, p * 100 + 100, fill="#00ff00")
+            )
     elif mode == "busy":  # draws at once that it was pressed, then works before it answers
         canvas.itemconfigure(half, fill="yellow")
         root.update_idletasks()

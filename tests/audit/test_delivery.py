@@ -183,7 +183,9 @@ async def test_a_lost_reply_is_not_an_error_but_foreign_bytes_are(to_s3, s3, tmp
 
 def test_a_spool_that_does_not_say_where_it_goes_is_reported(tmp_path):
     (tmp_path / "spool" / "run-1").mkdir(parents=True)
-    assert resume_spool(tmp_path) == []  # somebody may be making it just now
+    assert resume_spool(tmp_path) == []
+    assert list((tmp_path / "spool").iterdir()) == []  # it was empty
+    (tmp_path / "spool" / "run-1").mkdir()
     (tmp_path / "spool" / "run-1" / "events.jsonl").touch()
     (delivery,) = resume_spool(tmp_path)
     assert not delivery.complete

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -18,7 +19,7 @@ import pytest
 
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, xauth
 
 APPS = Path(__file__).parent.parent / "apps"
 PATIENCE_S = 15.0
@@ -80,6 +81,106 @@ def x_client() -> Callable[..., str]:
         return subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=20).stdout
 
     return run
+
+
+HELD = """
+import sys, xcffib, xcffib.xproto
+conn = xcffib.connect(display=sys.argv[1])
+root = conn.get_setup().roots[0].root
+keys = bytes(conn.core.QueryKeymap().reply().keys)
+mask = conn.core.QueryPointer(root).reply().mask
+print(*[k for k in range(256) if keys[k // 8] >> k % 8 & 1], *[f"b{b}" for b in range(1, 6) if mask >> 7 + b & 1])
+"""
+
+
+@pytest.fixture(scope="session")
+def pressed(x_client: Callable[..., str]) -> Callable[[Any], list[str]]:
+    """Returns the keys and buttons that a server thinks are down."""
+    return lambda desktop: x_client(desktop, sys.executable, "-c", HELD, desktop.display).split()
+
+
+KEYMAP = """
+import sys, xcffib, xcffib.xproto
+conn = xcffib.connect(display=sys.argv[1])
+setup = conn.get_setup()
+reply = conn.core.GetKeyboardMapping(setup.min_keycode, setup.max_keycode - setup.min_keycode + 1).reply()
+symbols, width = list(reply.keysyms), reply.keysyms_per_keycode
+print([symbols[i:i + width] for i in range(0, len(symbols), width)])
+"""
+
+RESIZE = """
+import sys, xcffib, xcffib.xproto, xcffib.randr
+conn = xcffib.connect(display=sys.argv[1])
+root = conn.get_setup().roots[0].root
+randr = conn(xcffib.randr.key)
+randr.QueryVersion(1, 3).reply()
+now = randr.GetScreenResourcesCurrent(root).reply()
+for crtc in now.crtcs:
+    randr.SetCrtcConfig(crtc, 0, now.config_timestamp, 0, 0, 0, 1, 0, []).reply()
+width, height = int(sys.argv[2]), int(sys.argv[3])
+randr.SetScreenSizeChecked(root, width, height, width // 4, height // 4).check()
+"""
+
+
+@pytest.fixture(scope="session")
+def keymap(x_client: Callable[..., str]) -> Callable[[Any], str]:
+    """Returns the keyboard map of a display."""
+    return lambda desktop: x_client(desktop, sys.executable, "-c", KEYMAP, desktop.display)
+
+
+@pytest.fixture(scope="session")
+def resize(x_client: Callable[..., str]) -> Callable[..., str]:
+    """Changes the size of a screen."""
+    return lambda desktop, *size: x_client(desktop, sys.executable, "-c", RESIZE, desktop.display, *map(str, size))
+
+
+@pytest.fixture
+def x_server(tmp_path: Path) -> Iterator[Callable[..., tuple[str, Path]]]:
+    """Starts X servers that are somebody else's to the desktop under test."""
+    started = []
+
+    def start(program: str, *arguments: str) -> tuple[str, Path]:
+        number = next(n for n in range(2000, 9000) if not Path(f"/tmp/.X11-unix/X{n}").exists())
+        authority = tmp_path / f"authority{number}"
+        xauth.write(authority, number, xauth.fresh())
+        ready, tell = os.pipe()
+        command = [program, f":{number}", "-displayfd", str(tell), "-auth", str(authority), *arguments]
+        server = subprocess.Popen(command, pass_fds=(tell,), stderr=subprocess.DEVNULL)
+        started.append(server)
+        os.close(tell)
+        with os.fdopen(ready) as said:
+            assert said.readline(), f"{program} did not start"
+        return f":{number}", authority
+
+    yield start
+    for server in started:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[], bool]]:
+    """Returns a quick question: is any key or button down on that display?"""
+
+    def on(display: str, authority: Path) -> Callable[[], bool]:
+        import xcffib.xproto
+
+        monkeypatch.setenv("XAUTHORITY", str(authority))
+        conn = xcffib.connect(display=display)
+        root = conn.get_setup().roots[0].root
+
+        def anything() -> bool:
+            keys = bytes(conn.core.QueryKeymap().reply().keys)
+            return any(keys) or bool(conn.core.QueryPointer(root).reply().mask & 0x1F00)
+
+        return anything
+
+    return on
+
+
+@pytest.fixture(scope="session")
+def state() -> type[State]:
+    return State
 
 
 class State:

@@ -1,4 +1,4 @@
-"""Requests as the product makes them, and pictures to put in them."""
+"""Requests as the product makes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.geometry import Size
@@ -16,17 +16,6 @@ from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Correction, Did, Observed, Told, Transcript
 from holo_tasks.models.dialects.structured import Structured
 from holo_tasks.models.profile import profile_for
-
-Texts = dict[str, tuple[int, int]]
-
-
-def drawn(texts: Texts, size: tuple[int, int] = (640, 400), *, at: tuple[int, int] = (0, 0), font: int = 20):
-    """A grey screen with black texts, each with its top left corner."""
-    picture = Image.new("RGB", size, "#c3c3c3")
-    draw = ImageDraw.Draw(picture)
-    for text, (left, top) in texts.items():
-        draw.text((left + at[0], top + at[1]), text, fill="black", font=ImageFont.load_default(font))
-    return picture
 
 
 def shot_of(picture: Image.Image) -> Shot:

@@ -50,7 +50,7 @@ def test_history_is_not_dropped(body: Any) -> None:
     now = copy.deepcopy(body(4))
     del now["messages"][3:6]
     assert "C03" in ids(now, body(3))
-    assert "C03" in ids(body(2), body(3))
+    assert "C03" in ids(body(1), body(2))
 
 
 def test_an_evicted_image_does_not_come_back(body: Any) -> None:

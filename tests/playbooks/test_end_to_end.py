@@ -34,7 +34,7 @@ FLAG = (
     "Do not file it twice. Answer with the number of the flag."
 )
 
-pytestmark = pytest.mark.desktop
+pytestmark = [pytest.mark.desktop, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +65,7 @@ async def ledger_on_desktop(folder: Path, size: Size, *options: str) -> AsyncIte
             Transaction("TX-10500", "Blue Line Taxi Co.", "2026-03-02", 4210, "USD", "M. Weber", "Open"),
         ],
     )
-    app = shlex.join(
-        [tk_python(), str(APPS / "legacy_ledger.py"), "--db", str(folder / "ledger.db"), *options]
-    )
+    app = shlex.join([tk_python(), str(APPS / "legacy_ledger.py"), "--db", str(folder / "ledger.db"), *options])
     async with VirtualDesktop(
         size=size, app=app, env={"MERIDIAN_PASSWORD": PASSWORD}, secrets={"portal_password": PASSWORD}
     ) as desktop:

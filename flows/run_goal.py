@@ -1,0 +1,76 @@
+"""Pursue one goal on a screen: for what has no flow of its own yet."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Literal, cast
+
+from prefect import flow
+from pydantic import Field
+
+from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
+from holo_tasks import InvalidUsage, Limits, pursue, subgoal
+from holo_tasks.audit.report import write_report
+from holo_tasks.quiet import one_line_errors
+
+
+@subgoal(title="{goal}", token="{token}")
+async def pursue_goal(goal: str, token: str) -> str:
+    """Work on the goal until it is answered."""
+    answer: str = await pursue(goal)
+    return answer
+
+
+@flow(name="Run a goal", flow_run_name="{goal}", persist_result=False)
+async def run_goal(
+    goal: str = Field(
+        title="Goal",
+        description="What to do, in plain words. For example: open the customer list and tell me how many there are.",
+        min_length=1,
+        max_length=100_000,
+        json_schema_extra={"position": 0},
+    ),
+    allow: Literal["read", "act"] = Field(
+        default="read",
+        title="Allow",
+        description="read only looks and answers; act may use the mouse and the keyboard.",
+        json_schema_extra={"position": 1},
+    ),
+    model: str = Field(default="holo", title="Model", description="Name of a Holo Model block."),
+    desktop: str = Field(default="holo", title="Desktop", description="Name of a Holo Desktop block."),
+    audit: str = Field(default="holo", title="Evidence", description="Name of a Holo Audit Bucket block."),
+    max_steps: int = Field(default=50, ge=1, le=10_000, title="Most steps"),
+    max_cost_usd: float = Field(
+        default=0.50, ge=0, title="Most cost in USD", description="Stops before it costs more."
+    ),
+    timeout_seconds: float = Field(default=600, gt=0, title="Most time in seconds"),
+    token: str | None = Field(
+        default=None,
+        title="Business item",
+        description="If given, the goal is pursued only once for it: a re-run returns the first answer.",
+    ),
+    report: str | None = Field(default=None, title="Report", description="Where an HTML report of the run goes."),
+) -> str:
+    """Look at a screen, and if allowed use its mouse and keyboard, until the goal is answered."""
+    one_line_errors()
+    if not goal.strip():
+        raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
+    bucket = cast("AuditBucket", await AuditBucket.aload(audit))
+    async with holo_agent(
+        title=goal[:200],
+        model=cast("HoloModel", await HoloModel.aload(model)),
+        desktop=cast("HoloDesktop", await HoloDesktop.aload(desktop)),
+        audit=bucket,
+        allow=allow,
+        limits=Limits(max_cost_usd=max_cost_usd, timeout_seconds=timeout_seconds),
+        max_steps=max_steps,
+    ) as run:
+        run.answer = answer = await pursue_goal(goal, token or "")
+    if report:
+        await asyncio.to_thread(write_report, bucket.trace(run.trace), Path(report))
+    return answer
+
+
+if __name__ == "__main__":
+    run_goal.serve(name="run-goal")

@@ -1,0 +1,227 @@
+"""`make bench`: what a step costs beyond the model and the program, side by side, in one run.
+
+Everything is real: X server, window manager, a Tk program, a Prefect server, the recorder, HTTP. Only the model is
+a script that takes 200 ms. Machines are shared and noisy: read medians and ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps")]
+
+MODEL_S = 0.2
+# What the tutorial loop in seed 000 sleeps: after each action, and before the next screenshot.
+NAIVE_SLEEPS_S = (0.5, 0.8)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--starts", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="holo-bench-") as scratch:
+        home = Path(scratch)
+        os.environ.update(
+            PREFECT_HOME=str(home / "prefect"),
+            HOLO_HOME=str(home / "holo"),
+            PREFECT_LOGGING_LEVEL="WARNING",
+            PREFECT_SERVER_ANALYTICS_ENABLED="0",
+            DO_NOT_TRACK="1",
+        )
+        from holo_tasks.prefect_server import TemporaryServer
+
+        server = TemporaryServer(os.environ)
+        os.environ["PREFECT_API_URL"] = server.url
+        try:
+            server.wait()
+            asyncio.run(_steps(options.steps))
+            with_server = [_first_request(home, server.url) for _ in range(options.starts)]
+        finally:
+            server.stop()
+        without = [_first_request(home, None) for _ in range(options.starts)]
+        print("\nfrom command to first request of `holo-tasks run`")
+        print(f"  with a Prefect server running     {_seconds(with_server)}   (aim ≤ 3 s)")
+        print(f"  with none (a temporary one)       {_seconds(without)}   (aim ≤ 8 s)")
+
+
+async def _steps(count: int) -> None:
+    from probe_counter import __file__ as counter
+    from tk_python import tk_python
+
+    from holo_tasks.desktop import VirtualDesktop
+    from tests.support.scripted_model import Answer, ScriptedModel, step
+
+    def script(number: int, body: dict[str, Any]) -> Any:
+        if body["messages"][-1] and sum(m["role"] == "assistant" for m in body["messages"]) >= count:
+            return Answer(json.dumps(step("answer", content="done")), delay_s=MODEL_S)
+        click = step("click", element="Count button", x=350, y=450)
+        return Answer(json.dumps(click), delay_s=MODEL_S)
+
+    started = time.monotonic()
+    async with VirtualDesktop(app=shlex.join([tk_python(), counter])) as desktop:
+        print(f"desktop with its program up          {time.monotonic() - started:.2f} s  {_parts(desktop.started_s)}")
+        with ScriptedModel(script) as model:
+            full = await _agent(desktop, model.base_url, as_tasks=True)
+            bare = await _agent(desktop, model.base_url, as_tasks=False)
+            naive = await _naive(desktop, model.base_url, min(count, 15))
+            empty = await _empty_subgoals()
+    print(f"\n{count} clicks on a real desktop, a model of {MODEL_S * 1000:.0f} ms, recording on; medians")
+    print(f"  overhead a step, Prefect on         {_ms(full['overhead'])}   (aim ≤ 100 ms)")
+    print(f"  overhead a step, without Prefect    {_ms(bare['overhead'])}")
+    prefect = statistics.median(full["overhead"]) - statistics.median(bare["overhead"])
+    print(f"  Prefect's part                      {prefect * 1000:6.1f} ms")
+    print(f"  of which waiting for quiet          {_ms(full['quiet'])}")
+    print(f"  last repaint to captured frame      {_ms(full['to_frame'])}   (aim ≤ 80 ms)")
+    print(f"  capture / encode                    {_ms(full['capture'])} / {_ms(full['encode'])}")
+    print(f"  act                                 {_ms(full['act'])}")
+    print(f"  an empty sub-goal subflow           {_ms(empty)}   (aim ≤ 200 ms)")
+    step_s, naive_s = statistics.median(full["total"]), statistics.median(naive)
+    print(f"  a whole step                        {_ms(full['total'])}   {60 / step_s:.0f} steps a minute")
+    print(f"  the same by a loop with sleeps      {_ms(naive)}   {60 / naive_s:.0f} steps a minute")
+    print(f"  ratio                               {naive_s / step_s:.1f} times as fast")
+
+
+async def _agent(desktop: Any, base_url: str, *, as_tasks: bool) -> dict[str, list[float]]:
+    from prefect import flow
+
+    from holo_tasks.agent import open_agent
+    from holo_tasks.audit import Destination, open_trace
+    from holo_tasks.core import loop
+    from holo_tasks.core.transcript import Transcript
+    from holo_tasks.core.walk import Walk
+    from holo_tasks.home import holo_home
+    from holo_tasks.models.client import ModelEndpoint
+    from holo_tasks.models.profile import profile_for
+    from holo_tasks.tasks import act_as_task, decide_as_task
+
+    endpoint = ModelEndpoint(base_url, None)
+
+    @flow(name="bench", persist_result=False)
+    async def bench() -> str:
+        async with open_agent(
+            title="bench",
+            desktop=desktop,
+            endpoint=endpoint,
+            profile=profile_for("holo3-1-35b-a3b"),
+            destination=Destination.parse(str(holo_home() / "runs")),
+            allow="act",
+            max_steps=1000,
+        ) as run:
+            walk = Walk(run.doors(), run.guard, 1, Transcript("Count."))
+            decide = decide_as_task if as_tasks else lambda walk, answer_only: walk.decide(answer_only=answer_only)
+            act = act_as_task if as_tasks else lambda walk, step: walk.act(step)
+            await loop.pursue(walk, read=str, decide=decide, act=act, max_steps=1000)
+            return run.trace
+
+    trace = await bench()
+    await endpoint.close()
+    events = [record.event for record in open_trace(trace).records()]
+    replies = [event.latency_us for event in events if event.kind == "reply"]
+    frames = [event for event in events if event.kind == "frame"][1:]
+    timed = [event for event in events if event.kind == "step_timed"]
+    steps = list(zip(timed, replies, frames, strict=False))[2:]
+    repaint = [max(0, frame.settle_us - frame.quiet_us) for _, _, frame in steps]
+    return {
+        "total": [timing.total_us / 1e6 for timing, _, _ in steps],
+        "overhead": [
+            (timing.total_us - reply - own) / 1e6 for (timing, reply, _), own in zip(steps, repaint, strict=True)
+        ],
+        "quiet": [frame.quiet_us / 1e6 for _, _, frame in steps],
+        "to_frame": [(frame.quiet_us + frame.capture_us) / 1e6 for _, _, frame in steps],
+        "capture": [frame.capture_us / 1e6 for _, _, frame in steps],
+        "encode": [frame.encode_us / 1e6 for _, _, frame in steps],
+        "act": [timing.act_us / 1e6 for timing, _, _ in steps],
+    }
+
+
+async def _naive(desktop: Any, base_url: str, count: int) -> list[float]:
+    """The loop of the tutorials: screenshot, ask, click, sleep."""
+    from holo_tasks.core.frame import RedactedFrame
+    from holo_tasks.core.geometry import Point
+    from holo_tasks.core.gestures import Click
+    from holo_tasks.core.transcript import Observed, Transcript
+    from holo_tasks.models.client import ModelEndpoint
+    from holo_tasks.models.dialects import dialect_for
+    from holo_tasks.models.encoding import ENCODERS
+    from holo_tasks.models.profile import profile_for
+
+    endpoint, dialect = ModelEndpoint(base_url, None), dialect_for(profile_for("holo3-1-35b-a3b"))
+    times = []
+    for _ in range(count):
+        started = time.monotonic()
+        shot = ENCODERS["default"].encode(RedactedFrame(await desktop.look()))
+        await endpoint.complete(dialect.request(Transcript("Count.").then(Observed(shot))), timeout_s=30)
+        await desktop.do(Click(Point(448, 360)))
+        for seconds in NAIVE_SLEEPS_S:
+            await asyncio.sleep(seconds)
+        times.append(time.monotonic() - started)
+    await endpoint.close()
+    return times
+
+
+async def _empty_subgoals() -> list[float]:
+    from prefect import flow
+
+    @flow(name="empty sub-goal", persist_result=False, validate_parameters=False)
+    async def empty() -> None: ...
+
+    @flow(name="parent", persist_result=False)
+    async def parent() -> list[float]:
+        times = []
+        for _ in range(10):
+            started = time.monotonic()
+            await empty()
+            times.append(time.monotonic() - started)
+        return times
+
+    return (await parent())[1:]
+
+
+def _first_request(home: Path, api_url: str | None) -> float:
+    from probe_counter import __file__ as counter
+    from tk_python import tk_python
+
+    from tests.support.scripted_model import ScriptedModel, step
+
+    environ = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
+    if api_url is not None:
+        environ["PREFECT_API_URL"] = api_url
+    with ScriptedModel([step("answer", content="done")]) as model:
+        started = time.monotonic()
+        command = [str(Path(sys.executable).with_name("holo-tasks")), "run", "Answer", "--base-url", model.base_url]
+        subprocess.run(
+            [*command, "--app", shlex.join([tk_python(), counter]), "--json"],
+            env=environ,
+            check=True,
+            capture_output=True,
+        )
+        return model.arrived_s[0] - started
+
+
+def _ms(values: list[float]) -> str:
+    return f"{statistics.median(values) * 1000:6.1f} ms"
+
+
+def _seconds(values: list[float]) -> str:
+    return f"{statistics.median(values):5.2f} s"
+
+
+def _parts(parts: dict[str, float]) -> str:
+    return "(" + ", ".join(f"{name} {seconds:.2f}" for name, seconds in parts.items()) + ")"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""A display that runs already can be used, and is left as it was found."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+
+import pytest
+
+from holo_tasks.core.errors import DesktopFailed, InvalidUsage
+from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Write
+from holo_tasks.desktop import AttachedDesktop
+
+UNICODE = "Zoë – €10 – 東京 – 🙂"
+
+
+@pytest.fixture(params=["no manager", "openbox"])
+def borrowed(request, x_server):
+    """An X server of somebody else, with a window manager or without."""
+    display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
+    env = {"XAUTHORITY": str(authority)}
+    manager = None
+    if request.param == "openbox":
+        manager = subprocess.Popen(
+            ["openbox"], env={**os.environ, **env, "DISPLAY": display}, stderr=subprocess.DEVNULL
+        )
+    yield display, env, manager
+    if manager is not None:
+        manager.terminate()
+        manager.wait()
+
+
+async def test_a_borrowed_display_is_used_and_left_as_it_was(borrowed, probe, tmp_path, state, keymap, pressed):
+    display, env, manager = borrowed
+    told = state(tmp_path / "state")
+    async with AttachedDesktop(display, env=env, app=probe("fields", told.path)) as desktop:
+        before = keymap(desktop)
+        assert desktop.size == Size(900, 600)
+        assert (await desktop.look()).size == Size(900, 600)
+        await desktop.do(Click(told.at("entry")))
+        await desktop.do(Write(UNICODE, overwrite=True))
+        assert await told.becomes("entry", UNICODE) == UNICODE
+        assert keymap(desktop) != before
+        await desktop.do(Click(told.at("text")))
+        await desktop.do(Write("second", overwrite=True))
+        assert await told.becomes("text", "second") == "second"
+    async with AttachedDesktop(display, env=env) as again:
+        assert keymap(again) == before
+        assert pressed(again) == []
+        assert await again.windows() == []  # the program was ours, and is gone
+    assert manager is None or manager.poll() is None
+
+
+@pytest.mark.parametrize("gesture", [Drag(Point(10, 10), Point(800, 500)), HoldAndTap(("ctrl",), ("é",) * 9999)])
+async def test_a_borrowed_display_is_put_right_when_the_host_is_killed(x_server, keymap, watch, until, gesture):
+    display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
+    env = {"XAUTHORITY": str(authority)}
+    anything_down = watch(display, authority)
+    async with AttachedDesktop(display, env=env) as watcher:
+        before = keymap(watcher)
+        victim = await AttachedDesktop.start(display, env=env)
+        doing = asyncio.ensure_future(victim.do(gesture))
+        assert await until(anything_down)
+        os.kill(victim.pid, signal.SIGKILL)
+        with pytest.raises(DesktopFailed, match="signal 9"):
+            await doing
+        assert not anything_down()
+        assert keymap(watcher) == before
+        await victim.close()
+        assert (await watcher.look()).settled
+
+
+async def test_a_display_that_is_not_there_says_so():
+    with pytest.raises(DesktopFailed, match=r"Cannot open display :98765.*check"):
+        await AttachedDesktop.start(":98765")
+
+
+async def test_a_display_that_does_not_let_us_in_says_so(x_server, tmp_path):
+    display, _ = x_server("Xvfb", "-screen", "0", "640x480x24")
+    with pytest.raises(DesktopFailed, match="XAUTHORITY"):
+        await AttachedDesktop.start(display, env={"XAUTHORITY": str(tmp_path / "none")})
+
+
+async def test_a_display_without_xtest_says_so(x_server):
+    display, authority = x_server("Xvfb", "-screen", "0", "640x480x24", "-extension", "XTEST")
+    with pytest.raises(DesktopFailed, match="XTEST"):
+        await AttachedDesktop.start(display, env={"XAUTHORITY": str(authority)})
+
+
+async def test_a_display_has_a_colon():
+    with pytest.raises(InvalidUsage, match=":0"):
+        AttachedDesktop("7")

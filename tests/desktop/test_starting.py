@@ -1,0 +1,219 @@
+"""A desktop comes up, or says in one sentence why not; and it leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.errors import DesktopFailed, Killed
+from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.gestures import Click, Pause, Write
+from holo_tasks.desktop import VirtualDesktop
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+SMALL = Size(320, 240)
+
+
+async def test_a_desktop_without_a_program_is_an_empty_screen():
+    async with VirtualDesktop(size=SMALL) as desktop:
+        frame = await desktop.look()
+        assert (frame.size, frame.display, frame.scale) == (SMALL, desktop.display, 1.0)
+        assert await desktop.windows() == []
+        assert Path(f"/tmp/.X11-unix/X{desktop.display[1:]}").exists()
+        assert {"x_server", "window_manager", "imports", "connections"} <= set(desktop.started_s)
+    assert not Path(f"/tmp/.X11-unix/X{desktop.display[1:]}").exists()
+    assert not Path(f"/tmp/.X{desktop.display[1:]}-lock").exists()
+    with pytest.raises(DesktopFailed, match="closed"):
+        await desktop.look()
+    await desktop.close()
+
+
+async def test_the_program_is_there_when_the_desktop_is(probe):
+    async with VirtualDesktop(app=probe("repaints", "still")) as desktop:
+        (window,) = await desktop.windows()
+        assert (window.title, window.active) == ("Repaints", True)
+        assert (window.box.width, window.box.height) == (600, 400)
+        frame = await desktop.look()
+        assert frame.rgb[(200 * 1280 + 200) * 3 :][:3] == b"\xff\xff\xff"
+
+
+async def test_several_desktops_work_side_by_side(probe, tmp_path, state):
+    told = [state(tmp_path / str(n)) for n in range(3)]
+    desktops = await asyncio.gather(*(VirtualDesktop.start(app=probe("fields", one.path)) for one in told))
+    try:
+        assert len({desktop.display for desktop in desktops}) == 3
+
+        async def use(desktop, one, text):
+            await desktop.do(Click(one.at("entry")))
+            await desktop.do(Write(text, overwrite=True))
+            await desktop.look(after_action=True)
+            return await one.becomes("entry", text)
+
+        texts = ["first é", "second 東", "third 🙂"]
+        assert await asyncio.gather(*map(use, desktops, told, texts)) == texts
+    finally:
+        await asyncio.gather(*(desktop.close() for desktop in desktops))
+
+
+async def test_requests_to_one_desktop_take_turns():
+    async with VirtualDesktop(size=SMALL) as desktop:
+        frames = await asyncio.gather(*(desktop.look() for _ in range(8)), desktop.do(Pause(0.01)))
+        assert len({frame.digest for frame in frames[:8]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("app", "why"),
+    [
+        ("no-such-program --flag", "'no-such-program' was not found: install it"),
+        (["sh", "-c", "echo 'no licence' >&2; exit 3"], "ended with status 3 .*no licence"),
+        (["true"], "ended at once"),
+        (["sh", "-c", "kill -SEGV $$"], "ended by signal 11"),
+        (["/etc/passwd"], "cannot be started: Permission denied"),
+    ],
+)
+async def test_a_program_that_does_not_come_up_says_why(app, why):
+    with pytest.raises(DesktopFailed, match=why) as error:
+        await VirtualDesktop.start(size=SMALL, app=app)
+    assert "\n" not in str(error.value)
+
+
+async def test_a_program_without_a_window_is_given_up():
+    with pytest.raises(DesktopFailed, match=r"showed no window within 0.3 s"):
+        await VirtualDesktop.start(size=SMALL, app="sleep 1000", app_timeout_s=0.3)
+
+
+async def test_a_launcher_may_end_when_its_program_comes_up(probe):
+    run = " ".join(probe("repaints", "still"))
+    async with VirtualDesktop(app=["sh", "-c", f"{run} & exit 0"]) as desktop:
+        assert len(await desktop.windows()) == 1
+
+
+@pytest.mark.parametrize(("missing", "package"), [("Xvfb", "xvfb"), ("openbox", "openbox")])
+async def test_a_missing_debian_package_is_named(monkeypatch, tmp_path, missing, package):
+    for program in {"Xvfb", "openbox", "xkbcomp", "sh"} - {missing}:
+        found = subprocess.run(["which", program], capture_output=True, text=True, check=True).stdout.strip()
+        (tmp_path / program).symlink_to(found)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DesktopFailed, match=f"apt-get install {package}`"):
+        await VirtualDesktop.start(size=SMALL)
+
+
+async def test_secrets_and_keys_of_ours_do_not_reach_the_program(monkeypatch, tmp_path, until):
+    monkeypatch.setenv("HAI_API_KEY", "canary-1")
+    out = tmp_path / "env"
+    with pytest.raises(DesktopFailed):
+        await VirtualDesktop.start(
+            size=SMALL, app=["sh", "-c", f"env > {out}"], env={"MINE": "yes"}, secrets={"A": "canary-2"}
+        )
+    assert "MINE=yes" in out.read_text()
+    assert "canary" not in out.read_text()
+
+
+async def test_an_exception_ends_the_desktop_too():
+    with pytest.raises(ZeroDivisionError):
+        async with VirtualDesktop(size=SMALL) as desktop:
+            raise ZeroDivisionError
+    with pytest.raises(DesktopFailed):
+        await desktop.look()
+
+
+async def test_cancelling_a_start_leaves_nothing():
+    start = asyncio.ensure_future(VirtualDesktop.start(size=SMALL, app="sleep 1000"))
+    await asyncio.sleep(0.5)
+    start.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await start
+
+
+async def test_the_x_server_dying_is_told(until):
+    async with VirtualDesktop(size=SMALL) as desktop:
+        os.kill(server_of(desktop), signal.SIGKILL)
+        with pytest.raises(DesktopFailed, match="X server"):
+            for _ in range(100):
+                await desktop.look()
+        with pytest.raises(DesktopFailed, match="X server"):
+            await desktop.do(Click(Point(1, 1)))
+        with pytest.raises(DesktopFailed, match="X server"):
+            await desktop.do(Write("x"))
+
+
+async def test_a_killed_host_takes_everything_with_it():
+    stubborn = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 1000; sleep 1000' & exec xterm"
+    desktop = await VirtualDesktop.start(app=["sh", "-c", stubborn])
+    socket = Path(f"/tmp/.X11-unix/X{desktop.display[1:]}")
+    assert socket.exists()
+    os.kill(desktop.pid, signal.SIGKILL)
+    with pytest.raises(DesktopFailed, match="killed by signal 9.*start the desktop again"):
+        await desktop.look()
+    assert not socket.exists()
+    await desktop.close()
+
+
+async def test_the_kill_switch_works_while_a_gesture_is_under_way():
+    desktop = await VirtualDesktop.start(size=SMALL)
+    pause = asyncio.ensure_future(desktop.do(Pause(3600)))
+    await asyncio.sleep(0.05)
+    desktop.kill()
+    with pytest.raises(Killed):
+        await pause
+    await desktop.close()
+
+
+PARENT = """
+import asyncio, os, sys
+from holo_tasks.desktop import VirtualDesktop
+async def main():
+    desktop = await VirtualDesktop.start(app=["sh", "-c", "setsid sleep 1000 & exec xterm"])
+    if os.fork() == 0:  # keeps the socket open, as a worker of multiprocessing would
+        os.execvp("sleep", ["sleep", "3"])
+    print(desktop.display, desktop.authority.parent, flush=True)
+    await asyncio.sleep(1000)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
+async def test_a_parent_that_ends_takes_everything_with_it(signum, until):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    display, folder = parent.stdout.readline().split()
+    assert processes_with(Path(folder).name)
+    parent.send_signal(signum)
+    parent.wait()
+    parent.stdout.close()
+    assert await until(lambda: not processes_with(Path(folder).name))
+    assert await until(lambda: not Path(folder).exists())
+    assert not Path(f"/tmp/.X11-unix/X{display[1:]}").exists()
+
+
+async def test_nothing_is_printed_by_the_host(capfd, probe):
+    async with VirtualDesktop(app=["sh", "-c", "echo out; echo err >&2; exec xterm"]) as desktop:
+        await desktop.do(Click(Point(5, 5)))
+    assert capfd.readouterr() == ("", "")
+
+
+def server_of(desktop) -> int:
+    """Return the process id of a desktop's X server."""
+    for name in processes_with(desktop.authority.parent.name):
+        if b"Xvfb" in Path(f"/proc/{name}/cmdline").read_bytes():
+            return name
+    raise AssertionError("no X server")
+
+
+def processes_with(mark: str) -> list[int]:
+    """List the processes of one desktop."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and f"HOLO_DESKTOP={mark}".encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            pass
+    return found

@@ -1,0 +1,157 @@
+"""The parts of a desktop that are plain values: keys, layouts, messages, secrets, cookies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from holo_tasks.core import errors
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
+from holo_tasks.desktop import Settle, VirtualDesktop, wire, xauth
+from holo_tasks.desktop.environment import for_programs
+from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.keynames import keysym, of_character, small
+from holo_tasks.desktop.layout import Layout, Stroke
+from holo_tasks.desktop.vault import Vault
+
+GESTURES = [
+    Click(Point(1, 2), "right", 2),
+    Move(Point(3, 4)),
+    Drag(Point(1, 2), Point(3, 4), "middle"),
+    Scroll(Point(5, 6), "left", 7),
+    Write("Zoë – 🙂\n{{secret:A}}", overwrite=True, press_enter=True),
+    Hotkey(("ctrl", "a"), 3),
+    HoldAndTap(("shift",), ("a", "b")),
+    Pause(0.5),
+]
+
+
+@pytest.mark.parametrize("gesture", GESTURES, ids=lambda gesture: type(gesture).__name__)
+def test_a_gesture_survives_the_wire(gesture):
+    sent = wire.packed(wire.from_gesture(gesture))
+    assert wire.to_gesture(wire.unpacked(sent[wire.HEADER.size :])) == gesture
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.DesktopFailed("a"),
+        errors.InvalidUsage("b"),
+        errors.PolicyRefused("c"),
+        errors.Killed("d"),
+        errors.LimitReached("e", limit="deadline"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_survives_the_wire(error):
+    got = wire.to_error(wire.from_error(error))
+    assert (type(got), str(got), getattr(got, "limit", None)) == (
+        type(error),
+        str(error),
+        getattr(error, "limit", None),
+    )
+
+
+def test_key_names_do_not_mind_how_they_are_written():
+    assert keysym("PageUp") == keysym("page_up") == keysym("PGUP") == keysym("page-up") == 0xFF55
+    assert keysym("Ctrl") == keysym("control") == 0xFFE3
+    assert keysym("f24") == 0xFFD5
+    assert keysym("a") == 0x61
+    assert keysym("A") == 0x41
+    assert keysym("€") == 0x010020AC
+
+
+@pytest.mark.parametrize("name", ["", "frobnicate", "f25", "ctrl+a", "\n", "\a"])
+def test_an_unknown_key_is_refused(name):
+    with pytest.raises(errors.InvalidUsage):
+        keysym(name)
+
+
+def test_characters_have_the_keysyms_of_the_protocol():
+    assert of_character("ë") == 0xEB
+    assert of_character("🙂") == 0x0101F642
+    assert of_character("\n") == 0xFF0D
+    assert small(of_character("Ж")) == of_character("ж")
+    assert small(of_character("1")) == of_character("1")
+
+
+def test_a_layout_finds_keys_with_and_without_shift():
+    layout = Layout(8, [[0, 0], [0x61, 0x41], [0x31, 0x21, 0x31, 0x22], [0xFF0D, 0]])
+    assert layout.strokes(0) == {
+        0x61: Stroke(9),
+        0x41: Stroke(9, True),
+        0x31: Stroke(10),
+        0x21: Stroke(10, True),
+        0xFF0D: Stroke(11),
+    }
+    assert layout.strokes(1)[0x22] == Stroke(10, True)
+    assert layout.strokes(1)[0x61] == Stroke(9)
+    assert layout.free() == [8]
+
+
+def test_the_layout_that_has_ascii_is_chosen():
+    latin, cyrillic = [0x61, 0x41], [0x6C6, 0x6E6]
+    assert Layout(8, [latin + cyrillic]).best_group() == 0
+    assert Layout(8, [cyrillic + latin]).best_group() == 1
+
+
+def test_a_vault_fills_and_hides():
+    vault = Vault({"A": "one", "B": "one-two"})
+    assert vault.fill("{{secret:A}}/{{secret:B}}/{{other}}") == "one/one-two/{{other}}"
+    assert vault.hide("said one-two and one") == "said ••• and •••"
+    assert "one" not in repr(vault)
+
+
+def test_a_cookie_file_is_private_and_read_back(tmp_path):
+    path, cookie = tmp_path / "Xauthority", xauth.fresh()
+    xauth.write(path, 7, cookie)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert xauth.find(path, 7) == cookie
+    assert xauth.find(tmp_path / "none", 7) is None
+    torn = tmp_path / "torn"
+    torn.write_bytes(path.read_bytes()[:-3])
+    assert xauth.find(torn, 7) == cookie  # the first entry is whole
+
+
+def test_programs_get_no_keys_to_models_and_no_way_to_another_session():
+    ours = {"HAI_API_KEY": "k", "AWS_SECRET_ACCESS_KEY": "k", "WAYLAND_DISPLAY": "w", "PATH": "/bin", "LC_ALL": "C"}
+    env = for_programs(ours, {"HOLO_API_KEY": "on purpose"})
+    assert env["PATH"] == "/bin"
+    assert env["HOLO_API_KEY"] == "on purpose"
+    assert "utf" in env["LC_CTYPE"].lower()
+    assert {"HAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "WAYLAND_DISPLAY", "LC_ALL"}.isdisjoint(env)
+
+
+def test_a_stop_that_overtakes_its_request_still_counts():
+    interrupt = Interrupt()
+    interrupt.stop(5)
+    interrupt.arm(5, None)
+    with pytest.raises(errors.Killed):
+        interrupt.check()
+    interrupt.arm(6, None)
+    interrupt.check()
+    interrupt.arm(7, time.monotonic() - 1)
+    with pytest.raises(errors.LimitReached):
+        interrupt.sleep(3600)
+
+
+def test_importing_the_package_loads_nothing_of_x():
+    code = "import sys, holo_tasks.desktop as d; print([m for m in sys.modules if m.split('.')[0] in BAD], d.Settle())"
+    code = code.replace("BAD", "('xcffib', 'mss', 'pyautogui', 'PIL', 'Xlib', 'prefect')")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"[] {Settle()}"
+
+
+@pytest.mark.parametrize("app", ["", "  ", [], "unclosed 'quote", [""]])
+def test_an_empty_or_broken_command_is_refused(app):
+    with pytest.raises(errors.InvalidUsage):
+        VirtualDesktop(app=app)
+
+
+async def test_a_desktop_that_was_not_started_says_so():
+    with pytest.raises(errors.InvalidUsage, match="not started"):
+        await VirtualDesktop().look()

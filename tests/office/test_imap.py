@@ -1,0 +1,209 @@
+"""Letters come over IMAP, from a real Dovecot, as they come from a Maildir; nothing is changed there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office.mailbox import ImapAccount, MailboxUnreachable, read_imap, read_maildir
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "apps"))
+
+from receipts_mailbox import write_maildir
+
+ACCENTED = b"Message-ID: <1@a.example>\r\nDate: Mon, 5 Oct 2026 10:00:00 +0200\r\n\r\nBonjour"
+
+PASSWORD = 'pä ss"word\\'
+
+
+@pytest.fixture(scope="module")
+def dovecot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., ImapAccount]]:
+    server = shutil.which("dovecot") or "/usr/sbin/dovecot"
+    if not Path(server).exists() and os.geteuid() == 0:
+        subprocess.run(["apt-get", "install", "-y", "-qq", "dovecot-imapd"], capture_output=True, check=False)
+    if not Path(server).exists():
+        pytest.fail("These tests need the Debian package dovecot-imapd: run apt-get install dovecot-imapd.")
+    base = Path("/tmp") / f"dovecot-{os.getpid()}"  # its sockets need a short path
+    shutil.rmtree(base, ignore_errors=True)
+    mail = base / "home" / "Maildir"
+    write_maildir(mail)
+    for sub in ("cur", "new", "tmp"):
+        (mail / ".R&AOk-cus" / sub).mkdir(parents=True)
+    (mail / ".R&AOk-cus" / "new" / "1").write_bytes(ACCENTED)
+    ports = [free_port(), free_port()]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost", "-keyout", base / "key.pem", "-out", base / "cert.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    user = os.environ.get("USER", "nobody") if os.geteuid() else "nobody"
+    (base / "users").write_text(
+        f"anna:{{PLAIN}}{PASSWORD}:{os.geteuid() or 65534}:{os.getegid() or 65534}::{base}/home\n"
+    )
+    (base / "dovecot.conf").write_text(f"""
+base_dir = {base}/run
+state_dir = {base}/state
+log_path = {base}/log
+protocols = imap
+listen = 127.0.0.1
+default_internal_user = {user}
+default_login_user = {user}
+default_internal_group = {"nogroup" if os.geteuid() == 0 else os.getegid()}
+disable_plaintext_auth = no
+auth_failure_delay = 0
+ssl = yes
+ssl_cert = <{base}/cert.pem
+ssl_key = <{base}/key.pem
+auth_mechanisms = plain login
+mail_location = maildir:{base}/home/Maildir
+passdb {{
+  driver = passwd-file
+  args = scheme=PLAIN username_format=%u {base}/users
+}}
+userdb {{
+  driver = passwd-file
+  args = username_format=%u {base}/users
+}}
+service imap-login {{
+  chroot =
+  inet_listener imap {{
+    port = {ports[0]}
+  }}
+  inet_listener imaps {{
+    port = {ports[1]}
+    ssl = yes
+  }}
+}}
+service anvil {{
+  chroot =
+}}
+""")
+    if os.geteuid() == 0:
+        for one in [base / "home", *(base / "home").rglob("*")]:
+            os.chown(one, 65534, 65534)
+    process = subprocess.Popen(
+        [server, "-F", "-c", base / "dovecot.conf"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    try:
+        wait_for(ports[0], process, base / "log")
+
+        def account(security: str = "tls", **more: object) -> ImapAccount:
+            trusted = ssl.create_default_context(cafile=base / "cert.pem")
+            given = {
+                "host": "localhost",
+                "user": "anna",
+                "password": SecretStr(PASSWORD),
+                "tls": trusted,
+                "timeout_s": 5,
+            }
+            return ImapAccount(security=security, **{**given, "port": ports[security == "tls"], **more})  # type: ignore[arg-type]
+
+        account.home = mail  # type: ignore[attr-defined]
+        yield account
+    finally:
+        process.terminate()
+        process.wait(10)
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(200):
+        if process.poll() is not None:
+            pytest.fail(f"dovecot ended: {process.stderr.read()!r} {log.read_text() if log.exists() else ''}")  # type: ignore[union-attr]
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    pytest.fail("dovecot did not come up")
+
+
+@pytest.mark.parametrize("security", ["tls", "starttls", "plain"])
+def test_imap_gives_the_same_letters_as_the_maildir(
+    dovecot: Callable[..., ImapAccount], tmp_path: Path, security: str
+) -> None:
+    write_maildir(tmp_path)
+    # Without the mangled one: Dovecot changes its NUL bytes on the way.
+    bare = [replace(one, source="") for one in read_maildir(tmp_path)[:-1]]
+    assert [replace(one, source="") for one in read_imap(dovecot(security))[:-1]] == bare
+
+
+def test_reading_over_imap_marks_nothing_as_seen(dovecot: Callable[..., ImapAccount]) -> None:
+    home: Path = dovecot.home  # type: ignore[attr-defined]
+    before = sorted(one.name.split(":")[-1] for sub in ("cur", "new") for one in (home / sub).iterdir())
+    read_imap(dovecot())
+    after = sorted(one.name.split(":")[-1] for sub in ("cur", "new") for one in (home / sub).iterdir())
+    assert sum("S" in one[-3:] for one in after) == sum("S" in one[-3:] for one in before)
+
+
+def test_an_imap_folder_may_have_an_accent_and_a_first_day(dovecot: Callable[..., ImapAccount]) -> None:
+    assert [one.text for one in read_imap(dovecot(folder="Récus"))] == ["Bonjour"]
+    assert read_imap(dovecot(folder="Récus"), since=date(2090, 1, 1)) == []
+
+
+def test_imap_mistakes_are_one_sentence_without_the_password(dovecot: Callable[..., ImapAccount]) -> None:
+    wrong = [
+        (dovecot(folder="Nowhere"), "no folder", False),
+        (dovecot(tls=None), "not trusted", False),
+        (dovecot(max_messages=3), "more than 3", False),
+        (dovecot(port=free_port()), "check host and port", True),
+        (dovecot(password=SecretStr("no-such-secret")), "check user and password", False),
+    ]
+    for account, says, transient in wrong:
+        with pytest.raises(InvalidUsage, match=says) as caught:
+            read_imap(account)
+        assert "\n" not in str(caught.value)
+        assert "no-such-secret" not in str(caught.value) + repr(account)
+        assert caught.value.transient is transient
+
+
+def test_a_server_that_never_ends_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            peer, _ = server.accept()
+            with peer:
+                for _ in range(200):
+                    try:
+                        peer.sendall(b"x")
+                    except OSError:
+                        return
+                    time.sleep(0.05)
+
+        threading.Thread(target=drip, daemon=True).start()
+        account = ImapAccount(
+            host="127.0.0.1", user="a", password=SecretStr("b"), port=server.getsockname()[1],
+            security="plain", timeout_s=1, deadline_s=1,
+        )  # fmt: skip
+        started = time.monotonic()
+        with pytest.raises(MailboxUnreachable):
+            read_imap(account)
+        assert time.monotonic() - started < 4
+
+
+def test_a_password_is_not_sent_in_the_clear_unless_asked() -> None:
+    given = {"host": "mail.example", "user": "a", "password": SecretStr("b"), "security": "plain"}
+    with pytest.raises(InvalidUsage, match="unencrypted"):
+        ImapAccount(**given)  # type: ignore[arg-type]
+    ImapAccount(**given, allow_plain_password=True)  # type: ignore[arg-type]
+    with pytest.raises(InvalidUsage):
+        ImapAccount(**{**given, "host": "localhost", "timeout_s": float("nan")})  # type: ignore[arg-type]

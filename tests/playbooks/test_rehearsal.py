@@ -1,0 +1,231 @@
+"""The rehearsal model over real HTTP, with the client library that flows use."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from holo_tasks.core.step import parse_step
+from holo_tasks.core.transcript import Did, Observed, Told, Transcript
+from holo_tasks.playbooks.playbook import load_playbook
+from holo_tasks.playbooks.rehearsal import MODEL, OWNER, Rehearsal, RehearsalServer
+
+PLAYBOOK = Path(__file__).parents[2] / "flows" / "expense_audit.playbook.yaml"
+READ = "Open transaction TX-10482 in Meridian Ledger and read its record."
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RehearsalServer]:
+    with RehearsalServer(Rehearsal(load_playbook(PLAYBOOK))) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+@pytest.fixture
+async def client(server: RehearsalServer) -> AsyncIterator[openai.AsyncOpenAI]:
+    async with openai.AsyncOpenAI(base_url=server.base_url, api_key="none", max_retries=0) as made:
+        yield made
+
+
+async def ask(client: openai.AsyncOpenAI, body: dict[str, Any]) -> Any:
+    known = {"model", "messages", "temperature"}
+    extra = {key: value for key, value in body.items() if key not in known}
+    return await client.chat.completions.create(**{k: body[k] for k in known}, extra_body=extra)
+
+
+def picture(*texts: str) -> Image.Image:
+    drawn = Image.new("RGB", (640, 400), "#c3c3c3")
+    for number, text in enumerate(texts):
+        place = (200, 30 + 80 * number)
+        ImageDraw.Draw(drawn).text(place, text, fill="black", font=ImageFont.load_default(22))
+    return drawn
+
+
+def shot(*texts: str) -> Any:
+    from holo_tasks.core.frame import Frame, RedactedFrame
+    from holo_tasks.core.geometry import Size
+    from holo_tasks.models.encoding import JpegEncoder
+
+    drawn = picture(*texts)
+    return JpegEncoder().encode(RedactedFrame(Frame(drawn.tobytes(), Size(*drawn.size), ":0")))
+
+
+def stats(server: RehearsalServer) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{server.base_url}/rehearsal/stats") as reply:
+        return dict(json.load(reply))
+
+
+async def test_says_that_it_is_no_language_model(client: openai.AsyncOpenAI) -> None:
+    (model,) = (await client.models.list()).data
+    assert (model.id, model.owned_by) == (MODEL, OWNER)
+    assert "not a language model" in OWNER
+
+
+async def test_follows_the_playbook_through_a_conversation(
+    client: openai.AsyncOpenAI, server: RehearsalServer, body: Any
+) -> None:
+    before = stats(server)
+    menu, transcript = shot("MAIN MENU", "Transaction search", "Sign off"), Transcript(READ)
+    transcript = transcript.then(Observed(menu))
+    reply = await ask(client, body(transcript=transcript))
+    message = reply.choices[0].message
+    step = parse_step(message.content)
+    assert step.tool_call.tool_name == "click"
+    assert step.tool_call.element == "Transaction search button"
+    assert abs(step.tool_call.y - 310) < 25
+    assert "menu-to-search" in message.reasoning_content
+    assert reply.usage.prompt_tokens_details.cached_tokens == 0
+    first = reply.usage.prompt_tokens
+
+    transcript = transcript.then(Did(step), Told("click", "Clicked."), Observed(shot("NO RECORD FOUND", "Back")))
+    reply = await ask(client, body(transcript=transcript))
+    assert parse_step(reply.choices[0].message.content).tool_call.element == "Back button"
+    assert reply.usage.prompt_tokens_details.cached_tokens == first
+
+    after = stats(server)
+    assert after["requests"] - before["requests"] == 2
+    assert after["images"] - before["images"] == 2
+    assert after["breaches"] == before["breaches"]
+    assert after["ocr_seconds"] > before["ocr_seconds"]
+
+
+async def test_a_breach_is_refused_by_its_rule(client: openai.AsyncOpenAI, server: RehearsalServer, body: Any) -> None:
+    request = copy.deepcopy(body(2))
+    request["messages"][3]["reasoning_content"] = "Rehearsal."
+    before = stats(server)["breaches_by_rule"].get("S40", 0)
+    with pytest.raises(openai.BadRequestError, match="S40: reasoning is never replayed") as caught:
+        await ask(client, request)
+    assert caught.value.code == "S40"
+    assert stats(server)["breaches_by_rule"]["S40"] == before + 1
+
+
+async def test_rewritten_history_is_refused(client: openai.AsyncOpenAI, body: Any) -> None:
+    transcript = Transcript(READ).then(Observed(shot("MAIN MENU", "Transaction search", "Exit")))
+    step = parse_step((await ask(client, body(transcript=transcript))).choices[0].message.content)
+    changed = step.model_copy(update={"thought": "Something else."})
+    transcript = transcript.then(Did(changed), Told("click", "Clicked."), Observed(shot("FLAG SAVED", "OK")))
+    with pytest.raises(openai.BadRequestError, match="C05"):
+        await ask(client, body(transcript=transcript))
+
+
+async def test_at_the_step_limit_it_answers(client: openai.AsyncOpenAI, body: Any) -> None:
+    transcript = Transcript(READ).then(Observed(shot("MAIN MENU", "Transaction search")))
+    reply = await ask(client, body(transcript=transcript, final=True))
+    assert parse_step(reply.choices[0].message.content).tool_call.tool_name == "answer"
+
+
+async def test_streaming_is_refused_in_words(client: openai.AsyncOpenAI, body: Any) -> None:
+    with pytest.raises(openai.BadRequestError, match="does not stream"):
+        await ask(client, {**body(0), "stream": True})
+
+
+async def test_another_model_is_not_here(client: openai.AsyncOpenAI, body: Any) -> None:
+    with pytest.raises(openai.NotFoundError, match="only 'rehearsal'"):
+        await ask(client, {**body(0), "model": "holo3-1-35b-a3b"})
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "status"),
+    [
+        ("/chat/completions", b"{", 400),
+        ("/chat/completions", b"[]", 400),
+        ("/chat/completions", b"{}", 400),
+        ("/completions", b"{}", 404),
+        ("/nothing", None, 404),
+    ],
+)
+def test_nonsense_gets_an_error_object(server: RehearsalServer, path: str, data: bytes | None, status: int) -> None:
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(server.base_url + path, data=data)
+    assert caught.value.code == status
+    assert json.load(caught.value)["error"]["message"]
+
+
+async def test_an_answer_takes_at_least_the_latency_asked_for(body: Any) -> None:
+    with RehearsalServer(Rehearsal(load_playbook(PLAYBOOK)), latency_s=0.3) as slow:
+        threading.Thread(target=slow.serve_forever, daemon=True).start()
+        async with openai.AsyncOpenAI(base_url=slow.base_url, api_key="none", max_retries=0) as client:
+            started = time.monotonic()
+            with pytest.raises(openai.BadRequestError):
+                await ask(client, {**body(0), "temperature": 0.1})
+            assert time.monotonic() - started >= 0.3
+        slow.shutdown()
+
+
+def run(*options: str, **more: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "holo_tasks.playbooks.rehearsal", *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def test_the_command_says_where_it_listens_and_ends_on_a_signal() -> None:
+    with run("--playbook", str(PLAYBOOK)) as process:
+        assert process.stdout is not None
+        ready = json.loads(process.stdout.readline())
+        with urllib.request.urlopen(f"{ready['base_url']}/models") as reply:
+            assert json.load(reply)["data"][0]["id"] == ready["model"] == "rehearsal"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+
+
+def test_it_ends_with_its_parent() -> None:
+    starter = (
+        "import subprocess, sys, time;"
+        "p = subprocess.Popen([sys.executable, '-m', 'holo_tasks.playbooks.rehearsal',"
+        f"'--playbook', {str(PLAYBOOK)!r}]);"
+        "print(p.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", starter], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        lines = [parent.stdout.readline(), parent.stdout.readline()]
+        server = next(int(line) for line in lines if line.strip().isdigit())
+        parent.kill()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{server}").exists() and _runs(server):
+        assert time.monotonic() < deadline, "the server outlived its parent"
+        time.sleep(0.1)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("name: x", "goals"), (None, "cannot read the playbook")], ids=["wrong", "missing"]
+)
+def test_a_bad_playbook_is_one_line_and_exit_2(text: str | None, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "book.yaml"
+    if text is not None:
+        path.write_text(text)
+    process = run("--playbook", str(path))
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (2, "")
+    assert says in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_picture_that_is_sent_twice_is_read_once(server: RehearsalServer) -> None:
+    buffer = io.BytesIO()
+    picture("SOMETHING NEW", f"number {os.getpid()}").save(buffer, "PNG")
+    reader = server.rehearsal.reader
+    assert reader.read(Image.open(buffer)).how != "remembered"
+    assert reader.read(Image.open(buffer)).how == "remembered"

@@ -1,0 +1,124 @@
+"""Finding labels and values among lines of text."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.playbooks.playbook import Read
+from holo_tasks.playbooks.sight import Line, Sight, matches
+from holo_tasks.playbooks.values import convert, fill, fill_all, read_values
+
+
+def sight(*texts: tuple[str, int, int], fields: tuple[Box, ...] = ()) -> Sight:
+    """Lines of 9 pixels a letter and 20 high."""
+    lines = tuple(Line(text, Box(x, y, 9 * len(text), 20)) for text, x, y in texts)
+    return Sight(lines, Size(1000, 800), fields)
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("Transaction search", "Transaction search"),
+        ("Transaction search", "Transactionsearch"),
+        ("Transaction search", "Transact1on search".replace("1", "l")),
+        ("Log in", "Log In."),
+        ("Zürich", "Zurich"),
+        ("FLAG FOR REVIEW", "FLAG FOR REVIEW"),
+        ("TX-10482", "TX-10482"),
+        ("TX-10482*", "TX-10482 Grand Hôtel Zürich"),
+        ("E-114*", "E-114 CHECK FIELD: NOTE"),
+        ("Flags on file: *Wrong amount*", "Flags on file: 2 (Other, Wrong amount)"),
+        ("USER auditor", "USER AUDITOR"),
+    ],
+)
+def test_a_label_is_recognised(label: str, text: str) -> None:
+    assert matches(label, text)
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("TX-10482", "TX-10483"),
+        ("TX-10482", "TX-1048"),
+        ("Flag 1001 saved", "Flag 1007 saved"),
+        ("TX-10482*", "TX-1048 2nd"),
+        ("MAIN MENU", "Main menu"),
+        ("Search", "Transaction search"),
+        ("OK", "OR"),
+        ("Save flag", ""),
+        ("", "Save flag"),
+        ("Flags on file: *Wrong amount*", "Flags on file: 0"),
+    ],
+)
+def test_another_text_is_not_taken_for_it(label: str, text: str) -> None:
+    assert not matches(label, text)
+
+
+def test_a_value_is_right_of_its_label() -> None:
+    seen = sight(
+        ("Amount", 10, 100), ("1,284.50", 120, 101), ("Merchant", 10, 140), ("Blue", 120, 140), ("Line", 160, 141)
+    )
+    assert seen.right_of("Amount") == "1,284.50"
+    assert seen.right_of("Merchant") == "Blue Line"
+    assert seen.right_of("Date") is None
+
+
+def test_a_column_further_right_is_another_value() -> None:
+    assert sight(("Amount", 10, 100), ("12.00", 120, 100), ("USD", 400, 100)).right_of("Amount") == "12.00"
+
+
+def test_a_label_that_is_there_twice_is_no_anchor() -> None:
+    assert sight(("Date", 10, 100), ("Date", 10, 300), ("2026-01-01", 100, 100)).right_of("Date") is None
+
+
+def test_a_field_is_beside_or_below_its_label() -> None:
+    beside, below = Box(100, 95, 200, 30), Box(10, 226, 200, 60)
+    seen = sight(("User", 10, 100), ("Note", 10, 200), ("Far", 10, 500), fields=(beside, below))
+    assert seen.field_at("User") == beside
+    assert seen.field_at("Note") == below
+    assert seen.field_at("Far") is None
+
+
+def test_a_wrapped_text_is_seen_in_part() -> None:
+    note = "Receipt says 1248.50 EUR, the ledger says 1284.50 EUR."
+    assert sight(("EUR, the ledger says", 0, 0)).shows_part_of(note)
+    assert not sight(("Save flag", 0, 0), ("EUR", 0, 50)).shows_part_of(note)
+    assert not sight(("says 1248.60 EUR", 0, 0)).shows_part_of(note)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("1,284.50", "money", "1284.50"),
+        ("1.284.50", "money", "1284.50"),
+        ("1.284,50", "money", "1284.50"),
+        ("12,345,678.90", "money", "12345678.90"),
+        ("-42.10", "money", "-42.10"),
+        ("0.05", "money", "0.05"),
+        ("1284", "money", None),
+        ("1,28450", "money", None),
+        ("l,284.50", "money", None),
+        ("1284.5O", "money", None),
+        ("17", "int", 17),
+        ("1O", "int", None),
+        ("2026-03-14", "date", "2026-03-14"),
+        ("2026 -03-14", "date", "2026-03-14"),
+        ("2026-13-14", "date", None),
+        ("  a   b ", "text", "a b"),
+        ("", "text", None),
+    ],
+)
+def test_a_value_is_read_beyond_doubt_or_not_at_all(text: str, kind: str, value: object) -> None:
+    assert convert(text, kind) == value
+
+
+def test_two_answers_to_one_question_are_none() -> None:
+    read = {"flag": Read.model_validate({"line": r"Flag (\d+) saved", "as": "int"})}
+    assert read_values(read, sight(("Flag 12 saved", 0, 0))) == {"flag": 12}
+    assert read_values(read, sight(("Flag 12 saved", 0, 0), ("Flag 13 saved", 0, 50))) is None
+
+
+def test_secrets_stay_placeholders() -> None:
+    assert fill("{user} {{secret:pin}} {else}", {"user": "ann", "secret": "x"}) == "ann {{secret:pin}} {else}"
+    assert fill_all({"a": ["{n}", "n is {n}"], "b": None}, {"n": 3}) == {"a": [3, "n is 3"], "b": None}
