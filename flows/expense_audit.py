@@ -10,6 +10,7 @@ import asyncio
 import unicodedata
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import unquote, urlsplit
@@ -162,7 +163,7 @@ def compare(receipt: Receipt, record: PortalRecord, duplicate_of: str | None) ->
     """Say why a transaction needs a flag, and in what words; None when receipt and record agree."""
     if duplicate_of is not None:
         return "Duplicate receipt", f"Same receipt as {duplicate_of}"
-    if not same_merchant(receipt.merchant or "", record.merchant or ""):
+    if not _alike(receipt.merchant, record.merchant):
         return "Unknown merchant", f"Receipt names {_ascii(receipt.merchant)}"
     if receipt.amount != record.amount or receipt.currency != record.currency:
         return "Wrong amount", f"Receipt says {receipt.currency} {receipt.amount:.2f}"
@@ -319,6 +320,12 @@ def duplicates(receipts: list[Receipt]) -> dict[str, str | None]:
 def _ascii(text: str | None) -> str:
     decomposed = unicodedata.normalize("NFKD", text or "")
     return decomposed.encode("ascii", "ignore").decode()
+
+
+def _alike(one: str | None, other: str | None) -> bool:
+    """Accents and a misread letter do not make another merchant; another name does."""
+    first, second = _ascii(one), _ascii(other)
+    return same_merchant(first, second) or SequenceMatcher(None, first.casefold(), second.casefold()).ratio() >= 0.9
 
 
 def _bar(console: Console) -> Progress:

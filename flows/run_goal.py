@@ -25,32 +25,25 @@ async def pursue_goal(goal: str, token: str) -> str:
 @flow(name="Run a goal", flow_run_name="{goal}", persist_result=False)
 async def run_goal(
     goal: str = Field(
-        title="Goal",
         description="What to do, in plain words. For example: open the customer list and tell me how many there are.",
         min_length=1,
         max_length=100_000,
-        json_schema_extra={"position": 0},
     ),
     allow: Literal["read", "act"] = Field(
         default="read",
-        title="Allow",
         description="read only looks and answers; act may use the mouse and the keyboard.",
-        json_schema_extra={"position": 1},
     ),
-    model: str = Field(default="holo", title="Model", description="Name of a Holo Model block."),
-    desktop: str = Field(default="holo", title="Desktop", description="Name of a Holo Desktop block."),
-    audit: str = Field(default="holo", title="Evidence", description="Name of a Holo Audit Bucket block."),
-    max_steps: int = Field(default=50, ge=1, le=10_000, title="Most steps"),
-    max_cost_usd: float = Field(
-        default=0.50, ge=0, title="Most cost in USD", description="Stops before it costs more."
-    ),
-    timeout_seconds: float = Field(default=600, gt=0, title="Most time in seconds"),
+    model: str = Field(default="holo", description="Name of a Holo Model block."),
+    desktop: str = Field(default="holo", description="Name of a Holo Desktop block."),
+    audit: str = Field(default="holo", description="Name of a Holo Audit Bucket block."),
+    max_steps: int = Field(default=50, ge=1, le=10_000, description="The agent stops after so many steps."),
+    max_cost_usd: float = Field(default=0.50, ge=0, description="Stops before it costs more."),
+    timeout_seconds: float = Field(default=600, gt=0, description="The agent stops after this time."),
     token: str | None = Field(
         default=None,
-        title="Business item",
         description="If given, the goal is pursued only once for it: a re-run returns the first answer.",
     ),
-    report: str | None = Field(default=None, title="Report", description="Where an HTML report of the run goes."),
+    report: str | None = Field(default=None, description="Where an HTML report of the run goes."),
 ) -> str:
     """Look at a screen, and if allowed use its mouse and keyboard, until the goal is answered."""
     one_line_errors()

@@ -16,6 +16,7 @@ from holo_tasks.core.walk import Walk
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
 _walk: ContextVar[Walk] = ContextVar("holo_walk")
+_step: ContextVar[Step] = ContextVar("holo_step")
 
 
 async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
@@ -48,9 +49,9 @@ async def decide(number: int, screen: str, answer_only: bool) -> Step:
 
 
 @task(task_run_name="{number} · {what}", cache_policy=NO_CACHE, persist_result=False, retries=0)
-async def act(number: int, what: str, step: Step) -> str:
+async def act(number: int, what: str) -> str:
     """Do what the step asks for, once. Never cached, never retried: the world may have changed."""
-    return await _walk.get().act(step)
+    return await _walk.get().act(_step.get())
 
 
 async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
@@ -65,8 +66,10 @@ async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
 
 async def act_as_task(walk: Walk, step: Step) -> str:
     """Run the walk's action as a task named after what it does."""
-    token = _walk.set(walk)
+    # By context, not as parameters: Prefect looks for task results inside those, field by field.
+    walk_token, step_token = _walk.set(walk), _step.set(step)
     try:
-        return await act(walk.step, label(step.tool_call), step)
+        return await act(walk.step, label(step.tool_call))
     finally:
-        _walk.reset(token)
+        _step.reset(step_token)
+        _walk.reset(walk_token)

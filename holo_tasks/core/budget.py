@@ -6,7 +6,7 @@ Recording and checking are two verbs: what happened is always recorded, also whe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 
 from holo_tasks.core.errors import InvalidUsage, LimitReached
@@ -57,7 +57,8 @@ class Guard:
     spent_micro: int = 0
     held_micro: int = 0
     actions: int = 0
-    unpriced_calls: int = field(default=0)
+    unpriced_calls: int = 0
+    overbilling: float = 1.0
 
     def lineage(self) -> list[Guard]:
         """This scope and all around it, outermost first."""
@@ -127,6 +128,15 @@ class Guard:
         for scope in self.lineage():
             scope.held_micro -= worst_micro
             scope.spent_micro += actual_micro
+
+    def learn(self, estimated_tokens: int, billed_tokens: int) -> None:
+        """Remember by how much a server bills more than was estimated, so that the next worst case holds."""
+        root = self.lineage()[0]
+        root.overbilling = max(root.overbilling, billed_tokens / max(1, estimated_tokens))
+
+    def worst_tokens(self, estimated_tokens: int) -> int:
+        """Return the most prompt tokens a request of this estimated size has been billed for."""
+        return math.ceil(estimated_tokens * self.lineage()[0].overbilling)
 
     def count_action(self) -> None:
         for scope in self.lineage():

@@ -169,6 +169,7 @@ class Walk:
             reply = await doors.client.complete(body, timeout_s=left)
             usage = reply.usage or estimate(body, reply, self.transcript)
             billed = doors.price.of(usage) if doors.price else 0
+            guard.learn(prompt_tokens(body, self.transcript), usage.prompt_tokens)
         except HoloError as error:
             guard.check_time(doors.now_s())
             await self._record(events.CallFailed(attempt=self._attempt, reason=str(error), transient=error.transient))
@@ -198,7 +199,7 @@ class Walk:
         price, guard = self.doors.price, self.guard
         if price is None:
             return 0
-        prompt = price.of(Usage(prompt_tokens(body, self.transcript), 0))
+        prompt = price.of(Usage(guard.worst_tokens(prompt_tokens(body, self.transcript)), 0))
         headroom = guard.headroom_micro
         if headroom is not None and price.output > 0:
             affordable = int((headroom - prompt) / price.output)

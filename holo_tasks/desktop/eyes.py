@@ -45,6 +45,10 @@ class Eyes:
         self._acted_ns = at_ns
         self._ping = self._pulse.ask() if at_ns is not None else None
 
+    def met(self) -> None:
+        """Note that a program has just come up, and ask it to say when it has drawn itself."""
+        self._acted_ns, self._ping = None, self._pulse.ask()
+
     def look(self, *, after_action: bool) -> Look:
         """Wait as `Settle` says, then take the picture."""
         began = time.monotonic_ns()

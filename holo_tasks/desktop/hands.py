@@ -24,6 +24,7 @@ from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.keyboard import Keyboard
 from holo_tasks.desktop.layout import Stroke
 from holo_tasks.desktop.pointer import Pointer
+from holo_tasks.desktop.pulse import Pulse
 from holo_tasks.desktop.typist import Typist
 from holo_tasks.desktop.vault import Vault
 from holo_tasks.desktop.xlink import XLink
@@ -40,6 +41,7 @@ class Hands:
         pointer: Pointer,
         keyboard: Keyboard,
         typist: Typist,
+        pulse: Pulse,
         interrupt: Interrupt,
         vault: Vault,
     ) -> None:
@@ -47,6 +49,7 @@ class Hands:
         self._pointer = pointer
         self._keyboard = keyboard
         self._typist = typist
+        self._pulse = pulse
         self._interrupt = interrupt
         self._vault = vault
 
@@ -59,6 +62,10 @@ class Hands:
             self._carry_out(gesture)
         finally:
             self.let_go()
+            if isinstance(gesture, Click | Drag | Scroll):
+                # A window manager holds a press back until it has decided whom to focus. Keys are
+                # not held back, so without this the next ones would overtake the click.
+                self._pulse.await_manager()
         return Receipt(time.time_ns(), time.monotonic_ns() - began, self._events - before)
 
     def let_go(self) -> None:

@@ -60,6 +60,7 @@ class Station:
         self._lap("connections")
         if program is not None:
             program.await_window(order["app_timeout_s"], self._interrupt, self._living)
+            self._eyes.met()
             self._eyes.look(after_action=False)
             self._lap("program")
         return {
@@ -138,7 +139,7 @@ class Station:
         self._keyboard = Keyboard(link)
         self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), interrupt)
         self._typist = Typist(self._keyboard, pulse, repaints, interrupt)
-        self._hands = Hands(link, self._pointer, self._keyboard, self._typist, interrupt, self.vault)
+        self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, interrupt, self.vault)
 
     def warm_up(self) -> None:
         """Do what would make the first gesture slow."""

@@ -57,6 +57,8 @@ class ModelEndpoint:
             ) from None
         except openai.OpenAIError as error:
             raise self._explain(error, str(body.get("model"))) from None
+        except ValueError:
+            raise ModelFailed(f"{self.endpoint} sent something that is not JSON; check the base URL.") from None
         return _reply(completion, time.perf_counter_ns() - started, self.endpoint)
 
     async def close(self) -> None:
@@ -119,7 +121,8 @@ def _reply(completion: ChatCompletion, latency_ns: int, where: str) -> Reply:
     content = getattr(message, "content", None)
     usage = getattr(completion, "usage", None)
     return Reply(
-        content=content if isinstance(content, str) else "",
+        # Half of a surrogate pair is legal in JSON, but not in text that is written down.
+        content=content.encode(errors="replace").decode() if isinstance(content, str) else "",
         finish_reason=str(choices[0].finish_reason or ""),
         usage=_usage(usage),
         latency_ns=latency_ns,

@@ -1,12 +1,12 @@
 """Three Tk fields that keep a file up to date with what they hold: `probe_fields.py STATE`."""
 
 import json
-import os
 import sys
 import tkinter as tk
+from pathlib import Path
 from tkinter import ttk
 
-state = sys.argv[1]
+state = Path(sys.argv[1])
 root = tk.Tk()
 root.title("Fields")
 root.geometry("700x400+100+100")
@@ -37,9 +37,8 @@ def save(*_):
             for name, f in fields.items()
         },
     }
-    with open(state + ".new", "w") as file:
-        json.dump(found, file)
-    os.replace(state + ".new", state)
+    state.with_suffix(".new").write_text(json.dumps(found))
+    state.with_suffix(".new").replace(state)
 
 
 def soon(*_):

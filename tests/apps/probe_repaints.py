@@ -20,14 +20,15 @@ moving = canvas.create_rectangle(0, 0, 0, 0, fill="black", outline="")
 
 
 def green(_=None):
-    canvas.itemconfigure(half, fill="#00ff00")
+    canvas.itemconfigure(half, fill="#00ff00", outline="")
 
 
 def clicked(_):
     if mode == "slow":  # in four pieces, 30 ms apart
         for piece in range(4):
             root.after(
-                30 * piece, lambda p=piece: canvas.create_rectangle(0, p * 100, 300, p * 100 + 100, fill="#00ff00")
+                30 * piece,
+                lambda p=piece: canvas.create_rectangle(0, p * 100, 300, p * 100 + 100, fill="#00ff00", outline=""),
             )
     elif mode == "busy":  # draws at once that it was pressed, then works before it answers
         canvas.itemconfigure(half, fill="yellow")

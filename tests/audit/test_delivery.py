@@ -6,13 +6,16 @@ import asyncio
 import json
 import random
 import time
+from collections import deque
 from typing import Any
 
 import pytest
 
-from holo_tasks.audit import Destination, StoreTrouble, open_trace
+from holo_tasks.audit import Destination, LocalTrace, StoreTrouble, open_trace
 from holo_tasks.audit.resume import resume_spool
 from holo_tasks.audit.s3 import Bucket
+from holo_tasks.audit.spool import Spool, Uploaded
+from holo_tasks.audit.upload import Upload
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import RunClosed
 
@@ -74,7 +77,10 @@ async def test_events_are_in_the_bucket_while_the_run_goes_on(to_s3, s3, tmp_pat
         async with asyncio.timeout(10):
             while True:
                 try:
-                    if read(s3, trace.uri).check().records == 5:
+                    arrived = read(s3, trace.uri)
+                    for record in arrived.records():
+                        assert arrived.frame(record.event.reason)  # a picture is there before its event
+                    if arrived.check().records == 5:
                         break
                 except InvalidUsage:
                     pass
@@ -147,6 +153,31 @@ async def test_an_interrupted_run_id_goes_on_in_its_spool(to_s3, s3, tmp_path, e
     async with trace:
         await load(trace, event, shot, 20, start=60)
     check(s3, trace.uri, 80)
+
+
+async def test_a_crash_after_sending_sends_the_very_same_segment_again(to_s3, s3, tmp_path, event, monkeypatch):
+    where = to_s3()
+    spool = Spool.create(tmp_path, "run-1", where.place)
+    trace = LocalTrace.open(tmp_path / "spool", "run-1")
+    trace.append([("2026-01-01T00:00:00Z", event(step)) for step in range(3)])
+    upload = Upload(spool, Bucket(where.place, where.keys), deque())
+    real = Spool.note_uploaded
+
+    def crash_after_sending(self: Spool, state: Uploaded) -> None:
+        if not state.sending:
+            raise KeyboardInterrupt
+        real(self, state)
+
+    monkeypatch.setattr(Spool, "note_uploaded", crash_after_sending)
+    with pytest.raises(KeyboardInterrupt):
+        upload.send(trace.end, lambda: True)
+    monkeypatch.undo()
+    trace.append([("2026-01-01T00:00:00Z", event(step)) for step in range(4)])
+    trace.close()
+    spool.release()
+    assert [delivery.complete for delivery in resume_spool(tmp_path, where.place, where.keys)] == [True]
+    arrived = read(s3, spool.uri).check()
+    assert (arrived.whole, arrived.records) == (True, 7)
 
 
 async def test_keys_that_stop_working_end_the_wait_at_once(to_s3, s3, tmp_path, event, shot):

@@ -19,7 +19,7 @@ import pytest
 
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
-from holo_tasks.desktop import VirtualDesktop, xauth
+from holo_tasks.desktop import Settle, VirtualDesktop, xauth
 
 APPS = Path(__file__).parent.parent / "apps"
 PATIENCE_S = 15.0
@@ -223,7 +223,7 @@ class Log:
 PAGE = """<!doctype html><meta charset=utf-8><title>probe</title><body style="margin:0;height:3000px;width:4000px">
 <input id=i style="position:absolute;left:20px;top:20px;width:600px">
 <textarea id=t style="position:absolute;left:20px;top:80px;width:600px;height:200px"></textarea>
-<div id=source draggable=true style="position:absolute;left:20px;top:320px;width:100px;height:60px;background:#ccc">a</div>
+<div id=source draggable=true style="position:absolute;left:20px;top:320px;width:100px;height:60px">a</div>
 <div id=target style="position:absolute;left:420px;top:320px;width:200px;height:160px;background:#eee">b</div>
 <script>
 let n = 0, due = 0, dropped = '', keys = [];
@@ -233,7 +233,7 @@ function post() {
 }
 function soon() { clearTimeout(due); due = setTimeout(post, 20); }
 i.oninput = t.oninput = document.onfocusin = document.onscroll = soon;
-document.addEventListener('keydown', e => { keys.push([e.key, e.ctrlKey, e.shiftKey]); keys = keys.slice(-9); soon(); });
+document.addEventListener('keydown', e => { keys.push([e.key, e.ctrlKey, e.shiftKey]); soon(); });
 source.ondragstart = e => e.dataTransfer.setData('text/plain', 'carried');
 target.ondragover = e => e.preventDefault();
 target.ondrop = e => { e.preventDefault(); dropped = e.dataTransfer.getData('text/plain'); soon(); };
@@ -315,7 +315,7 @@ def events(tmp_path_factory: pytest.TempPathFactory, probe: Callable[..., list[s
     """A Tk window that logs all it gets."""
     path = tmp_path_factory.mktemp("events") / "log"
     log = Log(path)
-    for ready in stage(probe("events", path), log):
+    for ready in stage(probe("events", path), log, settle=Settle(first_change_s=0.05)):
         asyncio.run(log.has(1, "mapped"))
         yield ready
 

@@ -35,6 +35,7 @@ async def test_a_single_digit_that_changes_is_awaited(probe, color):
     async with VirtualDesktop(app=probe("repaints", "digit")) as desktop:
         box = (await desktop.windows())[0].box
         around = [Point(x, box.top + 200 + y) for x in range(box.left + 130, box.left + 170) for y in range(-15, 15)]
+        await desktop.look()
         await desktop.do(Click(Point(150, 300)))
         frame = await desktop.look(after_action=True)
     assert frame.settled

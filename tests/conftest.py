@@ -1,0 +1,49 @@
+"""Every test run has its own Prefect home and its own local state; nothing of the machine's is touched."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps"), str(ROOT / "flows")]
+
+_home = tempfile.TemporaryDirectory(prefix="holo-tests-")
+# Prefect reads its settings as it is imported, so these come before any test is.
+os.environ.update(
+    PREFECT_HOME=f"{_home.name}/prefect",
+    PREFECT_LOCAL_STORAGE_PATH=f"{_home.name}/results",
+    HOLO_HOME=f"{_home.name}/holo",
+    PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="WARNING",
+    PREFECT_SERVER_ANALYTICS_ENABLED="0",
+    DO_NOT_TRACK="1",
+)
+for name in ("PREFECT_API_URL", "PREFECT_PROFILE", "HAI_API_KEY", "HOLO_API_KEY", "HOLO_BASE_URL", "HOLO_MODEL"):
+    os.environ.pop(name, None)
+
+
+@pytest.fixture(scope="session")
+def prefect_url() -> Iterator[str]:
+    """A real Prefect server for the whole test run; returns its API's URL."""
+    from holo_tasks.prefect_server import TemporaryServer
+
+    server = TemporaryServer(os.environ)
+    try:
+        yield server.wait()
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def prefect(prefect_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Flows of this test run against the real server, with local state of their own."""
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
+    with temporary_settings({PREFECT_API_URL: prefect_url}):
+        yield prefect_url

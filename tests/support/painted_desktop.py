@@ -1,0 +1,41 @@
+"""A desktop that is a picture in memory: what the loop is tested on where no X server is the point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PIL import Image, ImageDraw
+
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Size
+from holo_tasks.core.gestures import Gesture, Receipt
+
+SIZE = Size(320, 200)
+
+
+class PaintedDesktop:
+    """Shows the number of gestures it was given; ``on_gesture`` may refuse one by raising."""
+
+    display = ":painted"
+
+    def __init__(self, on_gesture: Callable[[Gesture], None] | None = None, *, frozen: bool = False) -> None:
+        self.gestures: list[Gesture] = []
+        self.deadlines: list[float | None] = []
+        self._on_gesture = on_gesture
+        self._frozen = frozen
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
+        shown = 0 if self._frozen else len(self.gestures)
+        ImageDraw.Draw(image).text((20, 20), f"gestures: {shown}", fill="black")
+        return Frame(rgb=image.tobytes(), size=SIZE, display=self.display)
+
+    async def do(self, gesture: Gesture, *, deadline: float | None = None) -> Receipt:
+        if self._on_gesture:
+            self._on_gesture(gesture)
+        self.gestures.append(gesture)
+        self.deadlines.append(deadline)
+        return Receipt(done_at_ns=0, took_ns=1000, events=3)
+
+    async def close(self) -> None:
+        pass
