@@ -14,7 +14,7 @@ from pathlib import Path
 
 import holo_tasks
 from holo_tasks.core.errors import DesktopFailed, HoloError, Killed
-from holo_tasks.desktop import processes, wire
+from holo_tasks.desktop import processes, wire, xserver
 from holo_tasks.desktop.wire import Message
 
 # For what should take no time at all: a desktop that does not end within this is killed.
@@ -28,6 +28,7 @@ class Child:
         self.folder = Path(tempfile.mkdtemp(prefix=f"holo-desktop-{os.getpid()}-"))
         self.env = {**env, processes.MARK: self.folder.name}
         self.mend: tuple[str, ...] = ()
+        self.own_display = ""
         self.turn = asyncio.Lock()
         self._last_id = 0
         self._over = False
@@ -160,6 +161,8 @@ class Child:
         processes.end(lambda: processes.belonging(self.folder.name, host), grace_s=1.0)
         if self.mend:
             self._mend()
+        if self.own_display:
+            xserver.sweep(self.own_display)
         processes.remove(self.folder)
 
     def _mend(self) -> None:

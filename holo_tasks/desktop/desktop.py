@@ -210,6 +210,9 @@ class VirtualDesktop(Desktop):
         await desktop._open()
         return desktop
 
+    def _opened(self, child: Child, answer: wire.Message) -> None:
+        child.own_display = self.display
+
     def _order(self) -> dict[str, object]:
         return {"display": None, "size": asdict(self.size), "xauthority": None}
 

@@ -151,6 +151,8 @@ class Host:
         # The main thread may hang on a stopped X server: do its work, then end all the same.
         time.sleep(GRACE_S)
         processes.end(lambda: processes.descendants(os.getpid()), grace_s=0)
+        if self._station is not None:
+            self._station.sweep()
         if self._folder is not None:
             processes.remove(self._folder)
         os._exit(1)
@@ -162,6 +164,8 @@ class Host:
         except Exception:
             traceback.print_exc()
         processes.end(lambda: processes.descendants(os.getpid()), grace_s=1.0)
+        if self._station is not None:
+            self._station.sweep()
         if self._folder is not None:
             processes.remove(self._folder)
 

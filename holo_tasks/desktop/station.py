@@ -188,6 +188,11 @@ class Station:
             self._typist.finish()
         self._keyboard.put_back()
 
+    def sweep(self) -> None:
+        """Remove what the X server would have removed itself, had it not been killed."""
+        if self._server is not None:
+            xserver.sweep(self._display)
+
     def _living(self) -> bool:
         helpers = {helper.pid for helper in self._helpers}
         return any(pid not in helpers for pid in processes.descendants(os.getpid()))

@@ -6,6 +6,7 @@ import os
 import random
 import select
 import signal
+import socket
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,18 @@ def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 2
             break
         starting = launch(folder, size)
     raise DesktopFailed(f"Xvfb does not start: {processes.last_words(log) or 'it says nothing'}.")
+
+
+def sweep(display: str) -> None:
+    """Remove the socket of a server that was killed; one that somebody listens on stays."""
+    path = Path(f"/tmp/.X11-unix/X{display.removeprefix(':')}")
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+        except OSError:
+            pass  # it is gone
 
 
 def _await_line(pipe: int, timeout_s: float) -> tuple[bytes, bool]:

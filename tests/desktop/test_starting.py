@@ -142,6 +142,7 @@ async def test_the_x_server_dying_is_told(until):
             await desktop.do(Click(Point(1, 1)))
         with pytest.raises(DesktopFailed, match="X server"):
             await desktop.do(Write("x"))
+    assert not Path(f"/tmp/.X11-unix/X{desktop.display[1:]}").exists()
 
 
 async def test_a_killed_host_takes_everything_with_it():
