@@ -120,7 +120,7 @@ def _told(what: str) -> Iterator[None]:
 @contextmanager
 def _model() -> Iterator[dict[str, Any]]:
     """Real Holo if the environment names it, else the rehearsal model."""
-    from holo_tasks.models.client import HOSTED_BASE_URL
+    from holo_tasks.models.address import HOSTED_BASE_URL
     from holo_tasks.models.profile import DEFAULT_MODEL
 
     base_url = os.environ.get("HOLO_BASE_URL")
@@ -169,16 +169,17 @@ async def _fill_in_blocks(
     options: argparse.Namespace, out: Path, s3: S3Server, model: dict[str, Any], app: str
 ) -> None:
     """Save what a person would fill in once in the Prefect UI."""
+    from prefect.types import SecretDict
     from pydantic import SecretStr
 
     from holo_blocks import AuditBucket, HoloDesktop, HoloModel
 
     width, height = (int(side) for side in options.size.lower().split("x"))
     key = SecretStr(model["api_key"]) if model["api_key"] else None
-    password = SecretStr((out / "portal-password").read_text())
+    password = (out / "portal-password").read_text()
     blocks = [
         HoloModel(base_url=model["base_url"], model=model["model"], api_key=key),
-        HoloDesktop(app=app, width=width, height=height, secrets={"portal_password": password}),
+        HoloDesktop(app=app, width=width, height=height, secrets=SecretDict({"portal_password": password})),
         AuditBucket(
             bucket=s3.bucket,
             prefix="expense-audit",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import io
 import os
 import re
 import sys
@@ -11,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
+from holo_tasks.stopping import cancel_at_signals, interrupt_at_signals
 
 if TYPE_CHECKING:
     from holo_tasks.core.geometry import Size
-    from holo_tasks.oneshot import Outcome, Settings
+    from holo_tasks.outcome import Outcome, Settings
     from holo_tasks.prefect_server import TemporaryServer
 
 MAX_SIDE = 16_384
@@ -24,20 +27,46 @@ MAX_SIDE = 16_384
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the status's code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare_streams()
+    interrupt_at_signals()
     try:
         options = _parser().parse_args(given)
         code: int = options.do(options)
     except HoloError as error:
         code = _fail(error, as_json="--json" in given)
-    except KeyboardInterrupt:
-        print("holo-tasks: stopped.", file=sys.stderr)
-        code = 13
-    except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    sys.stdout.flush()
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        code = _fail(Killed("The command was stopped from outside."), as_json="--json" in given)
     sys.exit(code)
+
+
+def _prepare_streams() -> None:
+    """Put something in the place of standard streams that are closed: what is opened next would be taken for them."""
+    while (unused := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(unused)
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115  # as long as the process
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+
+
+def _put(line: str, code: int) -> int:
+    """Write the result to stdout; return the exit code. A reader that has gone is no error, a full disk is."""
+    try:
+        print(line, flush=True)
+    except OSError as error:
+        # What is still held back would be tried again at the interpreter's end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            _say(f"invalid: the result cannot be written to stdout: {error.strerror}.")
+            return code or InvalidUsage.exit_code
+    return code
+
+
+def _say(text: str) -> None:
+    """Write one line to stderr; where nobody reads it, the exit code has to do."""
+    with contextlib.suppress(OSError):
+        print(f"holo-tasks: {' '.join(text.split())}", file=sys.stderr, flush=True)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -81,12 +110,18 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from holo_tasks.outcome import already_done
     from holo_tasks.prefect_server import TemporaryServer, configured_api_url, require_server
 
-    _check_before_import(options)
+    # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
+    _check(options)
+    settings = _settings(options)
+    if done := already_done(settings):
+        return _tell(done, as_json=options.json)
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "0")
     os.environ.setdefault("DO_NOT_TRACK", "1")
-    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "WARNING")
+    # How a run ended is told once, by this command; what Prefect has to say of it is on its own pages.
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     server: TemporaryServer | None = None
     url = configured_api_url(os.environ)
     if url is None:
@@ -96,52 +131,66 @@ def _run(options: argparse.Namespace) -> int:
     else:
         require_server(url)
     try:
-        outcome = asyncio.run(_run_async(options, server))
+        outcome = asyncio.run(_run_async(settings, server))
     finally:
         if server is not None:
             server.stop()
     return _tell(outcome, as_json=options.json)
 
 
-def _check_before_import(options: argparse.Namespace) -> None:
-    """Refuse what is plainly wrong at once: the libraries behind a run take seconds to load."""
-    from holo_tasks.core.budget import Limits
+def _check(options: argparse.Namespace) -> None:
+    """Refuse what is plainly wrong."""
+    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 
     if not options.goal.strip():
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
     if len(options.goal) > 100_000:
         raise InvalidUsage(f"The goal has {len(options.goal)} characters; 100000 is the limit.")
+    for name in ("goal", "model", "token"):
+        text = getattr(options, name) or ""
+        if text != text.encode(errors="replace").decode():
+            raise InvalidUsage(f"The {name} is not valid UTF-8 text.")
     if not 1 <= options.max_steps <= 10_000:
         raise InvalidUsage(f"--max-steps must be from 1 to 10000, not {options.max_steps}.")
     if options.token is not None and not options.token.strip():
         raise InvalidUsage("--token is empty; give the business item's own key, or leave it out.")
-    Limits(options.max_cost_usd, None, options.timeout)
-    _size(options.size)
-    if options.display is None and options.app is None and not os.environ.get("DISPLAY"):
-        raise InvalidUsage("There is no screen: give --app COMMAND to start a program, or --display :N.")
     if options.app is not None and not options.app.strip():
         raise InvalidUsage("--app is empty; give the command that starts the program.")
+    # Making a desktop checks what it is made of; nothing is started yet.
+    if options.app is not None:
+        VirtualDesktop(size=_size(options.size), app=options.app)
+    else:
+        _size(options.size)
+        AttachedDesktop(_display(options))
 
 
-async def _run_async(options: argparse.Namespace, server: TemporaryServer | None) -> Outcome:
+def _display(options: argparse.Namespace) -> str:
+    display: str | None = options.display if options.display is not None else os.environ.get("DISPLAY")
+    if not display:
+        raise InvalidUsage("There is no screen: give --app COMMAND to start a program, or --display :N.")
+    return display
+
+
+async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outcome:
     """Bring desktop, server and libraries up side by side, then run the goal."""
     from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 
-    size = _size(options.size)
-    display = options.display or (None if options.app else os.environ["DISPLAY"])
-    starting = AttachedDesktop.start(display=display) if display else VirtualDesktop.start(size=size, app=options.app)
+    cancel_at_signals(asyncio.current_task())
+    starting = (
+        AttachedDesktop.start(display=settings.display)
+        if settings.display
+        else VirtualDesktop.start(size=settings.size, app=settings.app)
+    )
     coming_up = asyncio.create_task(starting)
     try:
-        settings = await asyncio.to_thread(_settings, options)
-        from holo_tasks.oneshot import already_done, run_goal
-
-        if done := already_done(settings):
-            return done
         if settings.audit is not None:
             await asyncio.to_thread(settings.audit.check)
+        await asyncio.to_thread(_load)
         if server is not None:
             await asyncio.to_thread(server.wait)
         desktop = await coming_up
+        from holo_tasks.oneshot import run_goal
+
         return await run_goal(settings, desktop)
     finally:
         coming_up.cancel()
@@ -150,15 +199,20 @@ async def _run_async(options: argparse.Namespace, server: TemporaryServer | None
             await started.close()
 
 
+def _load() -> None:
+    """Import what takes seconds, beside the desktop and the server that come up meanwhile."""
+    import holo_tasks.oneshot  # noqa: F401
+
+
 def _settings(options: argparse.Namespace) -> Settings:
     from pydantic import SecretStr
 
     from holo_tasks.audit import Destination
     from holo_tasks.core.budget import Limits
     from holo_tasks.home import holo_home
-    from holo_tasks.models.client import HOSTED_BASE_URL, check_base_url
+    from holo_tasks.models.address import HOSTED_BASE_URL, check_base_url
     from holo_tasks.models.profile import DEFAULT_MODEL, profile_for
-    from holo_tasks.oneshot import Settings
+    from holo_tasks.outcome import Settings
 
     base_url = check_base_url(options.base_url or os.environ.get("HOLO_BASE_URL") or HOSTED_BASE_URL)
     profile = profile_for(options.model or os.environ.get("HOLO_MODEL") or DEFAULT_MODEL)
@@ -173,7 +227,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         goal=options.goal.strip(),
         base_url=base_url,
         profile=profile,
-        display=options.display,
+        display=None if options.app is not None else _display(options),
         app=options.app,
         size=_size(options.size),
         api_key=SecretStr(key) if key else None,
@@ -189,15 +243,17 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 def _api_key(base_url: str, environ: Mapping[str, str]) -> str | None:
     """Return the key for an endpoint; the hosted key is never sent anywhere else."""
-    from holo_tasks.models.client import is_hosted
+    from holo_tasks.models.address import is_hosted
 
-    if not is_hosted(base_url):
-        return environ.get("HOLO_API_KEY") or None
-    if key := environ.get("HAI_API_KEY"):
-        return key
-    raise InvalidUsage(
-        "There is no API key for H Company's endpoint: set HAI_API_KEY, or give --base-url for another server."
-    )
+    name = "HAI_API_KEY" if is_hosted(base_url) else "HOLO_API_KEY"
+    key = environ.get(name, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise InvalidUsage(f"{name} holds characters that no API key has; set it again.")
+    if not key and is_hosted(base_url):
+        raise InvalidUsage(
+            "There is no API key for H Company's endpoint: set HAI_API_KEY, or give --base-url for another server."
+        )
+    return key or None
 
 
 def _size(text: str) -> Size:
@@ -213,35 +269,30 @@ def _report(options: argparse.Namespace) -> int:
     from holo_tasks.audit.report import write_report
 
     write_report(options.trace, options.out)
-    print(options.out)
-    return 0
+    return _put(str(options.out), 0)
 
 
 def _tell(outcome: Outcome, *, as_json: bool) -> int:
     from holo_tasks.core.money import usd
 
     if outcome.message:
-        print(f"holo-tasks: {outcome.status}: {outcome.message}", file=sys.stderr)
-    print(
-        f"holo-tasks: {outcome.status} after {outcome.steps} steps, {usd(outcome.cost_micro_usd)}; "
-        f"trace: {outcome.trace}",
-        file=sys.stderr,
+        _say(f"{outcome.status}: {outcome.message}")
+    _say(
+        f"{outcome.status} after {outcome.steps} steps, {usd(outcome.cost_micro_usd)}; trace: {outcome.trace}",
     )
-    if as_json:
-        print(outcome.to_json())
-    elif outcome.answer is not None:
-        print(outcome.answer)
-    return outcome.exit_code
+    if not as_json and outcome.answer is None:
+        return outcome.exit_code
+    return _put(outcome.to_json() if as_json else str(outcome.answer), outcome.exit_code)
 
 
 def _fail(error: HoloError, *, as_json: bool) -> int:
-    print(f"holo-tasks: {error.status}: {' '.join(str(error).split())}", file=sys.stderr)
-    if as_json:
-        import json
+    _say(f"{error.status}: {error}")
+    if not as_json:
+        return error.exit_code
+    import json
 
-        blank = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
-        print(json.dumps({"status": error.status, **blank}))
-    return error.exit_code
+    blank = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
+    return _put(json.dumps({"status": error.status, **blank}), error.exit_code)
 
 
 if __name__ == "__main__":

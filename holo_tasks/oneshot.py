@@ -4,98 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 from collections.abc import Coroutine
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
+import httpx
 from prefect import flow
 from prefect.client.schemas.objects import State, StateType
+from prefect.exceptions import PrefectException
 from prefect.states import Completed
-from pydantic import SecretStr
 
 from holo_tasks.agent import flow_run_id, open_agent
 from holo_tasks.audit import Destination
-from holo_tasks.core.budget import Limits
-from holo_tasks.core.errors import HoloError
+from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.events import Status
-from holo_tasks.core.geometry import Size
 from holo_tasks.core.ports import Desktop
 from holo_tasks.decorators import before_deadline
 from holo_tasks.models.client import ModelEndpoint
-from holo_tasks.models.profile import Profile
+from holo_tasks.outcome import GOAL, Outcome, Settings
+from holo_tasks.publish import flush_logs
 from holo_tasks.run import Run, ending
-from holo_tasks.safety.ledger import Ledger, digest_of
-from holo_tasks.safety.policy import Trust
+from holo_tasks.stopping import cancel_at_signals
 from holo_tasks.subgoals import pursue
-
-GOAL = "run"
-"""The kind of work, as the ledger knows it."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Everything one run needs to know.
-
-    ``app`` starts a program on a virtual desktop; ``display`` attaches to an existing one.
-    """
-
-    goal: str
-    base_url: str
-    profile: Profile
-    display: str | None = None
-    app: str | None = None
-    size: Size = field(default_factory=lambda: Size(1280, 800))
-    api_key: SecretStr | None = None
-    dialect: str = "auto"
-    max_steps: int = 50
-    limits: Limits = field(default_factory=Limits)
-    allow: Trust = "read"
-    audit: Destination | None = None
-    token: str | None = None
-    home: Path = field(default_factory=Path)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended; the fields of the command line's JSON object."""
-
-    status: Status
-    exit_code: int
-    answer: str | None
-    steps: int
-    cost_micro_usd: int | None
-    trace: str | None
-    flow_run_id: str | None
-    message: str = ""
-
-    def to_json(self) -> str:
-        """Return the one-line JSON object of ``--json``; an unknown cost is null, never 0."""
-        cost = None if self.cost_micro_usd is None else self.cost_micro_usd / 1_000_000
-        return json.dumps(
-            {
-                "status": self.status,
-                "answer": self.answer,
-                "steps": self.steps,
-                "cost_usd": cost,
-                "trace": self.trace,
-                "flow_run_id": self.flow_run_id,
-            },
-            ensure_ascii=False,
-        )
-
-
-def already_done(settings: Settings) -> Outcome | None:
-    """Return the stored outcome of a finished token; raise `TokenConflict` if its goal was another."""
-    if settings.token is None:
-        return None
-    found = _ledger(settings).find(settings.token, GOAL, _inputs(settings))
-    if found is None:
-        return None
-    stored = json.loads(found.result)
-    message = f"{settings.token} is already done; nothing was repeated."
-    return Outcome("answered", 0, stored["answer"], 0, 0, found.trace, stored["flow_run_id"], message)
 
 
 async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
@@ -111,25 +41,30 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
         kind = StateType.CANCELLED if outcome.status == "killed" else StateType.FAILED
         return State(type=kind, name=outcome.status.replace("_", " ").capitalize(), message=outcome.message)
 
-    state = await holo_run(settings.goal[:200], return_state=True)
-    if not ended:
-        await state.aresult()  # a fault of ours: let it be seen
+    try:
+        state = await holo_run(settings.goal[:200], return_state=True)
+        if not ended:
+            await state.aresult()  # a fault of ours: let it be seen
+    except (httpx.HTTPError, PrefectException) as error:
+        if not ended:
+            why = str(error).partition("\n")[0] or type(error).__name__
+            raise InvalidUsage(f"Prefect's server did not take the run ({why}); check PREFECT_API_URL.") from None
+    except asyncio.CancelledError:
+        if not ended:
+            raise
+    await flush_logs()
     return ended[0]
 
 
 async def _until_stopped(work: Coroutine[Any, Any, Outcome]) -> Outcome:
     """Run to the end, or until SIGINT or SIGTERM: then input stops and the trace is closed with the reason."""
-    inner = asyncio.create_task(work)
-    loop = asyncio.get_running_loop()
+    outer, inner = asyncio.current_task(), asyncio.create_task(work)
     # Prefect has put its own handlers in place by now, and takes them away after the flow.
-    signals = (signal.SIGINT, signal.SIGTERM)
-    for number in signals:
-        loop.add_signal_handler(number, inner.cancel)
+    cancel_at_signals(inner)
     try:
         return await inner
     finally:
-        for number in signals:
-            loop.remove_signal_handler(number)
+        cancel_at_signals(outer)
 
 
 async def _work(settings: Settings, desktop: Desktop) -> Outcome:
@@ -155,7 +90,7 @@ async def _work(settings: Settings, desktop: Desktop) -> Outcome:
             run.answer = answer = found
             if settings.token is not None:
                 stored = json.dumps({"answer": answer, "flow_run_id": flow_run_id()})
-                _ledger(settings).finish(settings.token, GOAL, _inputs(settings), stored, run.trace)
+                settings.ledger.finish(settings.token, GOAL, settings.inputs, stored, run.trace)
     except (HoloError, asyncio.CancelledError) as error:
         status, message = ending(error)
         code = error.exit_code if isinstance(error, HoloError) else 13
@@ -173,11 +108,3 @@ async def _work(settings: Settings, desktop: Desktop) -> Outcome:
         trace=run.trace,
         message=f"{message} {delivery}".strip(),
     )
-
-
-def _ledger(settings: Settings) -> Ledger:
-    return Ledger(settings.home / "ledger.db")
-
-
-def _inputs(settings: Settings) -> str:
-    return digest_of({"goal": settings.goal})

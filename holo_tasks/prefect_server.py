@@ -77,7 +77,7 @@ class TemporaryServer:
         # The pages look for the API on port 4200 unless they are told.
         full = {"PREFECT_SERVER_API_PORT": str(port), "PREFECT_SERVER_UI_API_URL": self.url}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "uvicorn", *APP, "--host", "127.0.0.1", "--port", str(port), *OPTIONS],
+            [sys.executable, "-P", "-m", "uvicorn", *APP, "--host", "127.0.0.1", "--port", str(port), *OPTIONS],
             env={
                 **environ,
                 **(full if ui else lean),
@@ -88,6 +88,7 @@ class TemporaryServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             preexec_fn=die_with_parent,
+            start_new_session=True,  # Ctrl+C is for this process to answer; the server is still needed to close the run
         )
 
     def wait(self) -> str:

@@ -7,6 +7,7 @@ and the evidence itself is in the trace.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections.abc import Awaitable, Mapping, Sequence
@@ -16,6 +17,7 @@ from uuid import UUID
 import httpx
 from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 from prefect.exceptions import PrefectException
+from prefect.logging.handlers import APILogHandler
 
 PATIENCE_S = 5.0
 logger = logging.getLogger("holo_tasks.publish")
@@ -32,6 +34,12 @@ async def publish_table(key: str, rows: Sequence[Mapping[str, Any]], description
     """Publish a table on the current run; return None if that was not possible in time."""
     table = [dict(row) for row in rows]
     return await _patiently(acreate_table_artifact(table=table, key=artifact_key(key), description=description))
+
+
+async def flush_logs() -> None:
+    """Send Prefect what it has not been sent of this run's log, while its server is still there."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(APILogHandler.aflush(), PATIENCE_S)
 
 
 async def _patiently(publishing: Awaitable[UUID]) -> UUID | None:

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from prefect.blocks.core import Block
 from prefect.blocks.system import Secret
-from pydantic import Field, SecretStr
+from prefect.types import SecretDict
+from pydantic import Field
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Size
@@ -40,14 +41,15 @@ class HoloDesktop(Block):
     environment: dict[str, str] = Field(
         default_factory=dict, description="Environment variables of the program; nothing secret."
     )
-    secrets: dict[str, SecretStr] = Field(
-        default_factory=dict,
+    # Prefect masks this type as a whole; it would show the values of a dict of SecretStr.
+    secrets: SecretDict = Field(
+        default_factory=lambda: SecretDict({}),
         description="What the agent may type by name, as {{secret:NAME}}, without ever seeing it.",
     )
 
     async def start(self) -> VirtualDesktop | AttachedDesktop:
         """Bring the desktop up; close it after use."""
-        secrets: Mapping[str, str] = {name: value.get_secret_value() for name, value in self.secrets.items()}
+        secrets: Mapping[str, str] = {name: str(value) for name, value in self.secrets.get_secret_value().items()}
         if self.display:
             if self.app:
                 raise InvalidUsage("The desktop block names a program and a display; leave one of them empty.")

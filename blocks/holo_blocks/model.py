@@ -9,7 +9,9 @@ from prefect.blocks.core import Block
 from prefect.blocks.system import Secret
 from pydantic import Field, SecretStr
 
-from holo_tasks.models.client import HOSTED_BASE_URL, ModelEndpoint
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.models.address import HOSTED_BASE_URL
+from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import DEFAULT_MODEL, Profile, profile_for
 
 
@@ -60,12 +62,15 @@ class HoloModel(Block):
     def profile(self) -> Profile:
         """Return the model's profile with this block's prices and transport."""
         changes: dict[str, object] = {"schema_transport": self.schema_transport}
-        if self.usd_per_million_input_tokens is not None and self.usd_per_million_output_tokens is not None:
-            changes["price"] = {
-                "input": self.usd_per_million_input_tokens,
-                "output": self.usd_per_million_output_tokens,
-                "cached": self.usd_per_million_cached_tokens,
-            }
+        given = {
+            "input": self.usd_per_million_input_tokens,
+            "output": self.usd_per_million_output_tokens,
+            "cached": self.usd_per_million_cached_tokens,
+        }
+        if any(price is not None for price in given.values()):
+            if given["input"] is None or given["output"] is None:
+                raise InvalidUsage("Give the prices of input and output tokens together, or neither.")
+            changes["price"] = given
         return profile_for(self.model, **changes)
 
     def endpoint(self) -> ModelEndpoint:

@@ -171,7 +171,10 @@ class Judged(Event):
 
 
 class StepTimed(Event):
-    """Where the time of a step went; ``overhead_us`` is what none of the three explains."""
+    """Where the time of a step went: deciding, acting, and perceiving what came of it.
+
+    What is left of ``total_us`` is overhead: recording, comparing, Prefect.
+    """
 
     kind: Literal["step_timed"] = "step_timed"
     perceive_us: int

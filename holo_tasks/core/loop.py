@@ -76,7 +76,7 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
             # Nothing was sent to the screen: the model asked for something hands cannot do.
             told, is_error = str(error), True
         assert before is not None
-        sentence = await walk.verify(before, total_s=walk.doors.now_s() - started)
+        sentence = await walk.verify(before, started_s=started)
         walk.remember(step, f"{told} {sentence}", is_error=is_error)
 
 

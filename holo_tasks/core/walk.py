@@ -253,10 +253,11 @@ class Walk:
 
     # verify → record
 
-    async def verify(self, before: Seen, *, total_s: float) -> str:
-        """Take a fresh settled frame, judge what the action did, and say so in a sentence."""
-        decide, act = self._spans.get("decide", 0), self._spans.get("act", 0)
-        perceived = self._spans.get("perceive", 0)
+    async def verify(self, before: Seen, *, started_s: float) -> str:
+        """Take a fresh settled frame, judge what the action did, and say so in a sentence.
+
+        ``started_s`` is when the step began, before it was decided.
+        """
         after = await self.look(after_action=True)
         verdict = judge(before.frame, after.frame)
         box = verdict.box
@@ -268,8 +269,14 @@ class Walk:
                 changed_box=[] if box is None else [box.left, box.top, box.width, box.height],
             )
         )
-        total = _micros(total_s)
-        await self._record(events.StepTimed(perceive_us=perceived, decide_us=decide, act_us=act, total_us=total))
+        await self._record(
+            events.StepTimed(
+                perceive_us=self._spans.get("perceive", 0),
+                decide_us=self._spans.get("decide", 0),
+                act_us=self._spans.get("act", 0),
+                total_us=_micros(self.doors.now_s() - started_s),
+            )
+        )
         return verdict.sentence
 
     def remember(self, step: Step, told: str, *, is_error: bool = False) -> None:

@@ -113,6 +113,7 @@ class Station:
             manager = wm.launch(self._folder, env)
             self._helpers.append(manager)
             wm.managing(self._link, manager, self._folder)
+            wm.paint_background(self._link)
             self._lap("window_manager")
 
     def _launch(self, then: Callable[[], None]) -> Any:

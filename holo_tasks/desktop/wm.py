@@ -8,12 +8,16 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import xcffib.xproto
+
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes
 from holo_tasks.desktop.xlink import XLink
 
 CONFIG = Path(__file__).with_name("openbox.xml")
 TIMEOUT_S = 15.0
+BACKGROUND = 0x46637A
+"""A calm blue-grey: black windows and black edges stand out from it in reports."""
 
 
 def launch(folder: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -43,3 +47,10 @@ def managing(link: XLink, process: subprocess.Popen[bytes], folder: Path) -> Non
             words = processes.last_words(folder / "openbox.log") or "it says nothing"
             raise DesktopFailed(f"The window manager openbox does not start: {words}.")
         time.sleep(0.005)
+
+
+def paint_background(link: XLink) -> None:
+    """Give the empty desktop a colour; an X server starts black."""
+    core = link.conn.core
+    core.ChangeWindowAttributesChecked(link.root, xcffib.xproto.CW.BackPixel, [BACKGROUND]).check()
+    core.ClearAreaChecked(False, link.root, 0, 0, 0, 0).check()

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Mapping
 from typing import Any, TypeGuard
-from urllib.parse import urlsplit
 
 import openai
 from openai.types.chat import ChatCompletion
@@ -14,8 +13,8 @@ from pydantic import SecretStr
 
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, TransientModelFault
 from holo_tasks.core.ports import Reply, Usage
+from holo_tasks.models.address import check_base_url, shown
 
-HOSTED_BASE_URL = "https://api.hcompany.ai/v1/"
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 KNOWN = frozenset({"model", "messages", "temperature", "max_tokens", "reasoning_effort", "response_format"})
 
@@ -28,7 +27,7 @@ class ModelEndpoint:
 
     def __init__(self, base_url: str, api_key: SecretStr | None) -> None:
         self.base_url = check_base_url(base_url)
-        key = api_key.get_secret_value() if api_key else ""
+        self._key = key = api_key.get_secret_value() if api_key else ""
         # Left to itself the client library sends an organisation it finds in the environment, and insists
         # on a key: a server that wants none gets no such header.
         self._headers: dict[str, Any] = {
@@ -39,8 +38,7 @@ class ModelEndpoint:
     @property
     def endpoint(self) -> str:
         """The base URL without anything private in it, for messages and records."""
-        parts = urlsplit(self.base_url)
-        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        return shown(self.base_url)
 
     async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
         started = time.perf_counter_ns()
@@ -53,7 +51,7 @@ class ModelEndpoint:
                 )
         except TimeoutError:
             raise TransientModelFault(
-                f"{self.endpoint} did not answer within {timeout_s:.0f} s; check that the model server is not overloaded."
+                f"{self.endpoint} did not answer within {timeout_s:.0f} s; check that the server is not overloaded."
             ) from None
         except openai.OpenAIError as error:
             raise self._explain(error, str(body.get("model"))) from None
@@ -69,7 +67,7 @@ class ModelEndpoint:
         where = self.endpoint
         match error:
             case openai.APITimeoutError():
-                return TransientModelFault(f"{where} timed out; check that the model server is not overloaded.")
+                return TransientModelFault(f"{where} timed out; check that the server is not overloaded.")
             case openai.APIConnectionError():
                 return TransientModelFault(f"Cannot reach {where}; check the base URL and that the server is running.")
             case openai.AuthenticationError() | openai.PermissionDeniedError():
@@ -83,33 +81,19 @@ class ModelEndpoint:
                 )
             case openai.APIStatusError() if error.status_code in (408, 409, 425, 429) or error.status_code >= 500:
                 return TransientModelFault(
-                    f"{where} answered HTTP {error.status_code}: {_first_line(error.message)}",
+                    f"{where} answered HTTP {error.status_code}: {self._heard(error.message)}",
                     retry_after_s=_retry_after(error.response.headers.get("retry-after")),
                 )
             case openai.APIStatusError():
                 return ModelFailed(
-                    f"{where} refused the request (HTTP {error.status_code}): {_first_line(error.message)}"
+                    f"{where} refused the request (HTTP {error.status_code}): {self._heard(error.message)}"
                 )
             case _:
-                return ModelFailed(f"{where} sent something that is not a chat completion: {_first_line(str(error))}")
+                return ModelFailed(f"{where} sent something that is not a chat completion: {self._heard(str(error))}")
 
-
-def check_base_url(base_url: str) -> str:
-    """Return the URL with a slash at its end, or raise `InvalidUsage`."""
-    try:
-        parts = urlsplit(base_url.strip())
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        valid = False
-    if not valid:
-        raise InvalidUsage(f"{base_url!r} is not a base URL; give one like http://127.0.0.1:8000/v1.")
-    return base_url.strip().rstrip("/") + "/"
-
-
-def is_hosted(base_url: str) -> bool:
-    """Say whether this is H Company's own endpoint: the only one that is ever sent its key."""
-    parts, hosted = urlsplit(base_url), urlsplit(HOSTED_BASE_URL)
-    return (parts.scheme, parts.hostname, parts.port) == (hosted.scheme, hosted.hostname, hosted.port)
+    def _heard(self, words: str) -> str:
+        """Return what a server said in one line; some repeat the key they were sent."""
+        return _first_line(words.replace(self._key, "…") if self._key else words)
 
 
 def _reply(completion: ChatCompletion, latency_ns: int, where: str) -> Reply:

@@ -16,8 +16,10 @@ from holo_tasks.core.gestures import Click, Drag, Scroll
 from holo_tasks.core.scaling import to_gesture, to_pixel
 from holo_tasks.core.step import FinalStep, Step, parse_step
 
+SCREEN = Size(1280, 800)
 
-def shot(screen: Size = Size(1280, 800), sent: Size | None = None) -> Shot:
+
+def shot(screen: Size = SCREEN, sent: Size | None = None) -> Shot:
     return Shot(b"", "image/jpeg", "0" * 64, sent or screen, screen, "0" * 64)
 
 

@@ -1,0 +1,40 @@
+"""Where a model is reached, checked without loading what it takes to speak to it."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from holo_tasks.core.errors import InvalidUsage
+
+HOSTED_BASE_URL = "https://api.hcompany.ai/v1/"
+
+
+def check_base_url(base_url: str) -> str:
+    """Return the URL with a slash at its end, or raise `InvalidUsage`."""
+    try:
+        parts = urlsplit(base_url.strip())
+        host = parts.hostname or ""
+        host.encode("idna")
+        valid = parts.scheme in ("http", "https") and parts.port != 0 and not parts.query and not parts.fragment
+    except ValueError:
+        host, valid = "", False
+    if not valid or not re.fullmatch(r"[^\s\\]+", host):
+        raise InvalidUsage(f"{_without_login(base_url)!r} is not a base URL; give one like http://127.0.0.1:8000/v1.")
+    return base_url.strip().rstrip("/") + "/"
+
+
+def is_hosted(base_url: str) -> bool:
+    """Say whether this is H Company's own endpoint: the only one that is ever sent its key."""
+    parts, hosted = urlsplit(base_url), urlsplit(HOSTED_BASE_URL)
+    return (parts.scheme, parts.hostname, parts.port) == (hosted.scheme, hosted.hostname, hosted.port)
+
+
+def shown(base_url: str) -> str:
+    """Return a base URL without the login that may be in it, for messages and records."""
+    parts = urlsplit(base_url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _without_login(text: str) -> str:
+    return re.sub(r"//[^/]*@", "//", text)

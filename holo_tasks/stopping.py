@@ -1,0 +1,21 @@
+"""SIGINT and SIGTERM as what they ask for: that work stops, is closed in good order, and says why."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import Any
+
+
+def interrupt_at_signals() -> None:
+    """Have SIGTERM do what Ctrl+C does, until an event loop takes over."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def cancel_at_signals(task: asyncio.Task[Any] | None) -> None:
+    """Have both signals cancel this task of the running loop, instead of what they did before."""
+    assert task is not None
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)

@@ -1,0 +1,83 @@
+"""The blocks pass Prefect's own standard tests, hide what is secret, and survive a round trip to the server."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from prefect.blocks.core import Block
+from prefect.blocks.system import Secret
+from prefect.testing.standard_test_suites import BlockStandardTestSuite
+from prefect.types import SecretDict
+from pydantic import SecretStr
+
+from holo_blocks import AuditBucket, HoloDesktop, HoloModel
+from holo_tasks.core.errors import InvalidUsage
+
+BLOCKS: list[type[Block]] = [HoloModel, AuditBucket, HoloDesktop]
+
+
+class TestStandard(BlockStandardTestSuite):
+    @pytest.fixture(params=BLOCKS, ids=lambda block: block.__name__)
+    def block(self, request: pytest.FixtureRequest) -> type[Block]:
+        return request.param  # type: ignore[no-any-return]
+
+    def test_has_a_valid_image(self, block: type[Block]) -> None:
+        """Prefect's test downloads the picture; there is no network here. It is one of Prefect's own."""
+        assert block._logo_url is not None
+        assert block._logo_url == Secret._logo_url
+
+
+def test_prefect_finds_the_blocks() -> None:
+    (entry,) = entry_points(group="prefect.collections", name="prefect_holo")
+    module = entry.load()
+    assert {block.__name__ for block in BLOCKS} <= set(dir(module))
+
+
+async def test_blocks_come_back_as_they_were_saved_and_secrets_are_masked(prefect: str) -> None:
+    model = HoloModel(base_url="http://127.0.0.1:9/v1", model="m", api_key=SecretStr("key-canary"))
+    desktop = HoloDesktop(app="xterm", secrets=SecretDict({"pin": "pin-canary"}))
+    bucket = AuditBucket(bucket="b", access_key_id=SecretStr("id-canary"), secret_access_key=SecretStr("s3-canary"))
+    for block in (model, desktop, bucket):
+        await block.asave("round-trip", overwrite=True)
+        loaded: Any = await type(block).aload("round-trip")
+        assert loaded.model_dump(exclude={"block_type_slug"}) == block.model_dump(exclude={"block_type_slug"})
+        assert "canary" not in repr(loaded)
+    shown = httpx.post(f"{prefect}/block_documents/filter", json={}).text
+    assert "round-trip" in shown
+    assert "canary" not in shown
+    assert loaded.secret_access_key.get_secret_value() == "s3-canary"
+
+
+def test_prices_in_the_block_override_the_known_ones() -> None:
+    block = HoloModel(
+        model="holo3-1-35b-a3b",
+        usd_per_million_input_tokens=Decimal(1),
+        usd_per_million_output_tokens=Decimal(2),
+    )
+    price = block.profile().price
+    assert price is not None
+    assert (price.input, price.output) == (1, 2)
+
+
+def test_a_model_nobody_knows_has_no_price() -> None:
+    assert HoloModel(model="my-own").profile().price is None
+
+
+def test_half_a_price_is_refused() -> None:
+    with pytest.raises(InvalidUsage, match="output"):
+        HoloModel(model="my-own", usd_per_million_input_tokens=Decimal(1)).profile()
+
+
+def test_a_bucket_and_a_folder_together_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidUsage):
+        AuditBucket(bucket="b", local_folder=str(tmp_path)).destination()
+
+
+async def test_a_program_and_a_display_together_are_refused() -> None:
+    with pytest.raises(InvalidUsage):
+        await HoloDesktop(app="xterm", display=":7").start()

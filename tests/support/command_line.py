@@ -1,0 +1,123 @@
+"""Runs the real `holo-tasks` executable as its users do: a process of its own, judged by what it leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+EXECUTABLE = Path(sys.executable).with_name("holo-tasks")
+KEYS = ("status", "answer", "steps", "cost_usd", "trace", "flow_run_id")
+PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left: its exit code and what it wrote."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The object of ``--json``, which must be all of stdout and have exactly its six keys."""
+        (line,) = self.stdout.splitlines()
+        found: dict[str, Any] = json.loads(line)
+        assert tuple(found) == KEYS
+        return found
+
+    @property
+    def complaint(self) -> str:
+        """The one line on stderr that says what went wrong; no traceback, nothing else but the summary."""
+        lines = self.stderr.splitlines()
+        assert "Traceback" not in self.stderr
+        assert all(line.startswith("holo-tasks: ") for line in lines), self.stderr
+        assert len(lines) == (2 if lines[-1].find("; trace: ") > 0 else 1), self.stderr
+        return lines[0]
+
+
+class CommandLine:
+    """Starts the command with an environment of its own: nothing of the machine's settings leaks in."""
+
+    def __init__(self, home: Path, prefect_url: str | None) -> None:
+        self.home = home
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+        self.env = {
+            **kept,
+            "HOLO_HOME": str(home / "holo"),
+            "PREFECT_HOME": str(home / "prefect"),
+            **({"PREFECT_API_URL": prefect_url} if prefect_url else {}),
+        }
+
+    def start(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Running:
+        """Start it; names set to None in ``env`` are left out."""
+        changed = {**self.env, **(env or {})}
+        process = subprocess.Popen(
+            [str(EXECUTABLE), *arguments],
+            env={name: value for name, value in changed.items() if value is not None},
+            stdin=subprocess.DEVNULL,
+            stdout=options.pop("stdout", subprocess.PIPE),
+            stderr=options.pop("stderr", subprocess.PIPE),
+            text=True,
+            encoding="utf-8",
+            **{"cwd": self.home, **options},
+        )
+        return Running(process)
+
+    def __call__(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Ended:
+        """Run it to its end."""
+        return self.start(*arguments, env=env, **options).end()
+
+
+class Running:
+    """A command that has not ended yet."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    def signal(self, number: signal.Signals) -> Ended:
+        """Send it a signal, then wait for its end."""
+        self.process.send_signal(number)
+        return self.end()
+
+    def end(self) -> Ended:
+        """Wait for its end; a command that does not end is a failure."""
+        try:
+            stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        return Ended(self.process.returncode, stdout or "", stderr or "")
+
+
+def until(true: Callable[[], Any]) -> Any:
+    """Wait for something another process does in its own time; return what it came to."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := true()):
+        assert time.monotonic() < deadline, "waited for in vain"
+        time.sleep(0.02)
+    return found
+
+
+def related(mark: str) -> list[str]:
+    """List the living processes that have some text in their environment or command line, by command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            words = (entry / "cmdline").read_bytes() + b"\0" + (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if state not in "ZX" and mark.encode() in words:
+            found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return found
