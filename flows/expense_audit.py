@@ -275,7 +275,8 @@ async def expense_audit(
         limits=Limits(max_cost_usd=max_cost_usd),
     ) as run:
         firsts = duplicates(receipts)
-        if any(not is_done(audit_receipt, receipt, firsts[receipt.receipt_id]) for receipt in receipts):
+        done = {r.receipt_id for r in receipts if is_done(audit_receipt, r, firsts[r.receipt_id])}
+        if len(done) < len(receipts):
             await sign_on()
         with progress(len(receipts)), _bar(console) as bar:
             item = bar.add_task("receipts", total=len(receipts))
@@ -286,11 +287,14 @@ async def expense_audit(
                 await append_row(sheet, finding)
                 findings.append(finding)
                 bar.advance(item)
-                steps, cost = run.steps - before[0], run.guard.spent_micro - before[1]
-                bar.console.print(_line(finding, steps, cost), highlight=False)
+                effort = f"{run.steps - before[0]} steps, {usd(run.guard.spent_micro - before[1])}"
+                effort = "already done" if receipt.receipt_id in done else effort
+                bar.console.print(_line(finding, effort), highlight=False)
+                logger.info("%s %s: %s (%s)", receipt.receipt_id, receipt.merchant, finding.status, effort)
         counts = {name: sum(f.status.startswith(name) for f in findings) for name in ("match", "flagged", "missing")}
         run.answer = ", ".join(f"{number} {name}" for name, number in counts.items())
-        table = [{name: str(value or "") for name, value in row_of(finding).items()} for finding in findings]
+        first = ("Receipt", "Status", "Flag", "Merchant", "Reference", "Amount", "Currency", "Ledger amount")
+        table = [{name: str(row_of(finding)[name] or "") for name in first} for finding in findings]
         await publish_table("expense-audit-results", table, f"{len(findings)} receipts, {usd(run.guard.total_micro)}")
     seconds = (datetime.now(UTC) - started).total_seconds()
     # A run that found everything done keeps the report of the run that did it.
@@ -333,13 +337,12 @@ def _bar(console: Console) -> Progress:
     return Progress(*columns, console=console, transient=True)
 
 
-def _line(finding: Finding, steps: int, cost_micro: int) -> str:
+def _line(finding: Finding, effort: str) -> str:
     receipt = finding.receipt
     colour = {"match": "green", "flagged": "yellow"}.get(finding.status.split(":")[0], "red")
     amount = "" if receipt.amount is None else f"{receipt.currency} {receipt.amount:,.2f}"
-    spent = "already done" if steps == 0 else f"{steps} steps, {usd(cost_micro)}"
     name = (receipt.merchant or receipt.subject)[:26]
-    return f"  {receipt.receipt_id}  {name:<26} {amount:>13}  [{colour}]{finding.status:<27}[/]  [dim]{spent}[/]"
+    return f"  {receipt.receipt_id}  {name:<26} {amount:>13}  [{colour}]{finding.status:<27}[/]  [dim]{effort}[/]"
 
 
 def _print_summary(

@@ -111,11 +111,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     from holo_tasks.outcome import already_done
-    from holo_tasks.prefect_server import TemporaryServer, configured_api_url, require_server
+    from holo_tasks.prefect_server import TemporaryServer, configured_api_url, reach_directly, require_server
 
     # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
     _check(options)
     settings = _settings(options)
+    settings.audit.check()
     if done := already_done(settings):
         return _tell(done, as_json=options.json)
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "0")
@@ -125,6 +126,7 @@ def _run(options: argparse.Namespace) -> int:
     server: TemporaryServer | None = None
     url = configured_api_url(os.environ)
     if url is None:
+        reach_directly(os.environ)
         server = TemporaryServer(os.environ)
         # Prefect reads its settings as it is imported, so the address must be known before.
         os.environ["PREFECT_API_URL"] = server.url
@@ -183,8 +185,6 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
     )
     coming_up = asyncio.create_task(starting)
     try:
-        if settings.audit is not None:
-            await asyncio.to_thread(settings.audit.check)
         await asyncio.to_thread(_load)
         if server is not None:
             await asyncio.to_thread(server.wait)
@@ -207,7 +207,7 @@ def _load() -> None:
 def _settings(options: argparse.Namespace) -> Settings:
     from pydantic import SecretStr
 
-    from holo_tasks.audit import Destination
+    from holo_tasks.audit import Destination, Folder
     from holo_tasks.core.budget import Limits
     from holo_tasks.home import holo_home
     from holo_tasks.models.address import HOSTED_BASE_URL, check_base_url
@@ -222,7 +222,7 @@ def _settings(options: argparse.Namespace) -> Settings:
             f"The price of {profile.name} is not known, so --max-cost-usd cannot be kept; "
             "leave it out, or use a model with a known price."
         )
-    key = _api_key(base_url, os.environ)
+    key, home = _api_key(base_url, os.environ), holo_home()
     return Settings(
         goal=options.goal.strip(),
         base_url=base_url,
@@ -235,9 +235,9 @@ def _settings(options: argparse.Namespace) -> Settings:
         max_steps=options.max_steps,
         limits=Limits(options.max_cost_usd, None, options.timeout),
         allow=options.allow,
-        audit=Destination.parse(options.audit) if options.audit else None,
+        audit=Folder((home / "runs").absolute()) if options.audit is None else Destination.parse(options.audit),
         token=options.token,
-        home=holo_home(),
+        home=home,
     )
 
 
@@ -268,7 +268,12 @@ def _size(text: str) -> Size:
 def _report(options: argparse.Namespace) -> int:
     from holo_tasks.audit.report import write_report
 
-    write_report(options.trace, options.out)
+    if not options.out.name:
+        raise InvalidUsage(f"--out must name a file, not {str(options.out)!r}.")
+    try:
+        write_report(options.trace, options.out)
+    except OSError as error:
+        raise InvalidUsage(f"The report cannot be written: {error.strerror}; check TRACE and --out.") from None
     return _put(str(options.out), 0)
 
 
@@ -277,9 +282,8 @@ def _tell(outcome: Outcome, *, as_json: bool) -> int:
 
     if outcome.message:
         _say(f"{outcome.status}: {outcome.message}")
-    _say(
-        f"{outcome.status} after {outcome.steps} steps, {usd(outcome.cost_micro_usd)}; trace: {outcome.trace}",
-    )
+    spent = f"{outcome.steps} steps, {usd(outcome.cost_micro_usd)}"
+    _say(f"{outcome.status} after {spent}; trace: {outcome.trace or 'none'}")
     if not as_json and outcome.answer is None:
         return outcome.exit_code
     return _put(outcome.to_json() if as_json else str(outcome.answer), outcome.exit_code)

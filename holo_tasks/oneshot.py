@@ -15,7 +15,6 @@ from prefect.exceptions import PrefectException
 from prefect.states import Completed
 
 from holo_tasks.agent import flow_run_id, open_agent
-from holo_tasks.audit import Destination
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.events import Status
 from holo_tasks.core.ports import Desktop
@@ -79,7 +78,7 @@ async def _work(settings: Settings, desktop: Desktop) -> Outcome:
             desktop=desktop,
             endpoint=endpoint,
             profile=settings.profile,
-            destination=settings.audit or Destination.parse(str(settings.home / "runs")),
+            destination=settings.audit,
             dialect=settings.dialect,
             allow=settings.allow,
             limits=settings.limits,

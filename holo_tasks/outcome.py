@@ -30,6 +30,7 @@ class Settings:
     goal: str
     base_url: str
     profile: Profile
+    audit: Destination
     display: str | None = None
     app: str | None = None
     size: Size = field(default_factory=lambda: Size(1280, 800))
@@ -38,7 +39,6 @@ class Settings:
     max_steps: int = 50
     limits: Limits = field(default_factory=Limits)
     allow: Trust = "read"
-    audit: Destination | None = None
     token: str | None = None
     home: Path = field(default_factory=Path)
 

@@ -7,6 +7,7 @@ several seconds pass while the desktop comes up and the model client is loaded.
 from __future__ import annotations
 
 import ctypes
+import http.client
 import os
 import signal
 import socket
@@ -16,13 +17,15 @@ import time
 import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage
 
 PR_SET_PDEATHSIG = 1
 PATIENCE_S = 120.0
+CLOUD = "prefect.cloud"
+"""Prefect Cloud has no health page below a workspace."""
 APP = ("--factory", "prefect.server.api.server:create_app")
 OPTIONS = ("--log-level", "error", "--lifespan", "on")
 
@@ -46,19 +49,28 @@ def require_server(url: str, timeout_s: float = 5.0) -> None:
     """Raise `InvalidUsage` if no Prefect server answers at a configured URL."""
     if not is_up(url, timeout_s):
         raise InvalidUsage(
-            f"The Prefect server at {url} does not answer; start it, or unset PREFECT_API_URL to use a temporary one."
+            f"No Prefect API answers at {url}; start its server, correct PREFECT_API_URL (it ends in /api), "
+            "or unset it to use a temporary one."
         )
 
 
 def is_up(url: str, timeout_s: float = 1.0) -> bool:
     """Say whether a Prefect API answers; one that wants a login counts."""
     try:
-        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=timeout_s):
-            return True
+        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=timeout_s) as answer:
+            # Prefect's pages answer at any address that is not the API's.
+            said: bytes = answer.read(16)
+            return said.strip() == b"true"
     except urllib.error.HTTPError as error:
-        return error.code < 500
-    except (OSError, ValueError):
+        return error.code in (401, 403) or (error.code == 404 and CLOUD in url)
+    except (OSError, ValueError, http.client.HTTPException):
         return False
+
+
+def reach_directly(environ: MutableMapping[str, str]) -> None:
+    """Keep requests to this machine away from a proxy, which would look for them on its own."""
+    without = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    environ["no_proxy"] = environ["NO_PROXY"] = f"{without},127.0.0.1".lstrip(",")
 
 
 class TemporaryServer:

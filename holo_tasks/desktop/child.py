@@ -39,7 +39,7 @@ class Child:
         with theirs, (self.folder / "host.log").open("wb") as log:
             passed = (theirs.fileno(), self._pixels)
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "holo_tasks.desktop.host", *map(str, passed), str(os.getpid())],
+                [sys.executable, "-P", "-m", "holo_tasks.desktop.host", *map(str, passed), str(os.getpid())],
                 env=self._with_source(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -169,7 +169,7 @@ class Child:
         """Have somebody else's X server put right, which the host could not do any more."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             subprocess.run(
-                [sys.executable, "-m", "holo_tasks.desktop.mend", *self.mend],
+                [sys.executable, "-P", "-m", "holo_tasks.desktop.mend", *self.mend],
                 env=self._with_source(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
