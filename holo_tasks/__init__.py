@@ -40,9 +40,11 @@ if TYPE_CHECKING:
     from holo_tasks.publish import publish_markdown, publish_table
     from holo_tasks.run import current_run, progress
     from holo_tasks.subgoals import is_done, pursue, subgoal
+    from holo_tasks.tasks import agent_step
 
 _HOMES = {
     "open_agent": "agent",
+    "agent_step": "tasks",
     "Limits": "core.budget",
     "DesktopFailed": "core.errors",
     "HoloError": "core.errors",
@@ -72,6 +74,7 @@ __all__ = [
     "ModelFailed",
     "NeedsPerson",
     "PolicyRefused",
+    "agent_step",
     "cost_guardrail",
     "current_run",
     "is_done",

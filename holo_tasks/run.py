@@ -229,8 +229,13 @@ async def open_run(
             )
 
 
-def ending(error: BaseException) -> tuple[events.Status, str]:
-    """Say how a run ends that was stopped by this error."""
+def ending(error: BaseException, guard: Guard | None = None) -> tuple[events.Status, str]:
+    """Say how work ends that was stopped by this error; a deadline of ``guard`` cancels what it stops."""
+    if guard is not None and isinstance(error, asyncio.CancelledError):
+        try:
+            guard.check_time(time.monotonic())
+        except HoloError as late:
+            error = late
     if isinstance(error, HoloError):
         return error.status, str(error)  # type: ignore[return-value]  # every status in errors.py is one
     if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):

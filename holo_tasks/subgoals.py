@@ -174,7 +174,7 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None)
             answer = found.text
             return found.value
         except BaseException as error:
-            status, reason = ending(error)
+            status, reason = ending(error, guard)
             if isinstance(error, LimitReached):
                 answer = error.partial_answer or ""
             raise

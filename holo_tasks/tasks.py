@@ -1,10 +1,12 @@
-"""Deciding and acting as Prefect tasks."""
+"""`@agent_step`: agent steps as Prefect tasks; deciding and acting are two of them."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -13,10 +15,43 @@ from holo_tasks.core.actions import label
 from holo_tasks.core.errors import HoloError, TransientModelFault
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import Walk
+from holo_tasks.run import current_guard
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
+P = ParamSpec("P")
+R = TypeVar("R")
 _walk: ContextVar[Walk] = ContextVar("holo_walk")
 _step: ContextVar[Step] = ContextVar("holo_step")
+
+
+class StepDecorator(Protocol):
+    """Keeps the wrapped function's signature."""
+
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
+
+
+def agent_step(*, acts: bool, title: str | None = None, retries: int = len(BACKOFF_S)) -> StepDecorator:
+    """Make an async function an agent step: a Prefect task with the caching and retries that are safe for it.
+
+    ``acts`` says whether it may change the world. A step that acts is never retried, because nobody knows what a
+    failed one did; one that only looks or asks is retried on transient faults, with back-off, inside the deadline
+    of the guardrails around it. Neither is cached: the same screen may need another decision at another step.
+    ``title`` is a format string over the arguments. Goes above `cost_guardrail`.
+    """
+
+    def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        patience: dict[str, Any] = {"retries": 0}
+        if not acts and retries:
+            patience = {
+                "retries": retries,
+                "retry_delay_seconds": [BACKOFF_S[min(n, len(BACKOFF_S) - 1)] for n in range(retries)],
+                "retry_jitter_factor": 0.3,
+                "retry_condition_fn": _is_transient,
+            }
+        made = task(task_run_name=title, cache_policy=NO_CACHE, persist_result=False, **patience)(function)
+        return cast("Callable[P, Awaitable[R]]", made)
+
+    return decorate
 
 
 async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
@@ -24,33 +59,23 @@ async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
     error = await state.aresult(raise_on_failure=False)
     if not (isinstance(error, HoloError) and error.transient):
         return False
-    walk = _walk.get()
-    wait_s = error.retry_after_s if isinstance(error, TransientModelFault) else None
-    deadline_s = walk.guard.deadline_s
-    if deadline_s is not None and walk.doors.now_s() + (wait_s or 0) >= deadline_s:
+    wait_s = (error.retry_after_s or 0.0) if isinstance(error, TransientModelFault) else 0.0
+    guard = current_guard()
+    if guard and guard.deadline_s is not None and time.monotonic() + wait_s >= guard.deadline_s:
         return False
-    await asyncio.sleep(wait_s or 0)
+    await asyncio.sleep(wait_s)
     return True
 
 
-@task(
-    task_run_name="{number} · decide",
-    # The same screen may need another decision at another step: nothing is cached here.
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=len(BACKOFF_S),
-    retry_delay_seconds=list(BACKOFF_S),
-    retry_jitter_factor=0.3,
-    retry_condition_fn=_is_transient,
-)
+@agent_step(acts=False, title="{number} · decide")
 async def decide(number: int, screen: str, answer_only: bool) -> Step:
     """Ask the model for step ``number``, looking at the picture with SHA-256 ``screen``."""
     return await _walk.get().decide(answer_only=answer_only)
 
 
-@task(task_run_name="{number} · {what}", cache_policy=NO_CACHE, persist_result=False, retries=0)
+@agent_step(acts=True, title="{number} · {what}")
 async def act(number: int, what: str) -> str:
-    """Do what the step asks for, once. Never cached, never retried: the world may have changed."""
+    """Do what the step asks for, once."""
     return await _walk.get().act(_step.get())
 
 

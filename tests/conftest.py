@@ -20,6 +20,7 @@ os.environ.update(
     PREFECT_LOCAL_STORAGE_PATH=f"{_home.name}/results",
     HOLO_HOME=f"{_home.name}/holo",
     PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="WARNING",
+    PREFECT_LOGGING_TO_API_ENABLED="0",
     PREFECT_SERVER_ANALYTICS_ENABLED="0",
     DO_NOT_TRACK="1",
 )

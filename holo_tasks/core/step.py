@@ -12,6 +12,9 @@ from holo_tasks.core.actions import AnswerCall, AnyCall
 from holo_tasks.core.errors import UnusableReply
 
 
+LEAKED_REASONING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+
+
 class Step(BaseModel):
     """The object a structured-mode model emits; its JSON schema is what constrains the model."""
 
@@ -41,9 +44,10 @@ class FinalStep(BaseModel):
 def parse_json_object(text: str) -> dict[str, Any]:
     """Read one JSON object; duplicate keys, NaN and anything around the object are errors.
 
-    Raises `UnusableReply`. A Markdown fence around the whole object is taken off: it changes nothing.
+    Raises `UnusableReply`. Reasoning that a server left in front, and a Markdown fence around the whole object, are
+    taken off: they change nothing.
     """
-    stripped = text.strip()
+    stripped = LEAKED_REASONING.sub("", text).strip()
     if stripped.startswith("```") and stripped.endswith("```") and len(stripped) > 6:
         stripped = stripped[3:-3].removeprefix("json").removeprefix("JSON").strip()
     try:

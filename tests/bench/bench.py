@@ -52,9 +52,12 @@ def main() -> None:
         finally:
             server.stop()
         without = [_first_request(home, None) for _ in range(options.starts)]
+        loading = [_loading("import prefect, prefect.flow_engine"), _loading("import openai")]
         print("\nfrom command to first request of `holo-tasks run`")
         print(f"  with a Prefect server running     {_seconds(with_server)}   (aim ≤ 3 s)")
         print(f"  with none (a temporary one)       {_seconds(without)}   (aim ≤ 8 s)")
+        print(f"  of which loading Prefect          {loading[0]:5.2f} s")
+        print(f"  of which loading openai           {loading[1]:5.2f} s")
 
 
 async def _steps(count: int) -> None:
@@ -210,6 +213,12 @@ def _first_request(home: Path, api_url: str | None) -> float:
             capture_output=True,
         )
         return model.arrived_s[0] - started
+
+
+def _loading(statement: str) -> float:
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-c", statement], check=True)
+    return time.monotonic() - started
 
 
 def _ms(values: list[float]) -> str:

@@ -37,10 +37,16 @@ def test_a_fence_around_the_object_changes_nothing() -> None:
     assert parse_step(f"```json\n{text}\n```") == parse_step(text)
 
 
+def test_reasoning_left_in_front_of_the_object_changes_nothing() -> None:
+    text = reply(tool_name="wait", seconds=1)
+    assert parse_step(f"<think>I might {{click}}.</think>\n\n{text}") == parse_step(text)
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "",
+        "<think>" + reply(tool_name="wait", seconds=1),
         "I will click the button now.",
         "[]",
         "null",

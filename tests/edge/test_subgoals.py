@@ -29,13 +29,14 @@ from holo_tasks import (
     ModelFailed,
     NeedsPerson,
     PolicyRefused,
+    agent_step,
     cost_guardrail,
     is_done,
     progress,
     pursue,
     subgoal,
 )
-from holo_tasks.core.errors import TokenConflict
+from holo_tasks.core.errors import TokenConflict, TransientModelFault
 from holo_tasks.core.gestures import Click, Gesture, Hotkey
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
@@ -402,3 +403,43 @@ async def test_every_picture_on_the_wire_is_in_the_trace(tmp_path: Path) -> None
     assert kinds[0] == "run_opened"
     assert kinds[-1] == "run_closed"
     assert kinds.index("frame") < kinds.index("request") < kinds.index("reply") < kinds.index("decision")
+
+
+async def test_a_step_that_acts_is_never_retried_and_one_that_asks_is(tmp_path: Path) -> None:
+    tries: list[str] = []
+
+    @agent_step(acts=True, title="press {what}")
+    async def press(what: str) -> None:
+        tries.append(what)
+        raise TransientModelFault("the line dropped")
+
+    @agent_step(acts=False, title="ask {what}")
+    async def ask(what: str) -> str:
+        tries.append(what)
+        if tries.count(what) < 2:
+            raise TransientModelFault("the line dropped", retry_after_s=0.01)
+        return what
+
+    async def work() -> str:
+        with pytest.raises(TransientModelFault):
+            await press("OK")
+        return await ask("me")
+
+    answer, _ = await in_flow(work)
+    assert answer == "me"
+    assert tries == ["OK", "me", "me"]
+
+
+async def test_the_same_step_twice_runs_twice(tmp_path: Path) -> None:
+    """Prefect's default cache would not run the second one."""
+    ran: list[int] = []
+
+    @agent_step(acts=True)
+    async def press() -> int:
+        ran.append(1)
+        return len(ran)
+
+    async def work() -> list[int]:
+        return [await press(), await press()]
+
+    assert (await in_flow(work))[0] == [1, 2]
