@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from prefect import flow, get_run_logger, task
@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
+from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent, load_block
 from holo_tasks import InvalidUsage, Limits, cost_guardrail, progress, publish_table, pursue, subgoal
 from holo_tasks.audit.report import write_report
 from holo_tasks.core.money import usd
@@ -255,6 +255,10 @@ async def expense_audit(
     logger = get_run_logger()
     password = await _secret(mailbox_password) if mailbox_password else None
     sheet = Workbook(Path(workbook), columns=COLUMNS, key="Receipt", sheet="Audit", title="Expense audit")
+    # What cannot be written to is refused before any work is done.
+    await asyncio.to_thread(sheet.rows)
+    for path in (workbook, report):
+        _make_folder(path)
     letters = await read_mailbox(mailbox, password)
     receipts = [
         receipt
@@ -263,16 +267,18 @@ async def expense_audit(
         if (receipt := read_receipt(letter)).kind != "not_a_receipt"
     ]
     logger.info("%d letters, %d receipts", len(letters), len(receipts))
-    bucket = cast("AuditBucket", await AuditBucket.aload(audit))
+    limits = Limits(max_cost_usd=max_cost_usd)
+    bucket = await load_block(AuditBucket, audit)
+    model_block, desktop_block = await load_block(HoloModel, model), await load_block(HoloDesktop, desktop)
     findings: list[Finding] = []
     started = datetime.now(UTC)
     async with holo_agent(
         title="Expense audit",
-        model=await HoloModel.aload(model),
-        desktop=await HoloDesktop.aload(desktop),
+        model=model_block,
+        desktop=desktop_block,
         audit=bucket,
         allow="act",
-        limits=Limits(max_cost_usd=max_cost_usd),
+        limits=limits,
     ) as run:
         firsts = duplicates(receipts)
         done = {r.receipt_id for r in receipts if is_done(audit_receipt, r, firsts[r.receipt_id])}
@@ -304,9 +310,16 @@ async def expense_audit(
     return counts
 
 
+def _make_folder(path: str | None) -> None:
+    if path:
+        try:
+            Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidUsage(f"{path} cannot be written ({error.strerror}); give another path.") from None
+
+
 async def _secret(block: str) -> SecretStr:
-    loaded = cast("Secret[str]", await Secret.aload(block))
-    return SecretStr(loaded.get())
+    return SecretStr(str((await load_block(Secret, block)).get()))
 
 
 def duplicates(receipts: list[Receipt]) -> dict[str, str | None]:

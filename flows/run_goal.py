@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from prefect import flow
 from pydantic import Field
 
-from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
+from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent, load_block
 from holo_tasks import InvalidUsage, Limits, pursue, subgoal
 from holo_tasks.audit.report import write_report
 from holo_tasks.quiet import one_line_errors
@@ -49,14 +49,15 @@ async def run_goal(
     one_line_errors()
     if not goal.strip():
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
-    bucket = cast("AuditBucket", await AuditBucket.aload(audit))
+    limits = Limits(max_cost_usd=max_cost_usd, timeout_seconds=timeout_seconds)
+    bucket = await load_block(AuditBucket, audit)
     async with holo_agent(
         title=goal[:200],
-        model=cast("HoloModel", await HoloModel.aload(model)),
-        desktop=cast("HoloDesktop", await HoloDesktop.aload(desktop)),
+        model=await load_block(HoloModel, model),
+        desktop=await load_block(HoloDesktop, desktop),
         audit=bucket,
         allow=allow,
-        limits=Limits(max_cost_usd=max_cost_usd, timeout_seconds=timeout_seconds),
+        limits=limits,
         max_steps=max_steps,
     ) as run:
         run.answer = answer = await pursue_goal(goal, token or "")

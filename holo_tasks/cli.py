@@ -211,12 +211,13 @@ def _settings(options: argparse.Namespace) -> Settings:
     from holo_tasks.core.budget import Limits
     from holo_tasks.home import holo_home
     from holo_tasks.models.address import HOSTED_BASE_URL, check_base_url
+    from holo_tasks.models.dialects import dialect_for
     from holo_tasks.models.profile import DEFAULT_MODEL, profile_for
     from holo_tasks.outcome import Settings
 
     base_url = check_base_url(options.base_url or os.environ.get("HOLO_BASE_URL") or HOSTED_BASE_URL)
     profile = profile_for(options.model or os.environ.get("HOLO_MODEL") or DEFAULT_MODEL)
-    profile.pick_dialect(options.dialect)
+    dialect_for(profile, options.dialect)  # refused here, before anything is started
     if options.max_cost_usd is not None and profile.price is None:
         raise InvalidUsage(
             f"The price of {profile.name} is not known, so --max-cost-usd cannot be kept; "

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 import tomllib
 import urllib.error
@@ -27,7 +28,8 @@ PATIENCE_S = 120.0
 CLOUD = "prefect.cloud"
 """Prefect Cloud has no health page below a workspace."""
 APP = ("--factory", "prefect.server.api.server:create_app")
-OPTIONS = ("--log-level", "error", "--lifespan", "on")
+# Left to itself uvicorn looks for modules in the working folder first.
+OPTIONS = ("--log-level", "error", "--lifespan", "on", "--app-dir", sysconfig.get_path("purelib"))
 
 
 def configured_api_url(environ: Mapping[str, str]) -> str | None:

@@ -3,6 +3,7 @@
 from holo_blocks.agent import holo_agent
 from holo_blocks.audit_bucket import AuditBucket
 from holo_blocks.desktop import HoloDesktop
+from holo_blocks.loading import load_block
 from holo_blocks.model import HoloModel
 
-__all__ = ["AuditBucket", "HoloDesktop", "HoloModel", "holo_agent"]
+__all__ = ["AuditBucket", "HoloDesktop", "HoloModel", "holo_agent", "load_block"]

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from holo_tasks.core.actions import AnswerCall, AnyCall
 from holo_tasks.core.errors import UnusableReply
 
-
 LEAKED_REASONING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 

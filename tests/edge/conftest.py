@@ -1,0 +1,61 @@
+"""What tests of the command line share: the command itself, a program, and an X server that nobody manages."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tk_python import tk_python
+
+from tests.support.command_line import CommandLine, until
+
+APPS = Path(__file__).parent.parent / "apps"
+
+
+def command(program: str, *arguments: object) -> list[str]:
+    """The command of a test program."""
+    return [tk_python(), str(APPS / f"probe_{program}.py"), *map(str, arguments)]
+
+
+@pytest.fixture
+def cli(tmp_path: Path, prefect_url: str) -> CommandLine:
+    """`holo-tasks` with local state of its own, on the test run's Prefect server."""
+    return CommandLine(tmp_path, prefect_url)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> str:
+    """A program with one big button; it writes the number of its clicks to ``clicks``."""
+    return shlex.join(command("counter", tmp_path / "clicks"))
+
+
+@pytest.fixture
+def x_server(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Starts X servers without a window manager, and programs on them."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(display: str, *program: str) -> subprocess.Popen[bytes]:
+        server = subprocess.Popen(
+            ["Xvfb", display, "-screen", "0", "800x600x24", "-nolisten", "tcp"], stderr=subprocess.DEVNULL
+        )
+        started.append(server)
+        until(Path(f"/tmp/.X11-unix/X{display[1:]}").exists)
+        if program:
+            log = (tmp_path / "program.log").open("wb")
+            started.append(subprocess.Popen(program, env={**os.environ, "DISPLAY": display}, stderr=log))
+        return server
+
+    yield start
+    for process in reversed(started):
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def display() -> str:
+    """A display nobody uses yet."""
+    return next(f":{n}" for n in range(3000, 9000) if not Path(f"/tmp/.X11-unix/X{n}").exists())

@@ -1,0 +1,231 @@
+"""`holo-tasks run` from outside: every way a run ends, on real screens, with a model that follows a script."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from PIL import Image
+
+from tests.edge.conftest import command
+from tests.support.command_line import EXECUTABLE, CommandLine, Ended, Running, until
+from tests.support.scripted_model import Answer, ScriptedModel, step
+
+CLICK = step("click", element="the {Count} button ‘100 %’", x=390, y=450)
+DONE = step("answer", content="zweiundvierzig – 🙂\nand a second line")
+HANG = Answer("", delay_s=120)
+
+pytestmark = pytest.mark.desktop
+
+XServer = Callable[..., "subprocess.Popen[bytes]"]
+
+
+class Runs:
+    """Runs side by side, each with a model of its own: a start is mostly imports, and two cores are there."""
+
+    def __init__(self, cli: CommandLine) -> None:
+        self._cli = cli
+        self._stack = ExitStack()
+        self._running: dict[str, Running] = {}
+        self.models: dict[str, ScriptedModel] = {}
+
+    def __enter__(self) -> Runs:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for running in self._running.values():
+            running.process.kill()
+        self._stack.close()
+
+    def start(self, name: str, script: Any, *arguments: str, **options: Any) -> None:
+        model = self.models[name] = self._stack.enter_context(ScriptedModel(script))
+        goal = ("run", "Count.", "--json", "--base-url", model.base_url)
+        self._running[name] = self._cli.start(*goal, *arguments, **options)
+
+    def ends(self) -> dict[str, Ended]:
+        return {name: running.end() for name, running in self._running.items()}
+
+
+def events(ended: Ended) -> list[dict[str, Any]]:
+    """The events of a run's trace, in order."""
+    lines = (Path(ended.told["trace"]) / "events.jsonl").read_text().splitlines()
+    return [json.loads(line)["event"] for line in lines]
+
+
+def test_an_answer_is_all_that_stdout_gets(cli: CommandLine, app: str) -> None:
+    goal = "How many {clicks} are %s there?\n“Zoë” said: 'count' \\ 🙂"
+    with ScriptedModel([CLICK, CLICK, DONE]) as model:
+        options = ("--base-url", model.base_url, "--model", "home-made", "--size", "1000x700", "--allow", "act")
+        ended = cli("run", goal, "--app", app, *options, "--json")
+        plain = cli("run", "x" * 99_000, "--app", app, *options)
+    assert (ended.code, plain.code) == (0, 0)
+    assert plain.stdout == "zweiundvierzig – 🙂\nand a second line\n"
+    assert "answered after 3 steps" in ended.complaint
+    told = ended.told
+    assert (told["status"], told["answer"], told["steps"]) == ("answered", plain.stdout.strip(), 3)
+    assert told["cost_usd"] is None, "nobody knows what this model costs"
+    assert (cli.home / "clicks").read_text() == "2"
+    assert goal in model.requests[0]["messages"][1]["content"]
+    assert Image.open(io.BytesIO(model.images()[0])).size == (1000, 700)
+    run = httpx.get(f"{cli.env['PREFECT_API_URL']}/flow_runs/{told['flow_run_id']}").json()
+    assert (run["name"], run["state_type"]) == (goal, "COMPLETED")
+
+
+def test_somebody_elses_screen_is_driven_without_a_window_manager(
+    cli: CommandLine, x_server: XServer, display: str
+) -> None:
+    x_server(display, *command("counter", cli.home / "clicks"))
+    with ScriptedModel([step("click", element="Count", x=562, y=550), DONE]) as model:
+        arguments = ("run", "Count.", "--allow", "act", "--base-url", model.base_url, "--json")
+        ended = cli(*arguments, "--display", display)
+    assert ended.told["status"] == "answered"
+    assert (cli.home / "clicks").read_text() == "1"
+
+
+def test_a_run_that_may_only_read_sends_no_input(cli: CommandLine, x_server: XServer, display: str) -> None:
+    log = cli.home / "events"
+    x_server(display, *command("events", log))
+    until(lambda: log.exists() and "mapped" in log.read_text())
+    calls = {
+        "click": {"element": "the canvas", "x": 400, "y": 400},
+        "write": {"content": "hello", "press_enter": True},
+        "move_to": {"element": "the canvas", "x": 300, "y": 300},
+        "hotkey": {"keys": ["ctrl", "s"]},
+    }
+    before = log.read_text()
+    with Runs(cli) as runs:
+        for name, arguments in calls.items():
+            # From the environment, as for any X program.
+            runs.start(name, [step(name, **arguments)], env={"DISPLAY": display})
+        ends = runs.ends()
+    for ended in ends.values():
+        assert (ended.code, ended.told["status"], ended.told["steps"]) == (12, "refused", 1)
+        assert "--allow act" in ended.complaint
+        assert "action" not in [event["kind"] for event in events(ended)]
+    assert log.read_text() == before
+
+
+def test_a_limit_ends_a_run(cli: CommandLine, app: str) -> None:
+    with Runs(cli) as runs:
+        runs.start("steps", [CLICK, step("answer", content="one so far")], "--app", app, "--allow", "act",
+                   "--max-steps", "1")  # fmt: skip
+        runs.start("cost", [DONE], "--app", app, "--max-cost-usd", "0.0001")
+        runs.start("time", [HANG], "--app", app, "--timeout", "2")
+        ends = runs.ends()
+        requests = {name: len(model.requests) for name, model in runs.models.items()}
+    assert {(ended.code, ended.told["status"]) for ended in ends.values()} == {(10, "limit")}
+    assert {name: ended.told["answer"] for name, ended in ends.items()} == {
+        "steps": "one so far",
+        "cost": None,
+        "time": None,
+    }
+    assert requests == {"steps": 2, "cost": 0, "time": 1}
+    assert "--max-steps" in ends["steps"].complaint
+    assert "2 s" in ends["time"].complaint
+    assert events(ends["time"])[-1]["status"] == "limit"
+
+
+def test_a_model_that_cannot_go_on_ends_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
+    x_server(display)
+    with Runs(cli) as runs:
+        here = ("--display", display)
+        runs.start("person", [step("ask_human", question="What is\nthe {code}?")], *here)
+        runs.start("garbage", ["I would rather not."], *here)
+        runs.start("overloaded", [Answer(status=500)], *here)
+        runs.start("echo", [Answer(status=400, body=b'{"error": {"message": "bad key k-3y"}}')], *here,
+                   env={"HOLO_API_KEY": "k-3y"})  # fmt: skip
+        runs.start("unreachable", [], *here, "--base-url", "http://127.0.0.1:9/v1")
+        runs.start("unknown", [Answer(status=404)], *here, "--model", "nope")
+        runs.start("locked", [Answer(status=401)], *here)
+        ends = runs.ends()
+        asked = len(runs.models["overloaded"].requests)
+    assert {name: ended.told["status"] for name, ended in ends.items()} == {
+        "person": "needs_person",
+        "garbage": "model_failed",
+        "overloaded": "model_failed",
+        "echo": "model_failed",
+        "unreachable": "model_failed",
+        "unknown": "invalid",
+        "locked": "invalid",
+    }
+    codes = {"needs_person": 11, "model_failed": 14, "invalid": 2}
+    for ended in ends.values():
+        assert ended.code == codes[ended.told["status"]]
+        assert events(ended)[-1]["status"] == ended.told["status"]
+    assert "What is the {code}?" in ends["person"].complaint
+    assert asked == 5
+    assert "HTTP 500" in ends["overloaded"].complaint
+    assert "k-3y" not in ends["echo"].stderr + str(events(ends["echo"]))
+    assert "'nope'" in ends["unknown"].complaint
+    assert "HOLO_API_KEY" in ends["locked"].complaint
+
+
+def test_a_screen_that_is_not_there_ends_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
+    server = x_server(display)
+
+    def pull_the_plug(number: int, body: dict[str, Any]) -> Any:
+        server.kill()
+        server.wait()
+        Path(f"/tmp/.X{display[1:]}-lock").unlink(missing_ok=True)
+        return step("wait", seconds=0.1)
+
+    with Runs(cli) as runs:
+        runs.start("gone", pull_the_plug, "--display", display)
+        runs.start("none", [DONE], "--display", ":9898")
+        runs.start("missing", [DONE], "--app", "/no/such-program")
+        runs.start("quits", [DONE], "--app", "sh -c 'echo \"so long\"; exit 3'")
+        ends = runs.ends()
+    for ended in ends.values():
+        assert (ended.code, ended.told["status"]) == (15, "desktop_failed")
+    assert ":9898" in ends["none"].complaint
+    assert "/no/such-program" in ends["missing"].complaint
+    assert "so long" in ends["quits"].complaint
+    assert events(ends["gone"])[-1]["status"] == "desktop_failed"
+    assert ends["none"].told["trace"] is None
+
+
+def test_a_run_needs_no_server_and_no_particular_folder(cli: CommandLine, app: str, tmp_path: Path) -> None:
+    folder = tmp_path / "my work"
+    folder.mkdir()
+    for name in ("queue", "secrets", "uvicorn"):
+        (folder / f"{name}.py").write_text("raise SystemExit('not meant for you')")
+    program = folder / "start {me}"
+    program.write_text(f"#!/bin/sh\nexec {app}\n")
+    program.chmod(0o755)
+    alone = CommandLine(tmp_path, None)
+    with ScriptedModel([CLICK, DONE]) as model:
+        ended = alone(
+            *("run", "Count.", "--app", "'./start {me}'", "--allow", "act", "--base-url", model.base_url, "--json"),
+            cwd=folder,
+            # A proxy that is not for this machine, of which nobody told.
+            env={"http_proxy": "http://127.0.0.1:9"},
+        )
+    assert ended.told["status"] == "answered"
+    assert "answered after 2 steps" in ended.complaint, "and nothing of what Prefect has to say"
+
+
+def test_runs_share_a_home_and_a_reader_that_goes_changes_nothing(
+    cli: CommandLine, x_server: XServer, display: str
+) -> None:
+    x_server(display)
+    with Runs(cli) as runs:
+        for name in ("one", "two"):
+            runs.start(name, [step("answer", content="yes")], "--display", display, "--token", name)
+        ends = runs.ends()
+    assert [ended.told["status"] for ended in ends.values()] == ["answered"] * 2
+    assert len({ended.told["trace"] for ended in ends.values()}) == 2
+    # What is finished is told again at once, so this is quick.
+    told = f"{EXECUTABLE} run Count. --display {display} --base-url http://127.0.0.1:9/v1 --token one"
+    listeners = {"| true": (0, ""), ">&-": (0, ""), "2>&-": (0, "yes\n"), ">/dev/full": (2, "")}
+    for listener, expected in listeners.items():
+        shell = ["bash", "-o", "pipefail", "-c", f"{told} {listener}"]
+        ended = subprocess.run(shell, env=cli.env, capture_output=True, text=True)
+        assert (ended.returncode, ended.stdout) == expected, listener
+        assert "Traceback" not in ended.stderr

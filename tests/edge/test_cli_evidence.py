@@ -1,0 +1,141 @@
+"""What `holo-tasks run` keeps and gives away: pictures, keys, finished work, and where they go."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from s3_server import S3Server
+
+from holo_tasks.audit import open_trace
+from tests.support.command_line import CommandLine, related
+from tests.support.scripted_model import ScriptedModel, step
+
+CLICK = step("click", element="Count", x=390, y=450)
+DONE = step("answer", content="2")
+
+pytestmark = pytest.mark.desktop
+
+
+def test_keys_pictures_and_a_token(cli: CommandLine, app: str, tmp_path: Path) -> None:
+    keys = {"HAI_API_KEY": "hosted-s3cret", "HOLO_API_KEY": "own-s3cret"}
+    shown: list[str] = []
+
+    def look_around(number: int, body: object) -> object:
+        shown.extend(line for line in related(str(tmp_path)) if "s3cret" in line)
+        return [CLICK, CLICK, CLICK, CLICK, DONE][number]
+
+    elsewhere = {"HOLO_HOME": None, "XDG_DATA_HOME": str(tmp_path / "data"), **keys}
+    with ScriptedModel(look_around) as model:
+        options = ("--allow", "act", "--base-url", model.base_url, "--token", "R-{1}", "--json")
+        first = cli("run", "Count.", "--app", app, *options, env=elsewhere)
+        again = cli("run", "Count.", "--app", "/no/such/program", *options, env=elsewhere)
+        other = cli("run", "Count twice.", "--app", app, *options, env=elsewhere)
+    assert first.told["status"] == "answered"
+    trace = Path(first.told["trace"])
+    assert trace.parent == tmp_path / "data" / "holo-tasks" / "runs"
+    assert len(model.images()) > 5
+    for image in model.images():
+        digest = hashlib.sha256(image).hexdigest()
+        (kept,) = [path for path in trace.rglob("*") if path.name.startswith(digest)]
+        assert kept.read_bytes() == image
+
+    assert {header["authorization"] for header in model.headers} == {"Bearer own-s3cret"}
+    assert "hosted-s3cret" not in str(model.headers)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"s3cret" in path.read_bytes()]
+    assert "s3cret" not in first.stdout + first.stderr
+    assert not shown
+
+    assert len(model.requests) == 5, "the finished token cost no request"
+    assert {**again.told, "steps": 5, "cost_usd": first.told["cost_usd"]} == first.told
+    assert (again.told["steps"], again.told["cost_usd"]) == (0, 0.0)
+    assert "already done" in again.complaint
+    assert (other.code, other.told["status"]) == (2, "invalid")
+    assert "R-{1}" in other.complaint
+
+    report = cli("report", str(trace), "--out", "page.html")
+    assert (report.code, report.stdout) == (0, "page.html\n")
+    page = (tmp_path / "page.html").read_text()
+    assert "Count." in page
+    events = trace / "events.jsonl"
+    events.write_bytes(events.read_bytes()[:-700])
+    assert cli("report", str(trace), "--out", "torn.html").code == 0
+    assert "data:image/jpeg" in (tmp_path / "torn.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with S3Server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+def test_evidence_in_a_bucket(cli: CommandLine, app: str, s3: S3Server, tmp_path: Path) -> None:
+    with ScriptedModel([CLICK, DONE]) as model:
+        options = ("--allow", "act", "--base-url", model.base_url, "--audit", f"s3://{s3.bucket}/a b/runs", "--json")
+        ended = cli("run", "Count.", "--app", app, *options, env=s3.environment)
+    assert ended.told["status"] == "answered"
+    assert ended.told["trace"].startswith(f"s3://{s3.bucket}/a b/runs/")
+    assert "authorization" not in model.headers[0], "there is no key, so none is sent"
+    trace = open_trace(
+        ended.told["trace"],
+        endpoint_url=s3.endpoint,
+        access_key=s3.environment["AWS_ACCESS_KEY_ID"],
+        secret_key=s3.environment["AWS_SECRET_ACCESS_KEY"],
+    )
+    assert [trace.frame(hashlib.sha256(image).hexdigest()) for image in model.images()] == model.images()
+    assert trace.check().closed
+    assert not list((cli.home / "holo" / "spool").iterdir()), "all of it has arrived"
+    out = tmp_path / "page.html"
+    assert cli("report", ended.told["trace"], "--out", str(out), env=s3.environment).code == 0
+    assert "Count." in out.read_text()
+    assert s3.secret_key not in ended.stderr + out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("bucket", "env", "word"),
+    [
+        ("nowhere", {}, "does not exist"),
+        ("evidence", {"AWS_SECRET_ACCESS_KEY": "x" * 40}, "credentials"),
+        ("evidence", {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None,
+                      "AWS_EC2_METADATA_DISABLED": "true"}, "AWS_ACCESS_KEY_ID"),
+        ("evidence", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "cannot be reached"),
+        ("evidence", {"AWS_ENDPOINT_URL": "nonsense"}, "nonsense"),
+    ],
+)  # fmt: skip
+def test_a_bucket_that_cannot_be_used(
+    cli: CommandLine, s3: S3Server, bucket: str, env: dict[str, str | None], word: str
+) -> None:
+    arguments = ("--app", "true", "--base-url", "http://127.0.0.1:9/v1", "--audit", f"s3://{bucket}/runs", "--json")
+    ended = cli("run", "Go.", *arguments, env={**s3.environment, **env})
+    assert (ended.code, ended.told["status"]) == (2, "invalid")
+    assert word in ended.complaint
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system that is soon full."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder], capture_output=True).returncode:
+        pytest.skip("mounting needs root")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_disk_that_fills_up_stops_the_run(cli: CommandLine, app: str, small_disk: Path) -> None:
+    home = {"HOLO_HOME": str(small_disk)}
+    with ScriptedModel([CLICK] * 30 + [DONE]) as model:
+        options = ("--app", app, "--allow", "act", "--base-url", model.base_url, "--token", "one", "--json")
+        ended = cli("run", "Count.", *options, env=home)
+        again = cli("run", "Count.", *options, env=home)
+    for told in (ended, again):
+        assert (told.code, told.told["status"]) == (2, "invalid")
+    assert "disk is full" in ended.complaint
+    assert str(small_disk) in again.complaint
+    trace = open_trace(ended.told["trace"])
+    assert trace.check().whole
+    assert int((cli.home / "clicks").read_text()) <= ended.told["steps"]

@@ -1,0 +1,138 @@
+"""Bad input to the command line: refused in one line that says what to do, before anything is started."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import EXECUTABLE, CommandLine, Ended
+from tests.support.scripted_model import ScriptedModel
+
+URL = ("--base-url", "http://127.0.0.1:9/v1")
+APP = ("--app", "true")
+
+
+def refused(ended: Ended, *words: str) -> None:
+    """Hold what all refusals have in common, and that the line names what is wrong."""
+    assert (ended.code, ended.told["status"]) == (2, "invalid")
+    assert {name: value for name, value in ended.told.items() if name != "status"} == {
+        "answer": None,
+        "steps": 0,
+        "cost_usd": 0.0,
+        "trace": None,
+        "flow_run_id": None,
+    }
+    for word in words:
+        assert word in ended.complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["", *APP], "empty"),
+        ([" \n\t ", *APP], "empty"),
+        (["x" * 100_001, *APP], "100000"),
+        ([b"caf\xe9".decode(errors="surrogateescape"), *APP], "UTF-8"),
+        (["Go.", *APP, "--max-cost-usd", "nan"], "max_cost_usd"),
+        (["Go.", *APP, "--max-cost-usd", "-0.5"], "max_cost_usd"),
+        (["Go.", *APP, "--timeout", "NaN"], "timeout_seconds"),
+        (["Go.", *APP, "--timeout", "0"], "timeout_seconds"),
+        (["Go.", *APP, "--max-steps", "0"], "--max-steps"),
+        (["Go.", *APP, "--max-steps", "-1"], "--max-steps"),
+        (["Go.", *APP, "--max-steps", "abc"], "--max-steps"),
+        (["Go.", *APP, "--size", "big"], "1280x800"),
+        (["Go.", *APP, "--size", "99999x800"], "1280x800"),
+        (["Go.", *APP, "--base-url", "ftp://example.org/v1"], "base URL"),
+        (["Go.", *APP, "--base-url", "http:///v1"], "base URL"),
+        (["Go.", *APP, "--base-url", "http://u:secret@127.0.0.1:99999/v1"], "base URL"),
+        (["Go.", *APP, "--base-url", "http://a..b/v1"], "base URL"),
+        (["Go.", *APP, "--base-url", "http://127.0.0.1/v1?key=x"], "base URL"),
+        (["Go.", *APP, "--model", "home-made", "--max-cost-usd", "1"], "home-made"),
+        (["Go.", *APP, "--dialect", "holotron"], "holotron"),
+        (["Go.", *APP, "--token", " "], "--token"),
+        (["Go.", *APP, "--audit", ""], "audit"),
+        (["Go.", *APP, "--audit", "gs://bucket"], "audit"),
+        (["Go.", *APP, "--audit", "/proc/nowhere"], "/proc/nowhere"),
+        (["Go.", *APP, "--display", ":1"], "--display"),
+        (["Go.", "--app", " "], "--app"),
+        (["Go.", "--app", "sh -c 'never closed"], "quotation"),
+        (["Go.", "--display", ""], "--app"),
+        (["Go.", "--display", "99"], "not an X display"),
+        (["Go."], "--display"),
+        ([], "GOAL"),
+        (["Go.", *APP, "--no-such-option"], "--no-such-option"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: list[str], word: str, tmp_path: Path) -> None:
+    # Port 9 serves no Prefect: whoever came as far as asking it would complain about that instead.
+    refused(CommandLine(tmp_path, "http://127.0.0.1:9/api")("run", *URL, "--json", *arguments), word)
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ({"HOLO_BASE_URL": "https://api.hcompany.ai/v1"}, ["HAI_API_KEY", "--base-url"]),
+        ({"HOLO_BASE_URL": "https://api.hcompany.ai/v1", "HOLO_API_KEY": "mine"}, ["HAI_API_KEY"]),
+        ({"HOLO_API_KEY": "ключ"}, ["HOLO_API_KEY"]),
+        ({"PREFECT_API_URL": "http://127.0.0.1:9/api"}, ["http://127.0.0.1:9/api", "PREFECT_API_URL"]),
+        ({"PREFECT_API_URL": "a server"}, ["a server", "PREFECT_API_URL"]),
+        ({"HOLO_HOME": "/dev/null"}, ["/dev/null"]),
+        ({"HOLO_HOME": None, "XDG_DATA_HOME": "/proc/nowhere"}, ["/proc/nowhere/holo-tasks"]),
+    ],
+)
+def test_a_wrong_environment_is_named(env: dict[str, str | None], words: list[str], tmp_path: Path) -> None:
+    given = {"HOLO_BASE_URL": "http://127.0.0.1:9/v1", **env}
+    refused(CommandLine(tmp_path, "http://127.0.0.1:9/api")("run", "Go.", *APP, "--json", env=given), *words)
+
+
+def test_what_answers_but_is_no_prefect_is_named(cli: CommandLine) -> None:
+    wrong = cli.env["PREFECT_API_URL"].removesuffix("/api")
+    refused(cli("run", "Go.", *APP, *URL, "--json", env={"PREFECT_API_URL": wrong}), wrong, "/api")
+
+
+def test_nothing_is_asked_when_money_cannot_be_counted(cli: CommandLine) -> None:
+    with ScriptedModel([]) as model:
+        options = ("--base-url", model.base_url, "--model", "x", "--max-cost-usd", "1", "--json")
+        refused(cli("run", "Go.", *APP, *options), "price")
+    assert not model.requests
+
+
+def test_a_refusal_reaches_whoever_still_listens(tmp_path: Path) -> None:
+    given = f"{EXECUTABLE} run '' --json"
+    cli = CommandLine(tmp_path, None)
+    for shell in (f"{given} 2>&-", f"{given} >&-", f"{given} >/dev/full", f"{given} | true"):
+        ended = subprocess.run(["bash", "-o", "pipefail", "-c", shell], env=cli.env, capture_output=True, text=True)
+        assert ended.returncode == 2
+        assert "Traceback" not in ended.stderr
+        assert ended.stdout.startswith("{" if "2>&-" in shell else "")
+
+
+def test_help_is_help(tmp_path: Path) -> None:
+    ended = CommandLine(tmp_path, None)("run", "--help")
+    assert ended.code == 0
+    assert all(f" {code} " in " ".join(ended.stdout.split()) for code in (0, 2, 10, 11, 12, 13, 14, 15))
+    assert CommandLine(tmp_path, None)().code == 2
+
+
+@pytest.mark.parametrize(
+    ("trace", "out", "word"),
+    [
+        ("no/such/run", "page.html", "no trace"),
+        ("x" * 5000, "page.html", "too long"),
+        ("s3://", "page.html", "s3://"),
+        ("run", "no/such/folder/page.html", "No such file"),
+        ("run", "", "--out"),
+        ("run", ".", "--out"),
+        ("run", "run", "directory"),
+        ("run", "x" * 300, "too long"),
+    ],
+)
+def test_a_report_that_cannot_be_made(trace: str, out: str, word: str, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "events.jsonl").write_bytes(b"")
+    ended = CommandLine(tmp_path, None)("report", trace, "--out", out)
+    assert (ended.code, ended.stdout) == (2, "")
+    assert word in ended.complaint
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["events.jsonl", "run"]

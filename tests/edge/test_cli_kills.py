@@ -1,0 +1,83 @@
+"""Stopping `holo-tasks run` from outside: input stops, the trace says why, nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.edge.conftest import command
+from tests.support.command_line import CommandLine, Ended, related, until
+from tests.support.scripted_model import Answer, ScriptedModel, step
+
+HANG = Answer("", delay_s=120)
+
+pytestmark = pytest.mark.desktop
+
+
+def closed_as_killed(ended: Ended) -> None:
+    """Hold what a run leaves that was stopped while it ran."""
+    assert (ended.code, ended.told["status"]) == (13, "killed")
+    assert "stopped" in ended.complaint
+    lines = (Path(ended.told["trace"]) / "events.jsonl").read_text().splitlines()
+    last = json.loads(lines[-1])["event"]
+    assert (last["kind"], last["status"]) == ("run_closed", "killed")
+    assert last["reason"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_model_that_hangs_does_not_hold_a_run(cli: CommandLine, app: str, number: signal.Signals) -> None:
+    with ScriptedModel([HANG]) as model:
+        running = cli.start("run", "Go.", "--app", app, "--base-url", model.base_url, "--json")
+        until(lambda: model.requests)
+        assert any("Xvfb" in line for line in related(str(cli.home))), "or this test looks for the wrong thing"
+        ended = running.signal(number)
+    closed_as_killed(ended)
+    assert until(lambda: not related(str(cli.home)))
+    run = httpx.get(f"{cli.env['PREFECT_API_URL']}/flow_runs/{ended.told['flow_run_id']}").json()
+    assert (run["state_type"], run["state_name"]) == ("CANCELLED", "Killed")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_long_text_is_not_written_to_its_end(cli: CommandLine, number: signal.Signals) -> None:
+    log = cli.home / "events"
+    letters = 20_000
+    with ScriptedModel([step("write", content="ab" * (letters // 2))]) as model:
+        app = shlex.join(command("events", log))
+        running = cli.start("run", "Go.", "--app", app, "--allow", "act", "--base-url", model.base_url, "--json")
+        until(lambda: log.exists() and log.read_text().count('"key"') > 20)
+        ended = running.signal(number)
+    closed_as_killed(ended)
+    written = log.read_text().count('"key"')
+    assert 20 < written < letters
+    time.sleep(0.3)
+    assert log.read_text().count('"key"') == written
+    assert until(lambda: not related(str(cli.home)))
+
+
+def test_ctrl_c_reaches_all_and_the_run_is_closed_all_the_same(cli: CommandLine, tmp_path: Path, app: str) -> None:
+    # A terminal sends SIGINT to everything that was started from it, a Prefect server of ours included.
+    alone = CommandLine(tmp_path, None)
+    with ScriptedModel([HANG]) as model:
+        options = ("--base-url", model.base_url, "--json")
+        running = alone.start("run", "Go.", "--app", app, *options, start_new_session=True)
+        until(lambda: model.requests)
+        os.killpg(running.process.pid, signal.SIGINT)
+        ended = running.end()
+    closed_as_killed(ended)
+    assert until(lambda: not related(str(tmp_path)))
+
+
+def test_a_run_that_has_not_begun_is_stopped_too(cli: CommandLine, app: str) -> None:
+    running = cli.start("run", "Go.", "--app", app, "--base-url", "http://127.0.0.1:9/v1", "--json")
+    until(lambda: related("Xvfb") and any(str(cli.home) in line for line in related("HOLO_DESKTOP=")))
+    ended = running.signal(signal.SIGTERM)
+    assert (ended.code, ended.told["status"], ended.told["trace"]) == (13, "killed", None)
+    assert "stopped" in ended.complaint
+    assert until(lambda: not related(str(cli.home)))
