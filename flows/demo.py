@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import secrets
 import shlex
 import shutil
@@ -35,7 +36,11 @@ def main() -> int:
     """Run the demo; return the exit code."""
     options = _options()
     out: Path = options.out.resolve()
-    if options.fresh:
+    if not re.fullmatch(r"\d{2,5}x\d{2,5}", options.size):
+        sys.exit(f"demo: --size must look like 1280x800, not {options.size!r}")
+    if options.fresh and out.exists():
+        if not (out / "meridian.db").exists():
+            sys.exit(f"demo: {out} is not the output of an earlier demo; --fresh would delete it")
         shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True, exist_ok=True)
     # Prefect reads its settings as it is imported: all of this comes first.
@@ -49,6 +54,9 @@ def main() -> int:
     )
     os.environ.pop("PREFECT_PROFILE", None)
     from holo_tasks.core.errors import HoloError
+    from holo_tasks.prefect_server import reach_directly
+
+    reach_directly(os.environ)
 
     started = time.monotonic()
     try:
@@ -120,14 +128,14 @@ def _told(what: str) -> Iterator[None]:
 @contextmanager
 def _model() -> Iterator[dict[str, Any]]:
     """Real Holo if the environment names it, else the rehearsal model."""
-    from holo_tasks.models.address import HOSTED_BASE_URL
+    from holo_tasks.models.address import HOSTED_BASE_URL, is_hosted
     from holo_tasks.models.profile import DEFAULT_MODEL
 
-    base_url = os.environ.get("HOLO_BASE_URL")
-    key = os.environ.get("HOLO_API_KEY") if base_url else os.environ.get("HAI_API_KEY")
-    if base_url or key:
+    base_url = os.environ.get("HOLO_BASE_URL") or HOSTED_BASE_URL
+    key = os.environ.get("HAI_API_KEY" if is_hosted(base_url) else "HOLO_API_KEY")
+    if os.environ.get("HOLO_BASE_URL") or key:
         name = os.environ.get("HOLO_MODEL", DEFAULT_MODEL)
-        yield {"base_url": base_url or HOSTED_BASE_URL, "model": name, "api_key": key, "rehearsal": False}
+        yield {"base_url": base_url, "model": name, "api_key": key, "rehearsal": False}
         return
     playbook = ROOT / "flows" / "expense_audit.playbook.yaml"
     command = [sys.executable, "-m", "holo_tasks.playbooks.rehearsal", "--playbook", str(playbook)]

@@ -24,7 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent, load_block
-from holo_tasks import InvalidUsage, Limits, cost_guardrail, progress, publish_table, pursue, subgoal
+from holo_tasks import InvalidUsage, Limits, agent_step, cost_guardrail, progress, publish_table, pursue, subgoal
 from holo_tasks.audit.report import write_report
 from holo_tasks.core.money import usd
 from holo_tasks.office.mailbox import ImapAccount, Letter, read_imap, read_maildir
@@ -118,7 +118,7 @@ async def look_up(reference: str, token: str) -> PortalRecord:
     return record
 
 
-@subgoal(title="Flag {reference}: {reason}", token="{token}")
+@subgoal(title="Flag {reference}: {reason}", token="{token}", inputs=["reference"])
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def file_flag(reference: str, reason: Reason, note: str, token: str) -> FlagFiled:
     """File a flag for review: the one thing this flow changes in the program."""
@@ -131,7 +131,7 @@ async def file_flag(reference: str, reason: Reason, note: str, token: str) -> Fl
     return filed
 
 
-@subgoal(title="{receipt.receipt_id} · {receipt.merchant}", token="{receipt.receipt_id}")
+@subgoal(title="{receipt.receipt_id} · {receipt.merchant}", token="{receipt.receipt_id}", inputs=["receipt"])
 async def audit_receipt(receipt: Receipt, duplicate_of: str | None) -> Finding:
     """Audit one receipt: look up, compare, flag where the two disagree."""
     evidence = current_run().trace
@@ -170,7 +170,7 @@ def compare(receipt: Receipt, record: PortalRecord, duplicate_of: str | None) ->
     return None
 
 
-@task(name="read the mailbox", cache_policy=NO_CACHE, persist_result=False, retries=2, retry_delay_seconds=5)
+@agent_step(acts=False, title="read the mailbox")
 async def read_mailbox(mailbox: str, password: SecretStr | None) -> list[Letter]:
     """Read all letters of a Maildir folder, or of ``imaps://user@host:port/FOLDER``."""
     if "://" not in mailbox:
@@ -257,19 +257,18 @@ async def expense_audit(
     sheet = Workbook(Path(workbook), columns=COLUMNS, key="Receipt", sheet="Audit", title="Expense audit")
     # What cannot be written to is refused before any work is done.
     await asyncio.to_thread(sheet.rows)
-    for path in (workbook, report):
-        _make_folder(path)
     letters = await read_mailbox(mailbox, password)
+    read = [(letter, receipt) for letter in letters if (receipt := read_receipt(letter)).kind != "not_a_receipt"]
+    firsts = duplicates([receipt for _, receipt in read])
     receipts = [
-        receipt
-        for letter in letters
-        if since is None or letter.date is None or letter.date.date() >= since
-        if (receipt := read_receipt(letter)).kind != "not_a_receipt"
+        receipt for letter, receipt in read if since is None or letter.date is None or letter.date.date() >= since
     ]
     logger.info("%d letters, %d receipts", len(letters), len(receipts))
     limits = Limits(max_cost_usd=max_cost_usd)
     bucket = await load_block(AuditBucket, audit)
     model_block, desktop_block = await load_block(HoloModel, model), await load_block(HoloDesktop, desktop)
+    for path in (workbook, report):
+        _make_folder(path)
     findings: list[Finding] = []
     started = datetime.now(UTC)
     async with holo_agent(
@@ -280,7 +279,6 @@ async def expense_audit(
         allow="act",
         limits=limits,
     ) as run:
-        firsts = duplicates(receipts)
         done = {r.receipt_id for r in receipts if is_done(audit_receipt, r, firsts[r.receipt_id])}
         if len(done) < len(receipts):
             await sign_on()

@@ -18,7 +18,7 @@ from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
 from holo_tasks.quiet import one_line_errors
-from holo_tasks.run import Run, new_run_id, open_run
+from holo_tasks.run import Run, check_terms, new_run_id, open_run
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.policy import Trust, TrustPolicy
 from holo_tasks.safety.redaction import NothingToRedact
@@ -45,6 +45,8 @@ async def open_agent(
     """
     one_line_errors()
     spoken = dialect_for(profile, dialect)
+    price = profile.price.price() if profile.price else None
+    check_terms(profile.name, price, limits or Limits(), max_steps)
     where = home or holo_home()
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
     run: Run | None = None
@@ -56,7 +58,7 @@ async def open_agent(
             client=endpoint,
             dialect=spoken,
             model=profile.name,
-            price=profile.price.price() if profile.price else None,
+            price=price,
             encoder=ENCODERS[image_quality],
             redactor=NothingToRedact(),
             policy=TrustPolicy(allow),

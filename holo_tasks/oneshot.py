@@ -20,7 +20,7 @@ from holo_tasks.core.events import Status
 from holo_tasks.core.ports import Desktop
 from holo_tasks.decorators import before_deadline
 from holo_tasks.models.client import ModelEndpoint
-from holo_tasks.outcome import GOAL, Outcome, Settings
+from holo_tasks.outcome import GOAL, Outcome, Settings, already_done
 from holo_tasks.publish import flush_logs
 from holo_tasks.run import Run, ending
 from holo_tasks.stopping import cancel_at_signals
@@ -33,7 +33,7 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
 
     @flow(name="holo-tasks run", flow_run_name="{goal}", persist_result=False, validate_parameters=False)
     async def holo_run(goal: str) -> State[Any]:
-        outcome = await _until_stopped(_work(settings, desktop))
+        outcome = await _until_stopped(_claimed(settings, desktop))
         ended.append(outcome)
         if outcome.status == "answered":
             return Completed(message=(outcome.answer or "")[:500])
@@ -64,6 +64,17 @@ async def _until_stopped(work: Coroutine[Any, Any, Outcome]) -> Outcome:
         return await inner
     finally:
         cancel_at_signals(outer)
+
+
+async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
+    """Do the work of a token once, also when two runs of it begin together."""
+    if settings.token is None:
+        return await _work(settings, desktop)
+    try:
+        with settings.ledger.claim(settings.token, GOAL):
+            return already_done(settings) or await _work(settings, desktop)
+    except InvalidUsage as error:
+        return Outcome("invalid", error.exit_code, None, 0, 0, None, flow_run_id() or None, str(error))
 
 
 async def _work(settings: Settings, desktop: Desktop) -> Outcome:

@@ -6,9 +6,8 @@ several seconds pass while the desktop comes up and the model client is loaded.
 
 from __future__ import annotations
 
-import ctypes
+import fcntl
 import http.client
-import os
 import signal
 import socket
 import subprocess
@@ -20,10 +19,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
+from typing import IO
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.desktop.processes import tied
 
-PR_SET_PDEATHSIG = 1
 PATIENCE_S = 120.0
 CLOUD = "prefect.cloud"
 """Prefect Cloud has no health page below a workspace."""
@@ -72,7 +72,7 @@ def is_up(url: str, timeout_s: float = 1.0) -> bool:
 def reach_directly(environ: MutableMapping[str, str]) -> None:
     """Keep requests to this machine away from a proxy, which would look for them on its own."""
     without = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
-    environ["no_proxy"] = environ["NO_PROXY"] = f"{without},127.0.0.1".lstrip(",")
+    environ["no_proxy"] = environ["NO_PROXY"] = f"{without},127.0.0.1,localhost,::1".lstrip(",")
 
 
 class TemporaryServer:
@@ -90,6 +90,9 @@ class TemporaryServer:
         lean = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
         # The pages look for the API on port 4200 unless they are told.
         full = {"PREFECT_SERVER_API_PORT": str(port), "PREFECT_SERVER_UI_API_URL": self.url}
+        home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
+        self._ready = home / ".holo-ready"
+        self._first = None if self._ready.exists() else _alone(home)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "uvicorn", *APP, "--host", "127.0.0.1", "--port", str(port), *OPTIONS],
             env={
@@ -101,7 +104,7 @@ class TemporaryServer:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            preexec_fn=die_with_parent,
+            preexec_fn=tied(signal.SIGTERM),
             start_new_session=True,  # Ctrl+C is for this process to answer; the server is still needed to close the run
         )
 
@@ -115,12 +118,21 @@ class TemporaryServer:
                     "or set PREFECT_API_URL to a running one."
                 )
             if is_up(self.url):
+                self._let_others()
                 return self.url
             time.sleep(0.05)
         raise InvalidUsage("A temporary Prefect server did not come up; set PREFECT_API_URL to a running one.")
 
+    def _let_others(self) -> None:
+        if self._first is not None:
+            self._ready.touch()
+            self._first.close()
+            self._first = None
+
     def stop(self) -> None:
         """End the server."""
+        if self._first is not None:
+            self._first.close()
         self._process.terminate()
         try:
             self._process.wait(5)
@@ -129,8 +141,12 @@ class TemporaryServer:
             self._process.wait()
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to end this process with its parent; called between fork and exec."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() == 1:
-        os._exit(1)
+def _alone(home: Path) -> IO[str]:
+    """Wait for the first start of a Prefect home: two servers that set up one database at once fail."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        file = (home / ".holo-first-start").open("w")
+    except OSError as error:
+        raise InvalidUsage(f"Prefect's folder {home} cannot be written ({error.strerror}); set PREFECT_HOME.") from None
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file

@@ -100,7 +100,7 @@ def current_run() -> Run:
     """Return the run around this code, or raise `InvalidUsage`."""
     run = _run.get()
     if run is None:
-        raise InvalidUsage("There is no agent here; call this inside `async with open_run(...)`.")
+        raise InvalidUsage("There is no agent here; call this inside `async with holo_agent(...)`.")
     return run
 
 
@@ -141,6 +141,17 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
 
 
+def check_terms(model: str, price: Price | None, limits: Limits, max_steps: int) -> None:
+    """Raise `InvalidUsage` for terms that cannot be kept; a price that is not known is never taken to be nothing."""
+    if not 1 <= max_steps <= 10_000:
+        raise InvalidUsage(f"max_steps must be from 1 to 10000, not {max_steps}.")
+    around = _guard.get()
+    if price is None and (limits.max_cost_usd is not None or (around is not None and around.has_cost_limit)):
+        raise InvalidUsage(
+            f"The price of {model} is not known, so a limit in USD cannot be kept; give its prices or drop the limit."
+        )
+
+
 @asynccontextmanager
 async def open_run(
     *,
@@ -166,14 +177,8 @@ async def open_run(
 
     Raises `InvalidUsage` when money is limited and the model's price is not known: it is never taken to be free.
     """
-    if not 1 <= max_steps <= 10_000:
-        raise InvalidUsage(f"max_steps must be from 1 to 10000, not {max_steps}.")
+    check_terms(model, price, limits, max_steps)
     with guarded("The run", limits) as guard:
-        if price is None and guard.has_cost_limit:
-            raise InvalidUsage(
-                f"The price of {model} is not known, so a limit in USD cannot be kept; "
-                "give its prices or drop the limit."
-            )
         run = Run(
             run_id=run_id,
             title=title,

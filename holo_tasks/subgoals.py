@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -59,6 +59,7 @@ class _Work:
     goal: str
     signature: inspect.Signature
     token: str | None
+    inputs: Sequence[str] | None
 
 
 _subgoal: ContextVar[Subgoal | None] = ContextVar("holo_subgoal", default=None)
@@ -73,19 +74,23 @@ class Decorator(Protocol):
 @overload
 def subgoal(function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
 @overload
-def subgoal(*, title: str | None = None, token: str | None = None) -> Decorator: ...
+def subgoal(
+    *, title: str | None = None, token: str | None = None, inputs: Sequence[str] | None = None
+) -> Decorator: ...
 def subgoal(
     function: Callable[P, Awaitable[R]] | None = None,
     /,
     *,
     title: str | None = None,
     token: str | None = None,
+    inputs: Sequence[str] | None = None,
 ) -> Any:
     """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
 
     ``title`` and ``token`` are format strings over the function's arguments. With a ``token`` the result is
     kept in the ledger under that business item: a later call with the same arguments returns it without a
-    model call or an input event; with other arguments it raises `TokenConflict`.
+    model call or an input event; with other arguments it raises
+    `TokenConflict`. ``inputs`` names the arguments that count for that; all do unless it is given.
     """
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
@@ -104,7 +109,8 @@ def subgoal(
                 progress="",
                 token=_fill(token, given) if token else "",
             )
-            found = await _run_subgoal(here, goal_name, given, returns, lambda: function(*args, **kwargs))
+            key = _digest(given, inputs)
+            found = await _run_subgoal(here, goal_name, key, returns, lambda: function(*args, **kwargs))
             return cast("R", found)
 
         # What a sub-goal came to is kept in the ledger by business token: Prefect would match results by
@@ -116,7 +122,7 @@ def subgoal(
             retries=0,
             validate_parameters=False,
         )(body)
-        made.holo_work = _Work(goal_name, signature, token)
+        made.holo_work = _Work(goal_name, signature, token, inputs)
         return cast("Callable[P, Awaitable[R]]", made)
 
     return decorate(function) if function is not None else decorate
@@ -130,7 +136,7 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     given = _arguments(spec.signature, args, kwargs)
     if run.ledger is None:
         return False
-    return run.ledger.find(_fill(spec.token, given), spec.goal, _digest(given)) is not None
+    return run.ledger.find(_fill(spec.token, given), spec.goal, _digest(given, spec.inputs)) is not None
 
 
 async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None) -> Any:
@@ -220,7 +226,7 @@ def reader_for(returns: Any) -> AnswerReader[Any]:
 async def _run_subgoal(
     here: Subgoal,
     goal: str,
-    given: dict[str, Any],
+    inputs: str,
     returns: TypeAdapter[Any],
     work: Callable[[], Awaitable[Any]],
 ) -> Any:
@@ -230,23 +236,26 @@ async def _run_subgoal(
     logger = get_run_logger()
     if here.progress:
         logger.info("%s", here.progress)
-    inputs = _digest(given)
-    if here.token and run.ledger:
+    if not here.token or run.ledger is None:
+        return await _work_on(here, work)
+    with run.ledger.claim(here.token, goal):
         done = run.ledger.find(here.token, goal, inputs)
         if done is not None:
             logger.info("Already done for %s; evidence: %s", here.token, done.trace)
             await _record_skipped(run, here.numbered(run), done.result)
             return returns.validate_json(done.result)
+        result = await _work_on(here, work)
+        run.ledger.finish(here.token, goal, inputs, returns.dump_json(result).decode(), run.trace)
+        return result
+
+
+async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:
     mark = _subgoal.set(here)
     try:
         with guarded(f"‘{here.title}’", Limits()):
-            result = await work()
+            return await work()
     finally:
         _subgoal.reset(mark)
-    if here.token and run.ledger:
-        text = returns.dump_json(result).decode()
-        run.ledger.finish(here.token, goal, inputs, text, run.trace)
-    return result
 
 
 async def _publish_timeline(run: Run, here: Subgoal) -> None:
@@ -278,8 +287,9 @@ def _arguments(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str
     return dict(bound.arguments)
 
 
-def _digest(given: dict[str, Any]) -> str:
-    plain = {name: v.model_dump(mode="json") if isinstance(v, BaseModel) else v for name, v in given.items()}
+def _digest(given: dict[str, Any], inputs: Sequence[str] | None) -> str:
+    named = given if inputs is None else {name: given[name] for name in inputs}
+    plain = {name: v.model_dump(mode="json") if isinstance(v, BaseModel) else v for name, v in named.items()}
     return digest_of(plain)
 
 

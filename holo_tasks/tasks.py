@@ -18,6 +18,8 @@ from holo_tasks.core.walk import Walk
 from holo_tasks.run import current_guard
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
+MOST_PATIENCE_S = 120.0
+"""A server that asks for a longer rest has failed for this run."""
 P = ParamSpec("P")
 R = TypeVar("R")
 _walk: ContextVar[Walk] = ContextVar("holo_walk")
@@ -60,6 +62,8 @@ async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
     if not (isinstance(error, HoloError) and error.transient):
         return False
     wait_s = (error.retry_after_s or 0.0) if isinstance(error, TransientModelFault) else 0.0
+    if wait_s > MOST_PATIENCE_S:
+        return False
     guard = current_guard()
     if guard and guard.deadline_s is not None and time.monotonic() + wait_s >= guard.deadline_s:
         return False

@@ -66,13 +66,17 @@ class ModelFailed(HoloError):
 
 
 class TransientModelFault(ModelFailed):
-    """The endpoint failed in a way that may pass: overloaded, restarting, connection dropped."""
+    """The endpoint failed in a way that may pass: overloaded, restarting, connection dropped.
+
+    ``maybe_billed`` says that the request was sent and nobody knows whether it will be on the bill.
+    """
 
     transient = True
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after_s: float | None = None, maybe_billed: bool = False) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.maybe_billed = maybe_billed
 
 
 class UnusableReply(ModelFailed):

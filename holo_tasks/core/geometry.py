@@ -52,6 +52,3 @@ class Box:
     @property
     def center(self) -> Point:
         return Point(self.left + self.width // 2, self.top + self.height // 2)
-
-    def contains(self, point: Point) -> bool:
-        return self.left <= point.x < self.right and self.top <= point.y < self.bottom

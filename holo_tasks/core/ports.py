@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -57,13 +57,16 @@ class Usage:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model server sent back, not yet trusted. ``usage`` is None when the server gave none."""
+    """What a model server sent back, not yet trusted. ``usage`` is None when the server gave none.
+
+    Reasoning is never replayed, so only its size is kept: it is on the bill.
+    """
 
     content: str
     finish_reason: str
     usage: Usage | None
-    tool_calls: tuple[Mapping[str, Any], ...] = ()
     latency_ns: int = 0
+    reasoning_bytes: int = 0
 
 
 class ModelClient(Protocol):
@@ -75,6 +78,3 @@ class ModelClient(Protocol):
     async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
         """Send a chat completion request; raise a `ModelFailed` or `InvalidUsage` if there is no reply."""
         ...
-
-
-Messages = Sequence[Mapping[str, Any]]

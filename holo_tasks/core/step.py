@@ -78,6 +78,14 @@ def parse_step(text: str, schema: type[Step] | type[FinalStep] = Step) -> Step:
             "Coordinates are single integers from 0 to 1000. Reply again with one corrected JSON object.",
             tool=_tool_name(value) or "format",
         ) from None
+    try:
+        parsed.model_dump_json()
+    except ValueError:
+        # Half of a surrogate pair: legal in JSON, but it can be neither typed nor written down.
+        raise UnusableReply(
+            "the model's reply holds text that is not Unicode",
+            correction="Your reply held half of a surrogate pair. Reply again with whole characters.",
+        ) from None
     return Step(note=parsed.note, thought=parsed.thought, tool_call=parsed.tool_call)
 
 

@@ -5,7 +5,6 @@ Starts empty for each sub-goal: this is what resets the action history.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -62,29 +61,6 @@ class Transcript:
     def shots(self) -> tuple[Shot, ...]:
         """Every picture shown so far, oldest first."""
         return tuple(entry.shot for entry in self.entries if isinstance(entry, Observed))
-
-    @property
-    def steps(self) -> int:
-        return sum(isinstance(entry, Did) for entry in self.entries)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the model wanted to remember, oldest first."""
-        return tuple(e.step.note for e in self.entries if isinstance(e, Did) and e.step.note)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 over everything that shapes the next decision, pictures by their own digest."""
-        parts = [self.task]
-        for entry in self.entries:
-            match entry:
-                case Observed():
-                    parts.append(entry.shot.sha256)
-                case Did():
-                    parts.append(entry.step.model_dump_json())
-                case Told():
-                    parts.append(f"{entry.tool_name}|{entry.is_error}|{entry.text}")
-        return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
 
 
 def evicted(images: int, *, budget: int, batch: int = 1) -> int:

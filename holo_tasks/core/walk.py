@@ -16,7 +16,14 @@ from typing import Any, Protocol
 from holo_tasks.core import events
 from holo_tasks.core.actions import ACTING, label
 from holo_tasks.core.budget import Guard
-from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, PolicyRefused, UnusableReply
+from holo_tasks.core.errors import (
+    HoloError,
+    InvalidUsage,
+    ModelFailed,
+    PolicyRefused,
+    TransientModelFault,
+    UnusableReply,
+)
 from holo_tasks.core.frame import Frame, Shot
 from holo_tasks.core.money import Price, image_tokens
 from holo_tasks.core.permit import Policy
@@ -164,19 +171,25 @@ class Walk:
         left = CALL_TIMEOUT_S
         if guard.deadline_s is not None:
             left = min(left, max(0.001, guard.deadline_s - doors.now_s()))
-        billed = 0
+        billed, settled = 0, worst
         try:
             reply = await doors.client.complete(body, timeout_s=left)
             usage = reply.usage or estimate(body, reply, self.transcript)
             billed = doors.price.of(usage) if doors.price else 0
             guard.learn(prompt_tokens(body, self.transcript), usage.prompt_tokens)
         except HoloError as error:
+            if isinstance(error, TransientModelFault) and error.maybe_billed:
+                settled = 0
             guard.check_time(doors.now_s())
             await self._record(events.CallFailed(attempt=self._attempt, reason=str(error), transient=error.transient))
             raise
+        except asyncio.CancelledError:
+            settled = 0
+            raise
         finally:
-            # Charged when the bill arrives, before anything is read from the reply.
-            guard.settle(worst, billed)
+            # Charged when the bill arrives, before anything is read from the reply. What may still be
+            # billed stays held.
+            guard.settle(settled, billed)
         if doors.price is None:
             guard.count_unpriced()
         await self._record(
@@ -316,7 +329,9 @@ def prompt_tokens(body: dict[str, Any], transcript: Transcript) -> int:
 
 def estimate(body: dict[str, Any], reply: Reply, transcript: Transcript) -> Usage:
     """Return a bill for a server that sent none: high rather than low."""
-    return Usage(prompt_tokens(body, transcript), max(1, -(-len(reply.content.encode()) // 3)))
+    written = -(-(len(reply.content.encode()) + reply.reasoning_bytes) // 3)
+    most = int(body["max_tokens"])
+    return Usage(prompt_tokens(body, transcript), most if reply.finish_reason == "length" else max(1, written))
 
 
 def _sent_shots(body: dict[str, Any], transcript: Transcript) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Mapping
 from typing import Any, TypeGuard
@@ -16,6 +17,8 @@ from holo_tasks.core.ports import Reply, Usage
 from holo_tasks.models.address import check_base_url, shown
 
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
+MOST_TOKENS = 10**9
+"""A bill for more is no bill."""
 KNOWN = frozenset({"model", "messages", "temperature", "max_tokens", "reasoning_effort", "response_format"})
 
 
@@ -30,10 +33,17 @@ class ModelEndpoint:
         self._key = key = api_key.get_secret_value() if api_key else ""
         # Left to itself the client library sends an organisation it finds in the environment, and insists
         # on a key: a server that wants none gets no such header.
+        named = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()]
         self._headers: dict[str, Any] = {
-            name: openai.Omit() for name in STRIPPED if not (key and name == "Authorization")
+            name: openai.Omit() for name in (*STRIPPED, *named) if name and not (key and name == "Authorization")
         }
-        self._client = openai.AsyncOpenAI(base_url=self.base_url, api_key=key or "none", max_retries=0)
+        self._client = openai.AsyncOpenAI(
+            base_url=self.base_url,
+            api_key=key or "none",
+            max_retries=0,
+            # A screenshot goes where it was meant to go, and nowhere else.
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+        )
 
     @property
     def endpoint(self) -> str:
@@ -51,7 +61,8 @@ class ModelEndpoint:
                 )
         except TimeoutError:
             raise TransientModelFault(
-                f"{self.endpoint} did not answer within {timeout_s:.0f} s; check that the server is not overloaded."
+                f"{self.endpoint} did not answer within {timeout_s:.0f} s; check that the server is not overloaded.",
+                maybe_billed=True,
             ) from None
         except openai.OpenAIError as error:
             raise self._explain(error, str(body.get("model"))) from None
@@ -67,9 +78,14 @@ class ModelEndpoint:
         where = self.endpoint
         match error:
             case openai.APITimeoutError():
-                return TransientModelFault(f"{where} timed out; check that the server is not overloaded.")
+                return TransientModelFault(
+                    f"{where} timed out; check that the server is not overloaded.", maybe_billed=True
+                )
             case openai.APIConnectionError():
-                return TransientModelFault(f"Cannot reach {where}; check the base URL and that the server is running.")
+                return TransientModelFault(
+                    f"Cannot reach {where}; check the base URL and that the server is running.",
+                    maybe_billed=type(error.__cause__).__name__ != "ConnectError",
+                )
             case openai.AuthenticationError() | openai.PermissionDeniedError():
                 return InvalidUsage(
                     f"{where} refused the API key (HTTP {error.status_code}); "
@@ -99,16 +115,22 @@ class ModelEndpoint:
 def _reply(completion: ChatCompletion, latency_ns: int, where: str) -> Reply:
     # The client library does not check what a server sends: fields may be missing or of another type.
     choices = getattr(completion, "choices", None)
-    if not choices:
+    usage = _usage(getattr(completion, "usage", None))
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if choice is None and usage is None:
         raise TransientModelFault(f"{where} sent a reply without choices; check that the base URL ends in /v1.")
-    message = choices[0].message
+    # A bill without a reply is paid all the same; the empty reply is dealt with after that.
+    message = getattr(choice, "message", None)
     content = getattr(message, "content", None)
-    usage = getattr(completion, "usage", None)
+    thoughts = [getattr(message, name, None) for name in ("reasoning_content", "reasoning")]
     return Reply(
         # Half of a surrogate pair is legal in JSON, but not in text that is written down.
         content=content.encode(errors="replace").decode() if isinstance(content, str) else "",
-        finish_reason=str(choices[0].finish_reason or ""),
-        usage=_usage(usage),
+        finish_reason=str(getattr(choice, "finish_reason", None) or ""),
+        usage=usage,
+        reasoning_bytes=max(
+            (len(text.encode(errors="replace")) for text in thoughts if isinstance(text, str)), default=0
+        ),
         latency_ns=latency_ns,
     )
 
@@ -123,7 +145,7 @@ def _usage(usage: object) -> Usage | None:
 
 
 def _count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
 
 
 def _retry_after(value: str | None) -> float | None:

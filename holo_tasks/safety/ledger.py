@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import sqlite3
@@ -64,6 +65,28 @@ class Ledger:
                 "INSERT INTO finished VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (token, goal, inputs, result, trace),
             )
+
+    @contextmanager
+    def claim(self, token: str, goal: str) -> Iterator[None]:
+        """Keep others from the same work; the claim ends with this block, or with this process.
+
+        Raises `InvalidUsage` if somebody else on this machine is at it.
+        """
+        name = hashlib.sha256(f"{token}\x00{goal}".encode()).hexdigest()
+        folder = self.path.parent / "claims"
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file = (folder / name).open("w")
+        except OSError as error:
+            raise InvalidUsage(f"{folder} cannot be written ({error.strerror}); set HOLO_HOME.") from None
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InvalidUsage(
+                    f"{token!r} is being worked on by another run; wait until it ends, then ask again."
+                ) from None
+            yield
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

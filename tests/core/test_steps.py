@@ -63,6 +63,7 @@ def test_reasoning_left_in_front_of_the_object_changes_nothing() -> None:
         reply(tool_name="hotkey", keys=[]),
         reply(tool_name="hotkey", keys=["a"] * 6),
         reply(tool_name="wait", seconds=-1),
+        reply(tool_name="answer", content="\ud800"),
         '{"note": null, "thought": "t", "tool_call": {"tool_name": "wait", "seconds": NaN}}',
         '{"thought": "a", "thought": "b", "tool_call": {"tool_name": "wait", "seconds": 1}}',
         reply(tool_name="answer", content="yes") + reply(tool_name="answer", content="no"),

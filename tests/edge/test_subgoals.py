@@ -144,6 +144,23 @@ async def test_a_token_with_other_inputs_is_refused(tmp_path: Path) -> None:
     assert len(model.requests) == 1
 
 
+async def test_only_the_inputs_that_count_make_a_conflict(tmp_path: Path) -> None:
+    @subgoal(token="{item}", inputs=["item"])
+    async def read_it(item: str, earlier: str | None) -> str:
+        answer: str = await pursue(f"Read {item}.")
+        return answer
+
+    with ScriptedModel([DONE]) as model:
+
+        async def work() -> list[str]:
+            async with agent(model, PaintedDesktop(), tmp_path):
+                return [await read_it("R-1", "R-0"), await read_it("R-1", None)]
+
+        answers, _ = await in_flow(work)
+    assert answers == ["done", "done"]
+    assert len(model.requests) == 1
+
+
 async def test_an_unfinished_token_is_worked_on_again(tmp_path: Path) -> None:
     with ScriptedModel(["babble", "babble", step("answer", content='{"amount": 7}')]) as model:
 

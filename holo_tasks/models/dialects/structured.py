@@ -92,8 +92,6 @@ class Structured:
                     tag = "error" if entry.is_error else "tool_output"
                     text = f'<{tag} tool="{entry.tool_name}">\n{entry.text}\n</{tag}>'
                     messages.append({"role": "user", "content": text})
-        if answer_only:
-            correction = correction or Correction("answer", OUT_OF_STEPS)
         if correction:
             # Before the observation: what the model reads last, before it replies, is the screen.
             text = f'<error tool="{correction.tool}">\n{correction.text}\n</error>'
@@ -120,4 +118,5 @@ def step_schema(answer_only: bool = False) -> dict[str, Any]:
 def system_prompt(answer_only: bool = False) -> str:
     """Return the system message: the same bytes at every step of a conversation."""
     schema = json.dumps(step_schema(answer_only))
-    return f"{PROMPT}\n\n<output_format>\n```json\n{schema}\n```\n</output_format>"
+    prompt = f"{PROMPT}\n\n{OUT_OF_STEPS}" if answer_only else PROMPT
+    return f"{prompt}\n\n<output_format>\n```json\n{schema}\n```\n</output_format>"

@@ -1,0 +1,106 @@
+"""The client against servers that misbehave, over real HTTP: a typed error or an honest reply, never a crash."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from holo_tasks.core.errors import HoloError, ModelFailed, TransientModelFault
+from holo_tasks.core.ports import Reply
+from holo_tasks.models.client import ModelEndpoint
+from tests.support.scripted_model import Answer, ScriptedModel
+
+BODY = {"model": "m", "messages": [], "max_tokens": 100}
+
+
+async def ask(
+    answer: Answer | dict[str, Any], key: str | None = None, timeout_s: float = 10
+) -> tuple[Reply, ScriptedModel]:
+    said = answer if isinstance(answer, Answer) else Answer(body=json.dumps(answer).encode())
+    with ScriptedModel([said]) as model:
+        endpoint = ModelEndpoint(model.base_url, SecretStr(key) if key else None)
+        try:
+            return await endpoint.complete(BODY, timeout_s=timeout_s), model
+        finally:
+            await endpoint.close()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {},
+        {"a": 1},
+        {"choices": []},
+        {"choices": None},
+        {"choices": [None]},
+        {"choices": "abc"},
+        [],
+        "text",
+        None,
+    ],
+)
+async def test_a_reply_that_is_no_completion_is_a_typed_error(odd: Any) -> None:
+    with pytest.raises(HoloError):
+        await ask(Answer(body=json.dumps(odd).encode()))
+
+
+async def test_a_bill_without_a_reply_is_a_bill() -> None:
+    reply, _ = await ask({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}})
+    assert reply.content == ""
+    assert reply.usage is not None
+    assert reply.usage.prompt_tokens == 7
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": "7"}, {"prompt_tokens": -1, "completion_tokens": 1}])
+async def test_a_bill_that_cannot_be_is_no_bill(usage: Any) -> None:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "x"}}
+    reply, _ = await ask({"choices": [choice], "usage": usage})
+    assert reply.usage is None
+    reply, _ = await ask({"choices": [choice], "usage": {"prompt_tokens": 10**18, "completion_tokens": 1}})
+    assert reply.usage is None
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
+async def test_reasoning_is_weighed_under_either_name(name: str) -> None:
+    message = {"role": "assistant", "content": "x", name: "thinking hard"}
+    reply, _ = await ask({"choices": [{"index": 0, "finish_reason": "stop", "message": message}]})
+    assert reply.reasoning_bytes == 13
+
+
+async def test_nothing_from_the_environment_is_sent_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "HAI_API_KEY"):
+        monkeypatch.setenv(name, "canary")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Extra: canary")
+    _, model = await ask(Answer("x"))
+    assert "authorization" not in model.headers[0]
+    assert "canary" not in str(model.headers[0])
+    _, model = await ask(Answer("x"), key="mine")
+    assert model.headers[0]["authorization"] == "Bearer mine"
+    assert "canary" not in str(model.headers[0])
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    with ScriptedModel([Answer("x")]) as elsewhere:
+        with pytest.raises(ModelFailed):
+            await ask(Answer(status=307, headers={"location": elsewhere.base_url + "/chat/completions"}, body=b""))
+        assert elsewhere.requests == []
+
+
+async def test_a_hung_server_meets_the_time_limit_and_may_be_billed() -> None:
+    with pytest.raises(TransientModelFault) as caught:
+        await ask(Answer("x", delay_s=3), timeout_s=0.3)
+    assert caught.value.maybe_billed
+    with pytest.raises(TransientModelFault) as caught:
+        await ask(Answer(drop=True))
+    assert caught.value.maybe_billed
+
+
+async def test_a_server_that_was_never_reached_bills_nothing() -> None:
+    endpoint = ModelEndpoint("http://127.0.0.1:9/v1", None)
+    with pytest.raises(TransientModelFault) as caught:
+        await endpoint.complete(BODY, timeout_s=5)
+    await endpoint.close()
+    assert not caught.value.maybe_billed
