@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ROOT / "tests" / "apps"
+MARK = ".holo-demo"
+"""Says that a folder is the demo's own, so that --fresh may delete it, also after a start that failed."""
 sys.path[:0] = [str(APPS), str(ROOT / "flows")]
 
 if TYPE_CHECKING:
@@ -39,10 +41,11 @@ def main() -> int:
     if not re.fullmatch(r"\d{2,5}x\d{2,5}", options.size):
         sys.exit(f"demo: --size must look like 1280x800, not {options.size!r}")
     if options.fresh and out.exists():
-        if not (out / "meridian.db").exists():
+        if not (out / MARK).exists():
             sys.exit(f"demo: {out} is not the output of an earlier demo; --fresh would delete it")
         shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True, exist_ok=True)
+    (out / MARK).touch()
     # Prefect reads its settings as it is imported: all of this comes first.
     os.environ.update(
         PREFECT_HOME=str(out / "prefect"),
