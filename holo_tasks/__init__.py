@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         PolicyRefused,
     )
     from holo_tasks.decorators import cost_guardrail
+    from holo_tasks.judging import judge
+    from holo_tasks.locating import localize
     from holo_tasks.publish import publish_markdown, publish_table
     from holo_tasks.run import current_run, progress
     from holo_tasks.subgoals import is_done, pursue, subgoal
@@ -55,6 +57,8 @@ _HOMES = {
     "NeedsPerson": "core.errors",
     "PolicyRefused": "core.errors",
     "cost_guardrail": "decorators",
+    "judge": "judging",
+    "localize": "locating",
     "publish_markdown": "publish",
     "publish_table": "publish",
     "current_run": "run",
@@ -78,6 +82,8 @@ __all__ = [
     "cost_guardrail",
     "current_run",
     "is_done",
+    "judge",
+    "localize",
     "open_agent",
     "progress",
     "publish_markdown",

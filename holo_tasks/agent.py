@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -11,10 +11,11 @@ from prefect.context import FlowRunContext
 
 from holo_tasks.audit import Destination
 from holo_tasks.core.budget import Limits
+from holo_tasks.core.model import Model
 from holo_tasks.core.ports import Desktop
 from holo_tasks.home import holo_home
+from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
-from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
 from holo_tasks.quiet import one_line_errors
@@ -33,6 +34,8 @@ async def open_agent(
     profile: Profile,
     destination: Destination,
     dialect: str = "auto",
+    advisors: Mapping[str, Model] | None = None,
+    cache_decisions: bool = False,
     allow: Trust = "read",
     limits: Limits | None = None,
     max_steps: int = 50,
@@ -41,12 +44,15 @@ async def open_agent(
 ) -> AsyncIterator[Run]:
     """Open a run on a desktop that is up, with the usual doors: looks only, unless ``allow="act"``.
 
+    ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` lets the model's decisions be
+    reused where everything it was shown is the same (`caching.SAME_DECISION`).
+
     The trace is closed, and delivered or safely spooled, when this is left.
     """
     one_line_errors()
-    spoken = dialect_for(profile, dialect)
-    price = profile.price.price() if profile.price else None
-    check_terms(profile.name, price, limits or Limits(), max_steps)
+    model = model_at(endpoint, profile, dialect)
+    for asked in (model, *(advisors or {}).values()):
+        check_terms(asked.name, asked.price, limits or Limits(), max_steps)
     where = home or holo_home()
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
     run: Run | None = None
@@ -55,10 +61,7 @@ async def open_agent(
             run_id=recorder.run_id,
             title=title,
             desktop=desktop,
-            client=endpoint,
-            dialect=spoken,
-            model=profile.name,
-            price=price,
+            model=model,
             encoder=ENCODERS[image_quality],
             redactor=NothingToRedact(),
             policy=TrustPolicy(allow),
@@ -66,6 +69,8 @@ async def open_agent(
             trace=recorder.uri,
             folder=recorder.folder,
             limits=limits or Limits(),
+            advisors=advisors,
+            cache_decisions=cache_decisions,
             ledger=Ledger(where / "ledger.db"),
             max_steps=max_steps,
             flow_run_id=flow_run_id(),

@@ -6,7 +6,7 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -18,10 +18,11 @@ from holo_tasks.audit import Delivery
 from holo_tasks.core import events
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached
+from holo_tasks.core.model import Model
 from holo_tasks.core.money import Price
 from holo_tasks.core.permit import Policy
-from holo_tasks.core.ports import Desktop, Encoder, ModelClient, Recorder, Redactor
-from holo_tasks.core.walk import DialectPort, Doors
+from holo_tasks.core.ports import Desktop, Encoder, Recorder, Redactor
+from holo_tasks.core.walk import Doors
 from holo_tasks.safety.ledger import Ledger
 
 ASIDE_PATIENCE_S = 15.0
@@ -35,10 +36,7 @@ class Run:
     run_id: str
     title: str
     desktop: Desktop
-    client: ModelClient
-    dialect: DialectPort
-    model: str
-    price: Price | None
+    model: Model
     encoder: Encoder
     redactor: Redactor
     policy: Policy
@@ -46,6 +44,8 @@ class Run:
     trace: str
     folder: Path | None
     guard: Guard
+    advisors: Mapping[str, Model] = field(default_factory=dict)
+    cache_decisions: bool = False
     ledger: Ledger | None = None
     max_steps: int = 50
     subgoals: int = 0
@@ -69,9 +69,7 @@ class Run:
             desktop=self.desktop,
             redactor=self.redactor,
             encoder=self.encoder,
-            dialect=self.dialect,
-            client=self.client,
-            price=self.price,
+            model=self.model,
             policy=self.policy,
             recorder=self.recorder,
             now_s=time.monotonic,
@@ -158,10 +156,7 @@ async def open_run(
     run_id: str,
     title: str,
     desktop: Desktop,
-    client: ModelClient,
-    dialect: DialectPort,
-    model: str,
-    price: Price | None,
+    model: Model,
     encoder: Encoder,
     redactor: Redactor,
     policy: Policy,
@@ -169,6 +164,8 @@ async def open_run(
     trace: str,
     folder: Path | None,
     limits: Limits,
+    advisors: Mapping[str, Model] | None = None,
+    cache_decisions: bool = False,
     ledger: Ledger | None = None,
     max_steps: int = 50,
     flow_run_id: str = "",
@@ -177,16 +174,14 @@ async def open_run(
 
     Raises `InvalidUsage` when money is limited and the model's price is not known: it is never taken to be free.
     """
-    check_terms(model, price, limits, max_steps)
+    for asked in (model, *(advisors or {}).values()):
+        check_terms(asked.name, asked.price, limits, max_steps)
     with guarded("The run", limits) as guard:
         run = Run(
             run_id=run_id,
             title=title,
             desktop=desktop,
-            client=client,
-            dialect=dialect,
             model=model,
-            price=price,
             encoder=encoder,
             redactor=redactor,
             policy=policy,
@@ -194,6 +189,8 @@ async def open_run(
             trace=trace,
             folder=folder,
             guard=guard,
+            advisors=advisors or {},
+            cache_decisions=cache_decisions,
             ledger=ledger,
             max_steps=max_steps,
         )
@@ -204,7 +201,7 @@ async def open_run(
                 library=LIBRARY,
                 flow_run_id=flow_run_id,
                 display=desktop.display,
-                model=model,
+                model=model.name,
             )
         )
         token = _run.set(run)

@@ -20,8 +20,10 @@ from holo_tasks.audit.timeline import subgoal_markdown
 from holo_tasks.core import events
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached
+from holo_tasks.core.geometry import Box
 from holo_tasks.core.loop import AnswerReader
 from holo_tasks.core.loop import pursue as run_loop
+from holo_tasks.core.model import Model
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.core.walk import Walk
 from holo_tasks.publish import publish_markdown
@@ -45,6 +47,7 @@ class Subgoal:
     title: str
     progress: str
     token: str
+    advisor: str = ""
 
     def numbered(self, run: Run) -> Subgoal:
         """Return it with the run's next number."""
@@ -75,7 +78,11 @@ class Decorator(Protocol):
 def subgoal(function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
 @overload
 def subgoal(
-    *, title: str | None = None, token: str | None = None, inputs: Sequence[str] | None = None
+    *,
+    title: str | None = None,
+    token: str | None = None,
+    inputs: Sequence[str] | None = None,
+    advisor: str | None = None,
 ) -> Decorator: ...
 def subgoal(
     function: Callable[P, Awaitable[R]] | None = None,
@@ -84,6 +91,7 @@ def subgoal(
     title: str | None = None,
     token: str | None = None,
     inputs: Sequence[str] | None = None,
+    advisor: str | None = None,
 ) -> Any:
     """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
 
@@ -91,6 +99,7 @@ def subgoal(
     kept in the ledger under that business item: a later call with the same arguments returns it without a
     model call or an input event; with other arguments it raises
     `TokenConflict`. ``inputs`` names the arguments that count for that; all do unless it is given.
+    ``advisor`` names the model that `judge` asks inside.
     """
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
@@ -108,6 +117,7 @@ def subgoal(
                 title=_fill(name, given),
                 progress="",
                 token=_fill(token, given) if token else "",
+                advisor=advisor or "",
             )
             key = _digest(given, inputs)
             found = await _run_subgoal(here, goal_name, key, returns, lambda: function(*args, **kwargs))
@@ -139,11 +149,24 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     return run.ledger.find(_fill(spec.token, given), spec.goal, _digest(given, spec.inputs)) is not None
 
 
-async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None) -> Any:
+def current_subgoal() -> Subgoal | None:
+    """Return the sub-goal around this code."""
+    return _subgoal.get()
+
+
+def side_walk(task: str, *, region: Box | None = None, model: Model | None = None) -> Walk:
+    """Return a walk for a single question beside the sub-goal's conversation, charged and recorded like it."""
+    run, here = current_run(), _subgoal.get()
+    doors = run.doors() if model is None else replace(run.doors(), model=model)
+    return Walk(doors, current_guard() or run.guard, here.number if here else 0, Transcript(task), region)
+
+
+async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None, region: Box | None = None) -> Any:
     """Let the agent work on a goal until it answers; return the answer as ``returns``.
 
     ``returns`` is any type pydantic can validate: the model is told its JSON schema, and an answer that does not
-    fit is sent back once. Raises a `HoloError` whose status says how it ended.
+    fit is sent back once. ``region`` shows the model only that part of the screen, in screen pixels. Raises a
+    `HoloError` whose status says how it ended.
     """
     run = current_run()
     text = goal.strip()
@@ -153,14 +176,14 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None)
         raise InvalidUsage(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
     here = (_subgoal.get() or Subgoal(0, text[:120], "", "")).numbered(run)
     guard = current_guard() or run.guard
-    walk = Walk(run.doors(), guard, here.number, Transcript(task_text(text, here.progress, returns)))
+    walk = Walk(run.doors(), guard, here.number, Transcript(task_text(text, here.progress, returns)), region)
     await walk.record(
         events.SubgoalOpened(
             title=here.title,
             goal=text,
             progress=here.progress,
             token=here.token,
-            model=run.model,
+            model=run.model.name,
             display=run.desktop.display,
             flow_run_id=flow_run_id(),
         )

@@ -9,13 +9,14 @@ from contextvars import ContextVar
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from prefect import task
-from prefect.cache_policies import NO_CACHE
+from prefect.cache_policies import NO_CACHE, CachePolicy
 
+from holo_tasks.caching import SAME_DECISION
 from holo_tasks.core.actions import label
-from holo_tasks.core.errors import HoloError, TransientModelFault
+from holo_tasks.core.errors import HoloError, InvalidUsage, TransientModelFault
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import Walk
-from holo_tasks.run import current_guard
+from holo_tasks.run import current_guard, current_run
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
 MOST_PATIENCE_S = 120.0
@@ -32,14 +33,19 @@ class StepDecorator(Protocol):
     def __call__(self, function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
 
 
-def agent_step(*, acts: bool, title: str | None = None, retries: int = len(BACKOFF_S)) -> StepDecorator:
+def agent_step(
+    *, acts: bool, title: str | None = None, retries: int = len(BACKOFF_S), cache_policy: CachePolicy = NO_CACHE
+) -> StepDecorator:
     """Make an async function an agent step: a Prefect task with the caching and retries that are safe for it.
 
     ``acts`` says whether it may change the world. A step that acts is never retried, because nobody knows what a
     failed one did; one that only looks or asks is retried on transient faults, with back-off, inside the deadline
-    of the guardrails around it. Neither is cached: the same screen may need another decision at another step.
+    of the guardrails around it. Neither is cached unless ``cache_policy`` says by what; one that acts never is.
     ``title`` is a format string over the arguments. Goes above `cost_guardrail`.
     """
+    cached = cache_policy is not NO_CACHE
+    if acts and cached:
+        raise InvalidUsage("A step that acts cannot be cached: the second time, nothing would happen.")
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         patience: dict[str, Any] = {"retries": 0}
@@ -50,7 +56,10 @@ def agent_step(*, acts: bool, title: str | None = None, retries: int = len(BACKO
                 "retry_jitter_factor": 0.3,
                 "retry_condition_fn": _is_transient,
             }
-        made = task(task_run_name=title, cache_policy=NO_CACHE, persist_result=False, **patience)(function)
+        keeping: dict[str, Any] = {"result_serializer": "json"} if cached else {}
+        made = task(task_run_name=title, cache_policy=cache_policy, persist_result=cached, **keeping, **patience)(
+            function
+        )
         return cast("Callable[P, Awaitable[R]]", made)
 
     return decorate
@@ -77,6 +86,12 @@ async def decide(number: int, screen: str, answer_only: bool) -> Step:
     return await _walk.get().decide(answer_only=answer_only)
 
 
+@agent_step(acts=False, title="{number} · decide", cache_policy=SAME_DECISION)
+async def decide_once(number: int, screen: str, answer_only: bool, situation: str) -> Step:
+    """Ask the model for step ``number`` unless it has decided on the same ``situation`` before."""
+    return await _walk.get().decide(answer_only=answer_only)
+
+
 @agent_step(acts=True, title="{number} · {what}")
 async def act(number: int, what: str) -> str:
     """Do what the step asks for, once."""
@@ -84,10 +99,13 @@ async def act(number: int, what: str) -> str:
 
 
 async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
-    """Run the walk's decision as a task named after its step."""
+    """Run the walk's decision as a task named after its step; one that is known already is not asked for again."""
     token = _walk.set(walk)
     try:
         seen = walk.seen.shot.sha256 if walk.seen else ""
+        if current_run().cache_decisions:
+            situation = walk.situation(answer_only=answer_only)
+            return await decide_once(walk.step, seen, answer_only, situation)
         return await decide(walk.step, seen, answer_only)
     finally:
         _walk.reset(token)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from holo_blocks.audit_bucket import AuditBucket
 from holo_blocks.desktop import HoloDesktop
@@ -28,17 +28,22 @@ async def holo_agent(
     limits: Limits | None = None,
     max_steps: int = 50,
     image_quality: Tier = "default",
+    advisors: Mapping[str, HoloModel] | None = None,
+    cache_decisions: bool = False,
 ) -> AsyncIterator[Run]:
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
-    Looks only, unless ``allow="act"``. What can be checked is checked before anything is started; everything
-    is taken down again when this is left.
+    Looks only, unless ``allow="act"``. ``advisors`` are further models, by name, that `judge` can ask.
+    ``cache_decisions`` reuses the model's decisions where all that it was shown is the same. What can be checked is
+    checked before anything is started; everything is taken down again when this is left.
     """
     destination = audit.destination()
     profile = model.profile()
     await asyncio.to_thread(destination.check)
-    endpoint = model.endpoint()
-    try:
+    async with AsyncExitStack() as stack:
+        named = {name: await stack.enter_async_context(each.advisor()) for name, each in (advisors or {}).items()}
+        endpoint = model.endpoint()
+        stack.push_async_callback(endpoint.close)
         screen = LazyDesktop(desktop.start)
         try:
             async with open_agent(
@@ -52,9 +57,9 @@ async def holo_agent(
                 limits=limits,
                 max_steps=max_steps,
                 image_quality=image_quality,
+                advisors=named,
+                cache_decisions=cache_decisions,
             ) as run:
                 yield run
         finally:
             await screen.close()
-    finally:
-        await endpoint.close()

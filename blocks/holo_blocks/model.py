@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from decimal import Decimal
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from prefect.blocks.core import Block
 from prefect.blocks.system import Secret
 from pydantic import Field, SecretStr
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.model import Model
 from holo_tasks.models.address import HOSTED_BASE_URL
+from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
-from holo_tasks.models.profile import DEFAULT_MODEL, Profile, profile_for
+from holo_tasks.models.profile import DEFAULT_MODEL, Profile, SchemaTransport, profile_for
 
 
 class HoloModel(Block):
@@ -54,14 +58,23 @@ class HoloModel(Block):
     usd_per_million_cached_tokens: Decimal | None = Field(
         default=None, ge=0, description="Overrides the known price of cached input tokens."
     )
-    schema_transport: Literal["structured_outputs", "response_format"] = Field(
-        default="structured_outputs",
-        description="How the output schema is sent: structured_outputs for vLLM, response_format for others.",
+    schema_transport: SchemaTransport | None = Field(
+        default=None,
+        description="How the output schema is sent: structured_outputs for vLLM, response_format for others, "
+        "json_object for servers that take no schema. Empty: what the model's profile says.",
+    )
+    profile_overrides: dict[str, Any] = Field(
+        default_factory=dict,
+        title="Profile",
+        description="Whatever else is different about this model, by the names of its profile: image_budget, "
+        "temperature, tool_suffix, …; `like` names a model to start from.",
     )
 
     def profile(self) -> Profile:
-        """Return the model's profile with this block's prices and transport."""
-        changes: dict[str, object] = {"schema_transport": self.schema_transport}
+        """Return the model's profile with this block's prices, transport and overrides."""
+        changes: dict[str, object] = dict(self.profile_overrides)
+        if self.schema_transport is not None:
+            changes["schema_transport"] = self.schema_transport
         given = {
             "input": self.usd_per_million_input_tokens,
             "output": self.usd_per_million_output_tokens,
@@ -76,3 +89,12 @@ class HoloModel(Block):
     def endpoint(self) -> ModelEndpoint:
         """Return a client for this endpoint; close it after use."""
         return ModelEndpoint(self.base_url, self.api_key)
+
+    @asynccontextmanager
+    async def advisor(self) -> AsyncIterator[Model]:
+        """Open this endpoint as a model that `judge` can ask."""
+        endpoint = self.endpoint()
+        try:
+            yield model_at(endpoint, self.profile(), self.dialect)
+        finally:
+            await endpoint.close()

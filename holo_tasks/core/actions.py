@@ -1,18 +1,19 @@
 """The model's toolbox: every action it may ask for, exactly as it writes it.
 
-Positions are integers in [0, 1000], relative to the picture that was sent. The names and fields are
-those of the public Holo documentation and of H Company's own harness, without its ``_desktop`` suffix.
+Positions are in thousandths of the picture that was sent: whole numbers from Holo, fractions from models that think
+in [0, 1]. The names and fields are those of the public Holo documentation; `core.toolbox` gives a model those it was
+trained with.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
 from holo_tasks.core.gestures import Direction
 
-Thousandth = Annotated[StrictInt, Field(ge=0, le=1000)]
+Thousandth = Annotated[StrictInt | StrictFloat, Field(ge=0, le=1000)]
 Key = Annotated[str, Field(min_length=1, max_length=32)]
 
 
@@ -27,8 +28,8 @@ class ClickCall(ToolCall):
 
     tool_name: Literal["click"]
     element: str = Field(description="Detailed description of the target UI element to click on")
-    x: Thousandth = Field(description="X coordinate as integer in [0, 1000]")
-    y: Thousandth = Field(description="Y coordinate as integer in [0, 1000]")
+    x: Thousandth = Field(description="X coordinate")
+    y: Thousandth = Field(description="Y coordinate")
     button: Literal["left", "middle", "right"] = Field(default="left", description="Mouse button")
 
 
@@ -37,8 +38,8 @@ class DoubleClickCall(ToolCall):
 
     tool_name: Literal["double_click"]
     element: str = Field(description="Detailed description of the target UI element to double click on")
-    x: Thousandth = Field(description="X coordinate as integer in [0, 1000]")
-    y: Thousandth = Field(description="Y coordinate as integer in [0, 1000]")
+    x: Thousandth = Field(description="X coordinate")
+    y: Thousandth = Field(description="Y coordinate")
 
 
 class MoveToCall(ToolCall):
@@ -46,8 +47,8 @@ class MoveToCall(ToolCall):
 
     tool_name: Literal["move_to"]
     element: str = Field(description="Detailed description of the UI element to hover over")
-    x: Thousandth = Field(description="X coordinate as integer in [0, 1000]")
-    y: Thousandth = Field(description="Y coordinate as integer in [0, 1000]")
+    x: Thousandth = Field(description="X coordinate")
+    y: Thousandth = Field(description="Y coordinate")
 
 
 class DragAndDropCall(ToolCall):
@@ -55,10 +56,10 @@ class DragAndDropCall(ToolCall):
 
     tool_name: Literal["drag_and_drop"]
     element: str = Field(description="Detailed description of what is dragged, and where to")
-    x1: Thousandth = Field(description="X coordinate of the start as integer in [0, 1000]")
-    y1: Thousandth = Field(description="Y coordinate of the start as integer in [0, 1000]")
-    x2: Thousandth = Field(description="X coordinate of the end as integer in [0, 1000]")
-    y2: Thousandth = Field(description="Y coordinate of the end as integer in [0, 1000]")
+    x1: Thousandth = Field(description="X coordinate of the start")
+    y1: Thousandth = Field(description="Y coordinate of the start")
+    x2: Thousandth = Field(description="X coordinate of the end")
+    y2: Thousandth = Field(description="Y coordinate of the end")
 
 
 class ScrollCall(ToolCall):
@@ -66,8 +67,8 @@ class ScrollCall(ToolCall):
 
     tool_name: Literal["scroll"]
     element: str = Field(description="Detailed description of the area to scroll")
-    x: Thousandth = Field(description="X coordinate as integer in [0, 1000]")
-    y: Thousandth = Field(description="Y coordinate as integer in [0, 1000]")
+    x: Thousandth = Field(description="X coordinate")
+    y: Thousandth = Field(description="Y coordinate")
     direction: Direction = Field(description="Which way to scroll")
     scroll_size: Annotated[StrictInt, Field(ge=1, le=50)] = Field(default=3, description="Wheel notches")
 
@@ -79,6 +80,16 @@ class WriteCall(ToolCall):
     content: str = Field(description="Content to write")
     press_enter: StrictBool = Field(default=False, description="Whether to press Enter after typing")
     overwrite: StrictBool = Field(default=False, description="Whether to replace what the element holds")
+
+
+class WriteAtCall(ToolCall):
+    """Click at (x, y), then type text there."""
+
+    tool_name: Literal["write_at"]
+    element: str = Field(description="Detailed description of the field to write into")
+    x: Thousandth = Field(description="X coordinate")
+    y: Thousandth = Field(description="Y coordinate")
+    content: str = Field(description="Content to write")
 
 
 class HotkeyCall(ToolCall):
@@ -125,6 +136,7 @@ AnyCall: TypeAlias = (
     | DragAndDropCall
     | ScrollCall
     | WriteCall
+    | WriteAtCall
     | HotkeyCall
     | HoldAndTapKeyCall
     | WaitCall
@@ -139,6 +151,7 @@ ACTING = (
     DragAndDropCall,
     ScrollCall,
     WriteCall,
+    WriteAtCall,
     HotkeyCall,
     HoldAndTapKeyCall,
 )
@@ -163,6 +176,8 @@ def label(call: AnyCall) -> str:
         case WriteCall():
             text = f"{'overwrite with' if call.overwrite else 'write'} {_quoted(call.content)}"
             text += " and press Enter" if call.press_enter else ""
+        case WriteAtCall():
+            text = f"write {_quoted(call.content)} into {_quoted(call.element)}"
         case HotkeyCall():
             text = f"press {'+'.join(call.keys)}" + (f" ×{call.repeat_count}" if call.repeat_count > 1 else "")
         case HoldAndTapKeyCall():

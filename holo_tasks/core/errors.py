@@ -91,6 +91,10 @@ class UnusableReply(ModelFailed):
         self.tool = tool
 
 
+class UnsureReply(UnusableReply):
+    """The model says itself that it is not sure enough of this action."""
+
+
 class DesktopFailed(HoloError):
     """The screen, its program or its input is gone or never came up."""
 

@@ -15,6 +15,9 @@ Status: TypeAlias = Literal[
     "answered", "invalid", "limit", "needs_person", "refused", "killed", "model_failed", "desktop_failed"
 ]
 
+Purpose: TypeAlias = Literal["step", "locate", "judge"]
+"""What a model was asked for: the next step, a place on the screen, a judgement."""
+
 
 class Event(BaseModel):
     """What all events share: where in the story they belong.
@@ -55,6 +58,7 @@ class SubgoalOpened(Event):
 class FrameTaken(Event):
     """A settled, redacted and encoded picture; its bytes are ``frames/<sha256>.<ext>``.
 
+    ``region`` is the part of the screen it shows as ``[left, top, width, height]``, empty for all of it.
     ``quiet_us`` is the time from the last repaint to the capture; ``settled`` is false when the
     screen was still changing at the time limit.
     """
@@ -68,6 +72,7 @@ class FrameTaken(Event):
     screen_width: int
     screen_height: int
     frame_digest: str
+    region: list[int] = []
     masks: int
     settled: bool
     settle_us: int
@@ -80,6 +85,7 @@ class RequestSent(Event):
     """A model is about to be asked; ``shots`` are the pictures in the request, oldest first."""
 
     kind: Literal["request"] = "request"
+    purpose: Purpose = "step"
     attempt: int
     model: str
     endpoint: str
@@ -113,7 +119,11 @@ class CallFailed(Event):
 
 
 class Decided(Event):
-    """The parsed step: what the model noted, thought and wants done (coordinates as it gave them)."""
+    """The parsed step: what the model noted, thought and wants done (coordinates in thousandths of the picture).
+
+    ``confidence`` is empty unless the model gave one; ``cached`` says that the model was not asked, because it had
+    decided on the very same screen, history and goal before.
+    """
 
     kind: Literal["decision"] = "decision"
     note: str | None
@@ -121,6 +131,35 @@ class Decided(Event):
     tool_name: str
     arguments: dict[str, JsonValue]
     label: str
+    confidence: str = ""
+    cached: bool = False
+
+
+class Located(Event):
+    """Where the model says something is: a point in screen pixels, or empty if it is nowhere."""
+
+    kind: Literal["location"] = "location"
+    description: str
+    point: list[int]
+    mark: int | None = None
+
+
+class JudgedQuestion(Event):
+    """What a second model said to a question that is not navigation."""
+
+    kind: Literal["judgement"] = "judgement"
+    question: str
+    model: str
+    answer: str
+    reason: str = ""
+
+
+class TookStock(Event):
+    """The model was told that it is going round in circles; ``strip`` is the picture of its last actions, if shown."""
+
+    kind: Literal["take_stock"] = "take_stock"
+    reason: str
+    strip: str = ""
 
 
 class Corrected(Event):
@@ -222,6 +261,9 @@ AnyEvent: TypeAlias = Annotated[
     | ReplyReceived
     | CallFailed
     | Decided
+    | Located
+    | JudgedQuestion
+    | TookStock
     | Corrected
     | Permitted
     | ActionIntended

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Box, Size
 
 
 @dataclass(frozen=True)
@@ -40,23 +41,44 @@ class Frame:
         """SHA-256 of the pixels: two frames are the same screen only if every pixel is the same."""
         return hashlib.sha256(f"{self.size}".encode() + self.rgb).hexdigest()
 
+    def crop(self, box: Box) -> Frame:
+        """Return the part of the screen inside a box. Raises `InvalidUsage` if the box is not on the screen."""
+        width, height = self.size.width, self.size.height
+        if box.left < 0 or box.top < 0 or box.right > width or box.bottom > height or box.width < 1 or box.height < 1:
+            raise InvalidUsage(f"The region {box} is not on the screen of {self.size} pixels.")
+        rows = range(box.top, box.bottom)
+        rgb = b"".join(self.rgb[3 * (row * width + box.left) : 3 * (row * width + box.right)] for row in rows)
+        return replace(self, rgb=rgb, size=Size(box.width, box.height))
+
 
 @dataclass(frozen=True)
 class RedactedFrame:
     """A frame in which what must not leave the machine is painted over.
 
-    ``masks`` says how many areas were painted. The encoder accepts nothing but this type.
+    ``masks`` says how many areas were painted; ``region`` is the part of a ``screen`` it shows, None for all of it.
+    The encoder accepts nothing but this type.
     """
 
     frame: Frame
     masks: int = 0
+    region: Box | None = None
+    screen: Size | None = None
+
+    def crop(self, region: Box | None) -> RedactedFrame:
+        """Return a region of the screen; None is all of it."""
+        return (
+            self
+            if region is None
+            else replace(self, frame=self.frame.crop(region), region=region, screen=self.frame.size)
+        )
 
 
 @dataclass(frozen=True)
 class Shot:
     """The exact bytes of a picture that is sent to the model.
 
-    Coordinates in the model's answer are relative to this very picture, hence to ``screen``.
+    Coordinates in the model's answer are relative to this very picture, hence to ``area``: the part of the
+    screen that it shows, in screen pixels.
     """
 
     data: bytes = field(repr=False)
@@ -66,3 +88,8 @@ class Shot:
     screen: Size
     frame_digest: str
     encode_ns: int = 0
+    region: Box | None = None
+
+    @property
+    def area(self) -> Box:
+        return self.region or Box(0, 0, self.screen.width, self.screen.height)

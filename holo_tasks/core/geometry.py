@@ -49,6 +49,9 @@ class Box:
     def bottom(self) -> int:
         return self.top + self.height
 
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}+{self.left}+{self.top}"
+
     @property
     def center(self) -> Point:
         return Point(self.left + self.width // 2, self.top + self.height // 2)

@@ -47,7 +47,7 @@ class Scroll:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Type text into whatever has the keyboard.
+    """Type text into whatever has the keyboard, after a click ``at`` a point if one is given.
 
     ``overwrite`` first selects and replaces what the field holds. The text may hold
     ``{{secret:NAME}}``: the value is put in by the process that owns the keyboard.
@@ -56,6 +56,7 @@ class Write:
     text: str
     overwrite: bool = False
     press_enter: bool = False
+    at: Point | None = None
 
 
 @dataclass(frozen=True, slots=True)

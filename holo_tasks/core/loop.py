@@ -10,6 +10,7 @@ from holo_tasks.core import events
 from holo_tasks.core.actions import AnswerCall, AskHumanCall
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached, ModelFailed, NeedsPerson
 from holo_tasks.core.step import Step
+from holo_tasks.core.stuck import stuck
 from holo_tasks.core.walk import Walk
 
 T = TypeVar("T")
@@ -42,6 +43,7 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
     whose status is how the run ends; at the step limit its ``partial_answer`` is the best answer so far.
     """
     rejected = False
+    stock = Stock()
     await walk.look()
     walk.begin()
     while True:
@@ -51,6 +53,7 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
         started = walk.doors.now_s()
         before = walk.seen
         step = await decide(walk, False)
+        await walk.decided(step)
         call = step.tool_call
         if isinstance(call, AnswerCall):
             try:
@@ -76,8 +79,27 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
             # Nothing was sent to the screen: the model asked for something hands cannot do.
             told, is_error = str(error), True
         assert before is not None
-        sentence = await walk.verify(before, started_s=started)
+        sentence = await walk.verify(before, call, started_s=started)
         walk.remember(step, f"{told} {sentence}", is_error=is_error)
+        await stock.take(walk)
+
+
+@dataclass
+class Stock:
+    """When the model was last told that it is stuck: first in words, later with pictures of what it did."""
+
+    since: int = 0
+    times: int = 0
+
+    async def take(self, walk: Walk) -> None:
+        """Tell the model if it is going round in circles, but not at every step."""
+        transcript = walk.transcript
+        reason = stuck(transcript.turns[max(0, self.since - transcript.left_out) :])
+        if not reason:
+            return
+        self.since, self.times = transcript.left_out + len(transcript.turns), self.times + 1
+        strip = await walk.take_stock(pictures=self.times > 1)
+        await walk.record(events.TookStock(reason=reason, strip=strip))
 
 
 async def _out_of_steps(walk: Walk, decide: Decide, max_steps: int) -> LimitReached:
@@ -85,6 +107,7 @@ async def _out_of_steps(walk: Walk, decide: Decide, max_steps: int) -> LimitReac
     partial = None
     try:
         final = await decide(walk, True)
+        await walk.decided(final)
         if isinstance(final.tool_call, AnswerCall):
             partial = final.tool_call.content
     except HoloError as error:

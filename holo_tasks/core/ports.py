@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from holo_tasks.core.events import Event
 from holo_tasks.core.frame import Frame, RedactedFrame, Shot
 from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.transcript import Turn
 
 
 class Desktop(Protocol):
@@ -37,6 +38,10 @@ class Encoder(Protocol):
 
     def encode(self, frame: RedactedFrame) -> Shot: ...
 
+    def strip(self, turns: Sequence[Turn]) -> Shot:
+        """Put the last actions into one picture, made of pictures that were sent before."""
+        ...
+
 
 class Recorder(Protocol):
     """Where the evidence goes. Both calls return only when what they were given is durable."""
@@ -56,17 +61,30 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What a model server sent back, not yet trusted. ``usage`` is None when the server gave none.
+class ToolRequest:
+    """One function call in a reply, not yet trusted; ``arguments`` should be a JSON object."""
 
-    Reasoning is never replayed, so only its size is kept: it is on the bill.
-    """
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model server sent back, not yet trusted. ``usage`` is None when the server gave none."""
 
     content: str
     finish_reason: str
     usage: Usage | None
     latency_ns: int = 0
-    reasoning_bytes: int = 0
+    reasoning: str = ""
+    tool_calls: tuple[ToolRequest, ...] = ()
+
+    @property
+    def written_bytes(self) -> int:
+        """All that the model wrote, in bytes: it is on the bill."""
+        called = sum(len(call.name) + len(call.arguments.encode()) for call in self.tool_calls)
+        return len(self.content.encode()) + len(self.reasoning.encode()) + called
 
 
 class ModelClient(Protocol):

@@ -13,6 +13,7 @@ from holo_tasks.core.actions import (
     MoveToCall,
     ScrollCall,
     WaitCall,
+    WriteAtCall,
     WriteCall,
 )
 from holo_tasks.core.errors import UnusableReply
@@ -22,11 +23,11 @@ from holo_tasks.core.geometry import Point
 FULL_SCALE = 1000
 
 
-def to_pixel(x: int, y: int, shot: Shot) -> Point:
+def to_pixel(x: float, y: float, shot: Shot) -> Point:
     """Map (x, y) in [0, 1000] to a screen pixel.
 
-    The product is truncated, as in the documentation; 1000 is the last pixel, not one past it. The sent
-    picture is the whole screen, so relative coordinates hold for both whatever size was sent.
+    The product is truncated, as in the documentation; 1000 is the last pixel, not one past it. Coordinates are
+    relative to the part of the screen that was sent, whatever size it was sent in.
     Raises `UnusableReply` for anything out of range: a wrong coordinate is never moved into range.
     """
     for name, value in (("x", x), ("y", y)):
@@ -35,10 +36,10 @@ def to_pixel(x: int, y: int, shot: Shot) -> Point:
                 f"the model asked for {name}={value}, which is off the picture",
                 correction=f"{name}={value} is off the picture: coordinates are integers from 0 to 1000.",
             )
-    screen = shot.screen
+    area = shot.area
     return Point(
-        min(x * screen.width // FULL_SCALE, screen.width - 1),
-        min(y * screen.height // FULL_SCALE, screen.height - 1),
+        area.left + min(int(x * area.width / FULL_SCALE), area.width - 1),
+        area.top + min(int(y * area.height / FULL_SCALE), area.height - 1),
     )
 
 
@@ -57,6 +58,8 @@ def to_gesture(call: AnyCall, shot: Shot) -> gestures.Gesture | None:
             return gestures.Scroll(to_pixel(call.x, call.y, shot), call.direction, call.scroll_size)
         case WriteCall():
             return gestures.Write(call.content, overwrite=call.overwrite, press_enter=call.press_enter)
+        case WriteAtCall():
+            return gestures.Write(call.content, at=to_pixel(call.x, call.y, shot))
         case HotkeyCall():
             return gestures.Hotkey(tuple(call.keys), repeat=call.repeat_count)
         case HoldAndTapKeyCall():

@@ -11,17 +11,34 @@ from typing import TypeAlias
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.step import Step
 
+KEPT_TURNS = 4
+NOTES_CHARACTERS = 12_000
+LEFT_OUT = "\n\nEarlier steps left out: "
+
+
+@dataclass(frozen=True)
+class Strip:
+    """The last actions in small pictures, shown before the screen when the model is stuck."""
+
+    shot: Shot
+    actions: int
+
 
 @dataclass(frozen=True)
 class Observed:
     """A picture was shown to the model."""
 
     shot: Shot
+    strip: Strip | None = None
+
+    @property
+    def pictures(self) -> tuple[Shot, ...]:
+        return (self.shot,) if self.strip is None else (self.strip.shot, self.shot)
 
 
 @dataclass(frozen=True)
 class Did:
-    """The model's parsed step. Its raw text and its reasoning are not kept: they are never replayed."""
+    """The model's parsed step. Its raw text is not kept: it is never replayed."""
 
     step: Step
 
@@ -47,20 +64,78 @@ Entry: TypeAlias = Observed | Did | Told
 
 
 @dataclass(frozen=True)
+class Turn:
+    """One step with the screen it was decided on and the screen after it."""
+
+    before: Shot
+    step: Step
+    after: Shot
+
+
+@dataclass(frozen=True)
 class Transcript:
-    """Task, then what was seen, done and told, in order."""
+    """Task, then what was seen, done and told, in order.
+
+    ``left_out`` counts the oldest steps that had to go because the model's context is full; what the model had noted
+    in them is in ``notes``.
+    """
 
     task: str
     entries: tuple[Entry, ...] = ()
+    left_out: int = 0
+    notes: tuple[str, ...] = ()
 
     def then(self, *entries: Entry) -> Transcript:
         """Return the transcript with these entries at its end."""
         return replace(self, entries=(*self.entries, *entries))
 
     @property
-    def shots(self) -> tuple[Shot, ...]:
+    def opening(self) -> str:
+        """The task message: the task, then what is left of steps that are no longer shown."""
+        if not self.left_out:
+            return self.task
+        kept, room = [], NOTES_CHARACTERS
+        for note in reversed(self.notes):
+            room -= len(note)
+            if room < 0:
+                break
+            kept.append(f"\n- {note}")
+        noted = " Noted in them:" + "".join(reversed(kept)) if kept else ""
+        return f"{self.task}{LEFT_OUT}{self.left_out}.{noted}"
+
+    @property
+    def pictures(self) -> tuple[Shot, ...]:
         """Every picture shown so far, oldest first."""
-        return tuple(entry.shot for entry in self.entries if isinstance(entry, Observed))
+        return tuple(shot for entry in self.entries if isinstance(entry, Observed) for shot in entry.pictures)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The steps that are over, oldest first."""
+        found: list[Turn] = []
+        before: Shot | None = None
+        step: Step | None = None
+        for entry in self.entries:
+            if isinstance(entry, Did):
+                step = entry.step
+            elif isinstance(entry, Observed):
+                if before is not None and step is not None:
+                    found.append(Turn(before, step, entry.shot))
+                before, step = entry.shot, None
+        return tuple(found)
+
+    def compacted(self) -> Transcript | None:
+        """Return the transcript without the older half of its steps, or None if too few are left.
+
+        Half at a time, so that the requests in between still begin with the same words.
+        """
+        starts = [place for place, entry in enumerate(self.entries) if isinstance(entry, Observed)]
+        drop = max(len(starts) - 1 - KEPT_TURNS, 0) if len(starts) < 2 * KEPT_TURNS else len(starts) // 2
+        if drop < 1:
+            return None
+        gone = self.entries[: starts[drop]]
+        noted = [entry.step.note.strip() for entry in gone if isinstance(entry, Did) and entry.step.note]
+        notes = dict.fromkeys((*self.notes, *(note for note in noted if note)))
+        return replace(self, entries=self.entries[starts[drop] :], left_out=self.left_out + drop, notes=tuple(notes))
 
 
 def evicted(images: int, *, budget: int, batch: int = 1) -> int:

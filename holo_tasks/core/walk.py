@@ -10,55 +10,56 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from holo_tasks.core import events
-from holo_tasks.core.actions import ACTING, label
+from holo_tasks.core.actions import ACTING, AnyCall, WaitCall, label
 from holo_tasks.core.budget import Guard
 from holo_tasks.core.errors import (
     HoloError,
     InvalidUsage,
     ModelFailed,
     PolicyRefused,
-    TransientModelFault,
+    UnsureReply,
     UnusableReply,
 )
-from holo_tasks.core.frame import Frame, Shot
-from holo_tasks.core.money import Price, image_tokens
+from holo_tasks.core.frame import Frame, RedactedFrame, Shot
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.gestures import Pause
+from holo_tasks.core.model import Model, Request
 from holo_tasks.core.permit import Policy
-from holo_tasks.core.ports import Desktop, Encoder, ModelClient, Recorder, Redactor, Reply, Usage
+from holo_tasks.core.ports import Desktop, Encoder, Recorder, Redactor
+from holo_tasks.core.predict import Till, predict, prompt_tokens
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.core.transcript import Correction, Did, Observed, Strip, Told, Transcript
 from holo_tasks.core.verdicts import judge
 
-MIN_OUTPUT_TOKENS = 256
-CALL_TIMEOUT_S = 120.0
 CORRECTIONS = 1
 """How often a reply that is not a step is sent back before the sub-goal fails."""
+LEAST_ROOM_TOKENS = 4096
+"""Room that a reply is left in the model's context before old steps are taken out of the conversation."""
+STRIP_TURNS = 10
+TAKE_STOCK = (
+    "Take stock: your last actions did not get you further. Say what you see, what you expected and why it did not "
+    "happen, then do something else. If the goal cannot be reached, answer so."
+)
+PATIENCE_S = 5.0
+STILL_S = 0.25
 
 
-class DialectPort(Protocol):
-    """What the walk needs of a dialect; `models.dialects` says more."""
-
-    def request(
-        self, transcript: Transcript, *, correction: Correction | None = None, answer_only: bool = False
-    ) -> dict[str, Any]: ...
-
-    def parse(self, reply: Reply, *, answer_only: bool = False) -> Step: ...
+Annotate = Callable[[RedactedFrame], RedactedFrame]
 
 
 @dataclass(frozen=True)
 class Doors:
-    """The outside world as one sub-goal sees it. ``price`` is None when nobody knows what a token costs."""
+    """The outside world as one sub-goal sees it."""
 
     desktop: Desktop
     redactor: Redactor
     encoder: Encoder
-    dialect: DialectPort
-    client: ModelClient
-    price: Price | None
+    model: Model
     policy: Policy
     recorder: Recorder
     now_s: Callable[[], float]
@@ -74,28 +75,43 @@ class Seen:
 
 @dataclass
 class Walk:
-    """A sub-goal being worked on. Starts with an empty history, which is what a sub-goal is for."""
+    """A sub-goal being worked on. Starts with an empty history, which is what a sub-goal is for.
+
+    ``region`` is the part of the screen that the model is shown, None for all of it.
+    """
 
     doors: Doors
     guard: Guard
     number: int
     transcript: Transcript
+    region: Box | None = None
     step: int = 0
     seen: Seen | None = None
     _correction: Correction | None = field(default=None, repr=False)
     _corrections: int = 0
     _attempt: int = 0
+    _asked: bool = False
     _spans: dict[str, int] = field(default_factory=dict)
 
     # settle → capture → redact → encode → record
 
-    async def look(self, *, after_action: bool = False) -> Seen:
-        """Wait for the screen to settle, then make it something the model can be sent."""
+    async def look(self, *, after_action: bool = False, annotate: Annotate | None = None) -> Seen:
+        """Wait for the screen to settle, then make it something the model can be sent.
+
+        ``annotate`` draws on what is left of the screen after redaction.
+        """
         self.guard.check_time(self.doors.now_s())
         started = self.doors.now_s()
         frame = await self.doors.desktop.look(after_action=after_action)
-        redacted = self.doors.redactor.redact(frame)
-        shot = await asyncio.to_thread(self.doors.encoder.encode, redacted)
+        redacted = self.doors.redactor.redact(frame).crop(self.region)
+        if annotate is not None:
+            redacted = await asyncio.to_thread(annotate, redacted)
+        known = self.seen
+        if known is not None and known.shot.frame_digest == redacted.frame.digest:
+            # The very same picture: encoding it again would only cost time.
+            shot = replace(known.shot, encode_ns=0)
+        else:
+            shot = await asyncio.to_thread(self.doors.encoder.encode, redacted)
         event = events.FrameTaken(
             subgoal=self.number,
             step=self.step,
@@ -107,6 +123,7 @@ class Walk:
             screen_width=shot.screen.width,
             screen_height=shot.screen.height,
             frame_digest=shot.frame_digest,
+            region=_corners(self.region),
             masks=redacted.masks,
             settled=frame.settled,
             settle_us=frame.settle_ns // 1000,
@@ -127,10 +144,13 @@ class Walk:
         Raises `ModelFailed` when the model's second reply is not a step either.
         """
         started = self.doors.now_s()
+        model = self.doors.model
         while True:
-            reply = await self._predict(answer_only)
+            request = self.request(answer_only=answer_only)
+            self._attempt += 1
+            reply = await predict(model, request, self.till, attempt=self._attempt, purpose="step")
             try:
-                step = self.doors.dialect.parse(reply, answer_only=answer_only)
+                step = model.dialect.parse(reply, answer_only=answer_only)
                 break
             except UnusableReply as error:
                 if self._corrections >= CORRECTIONS:
@@ -138,9 +158,51 @@ class Walk:
                 self._corrections += 1
                 self._correction = Correction(error.tool, error.correction)
                 await self._record(events.Corrected(reason=str(error)))
+                if isinstance(error, UnsureReply):
+                    await self._look_again()
         self._correction, self._corrections, self._attempt = None, 0, 0
         self._spans["decide"] = _micros(self.doors.now_s() - started)
+        self._asked = True
+        return step
+
+    def request(self, *, answer_only: bool = False) -> Request:
+        """Return the next request, made to fit the model's context: the oldest steps go first.
+
+        Raises `InvalidUsage` when not even the task and the newest steps fit.
+        """
+        model = self.doors.model
+        while True:
+            request = model.dialect.request(self.transcript, correction=self._correction, answer_only=answer_only)
+            most = int(request.body["max_tokens"])
+            room = model.context_tokens - prompt_tokens(request)
+            if room >= min(most, LEAST_ROOM_TOKENS):
+                request.body["max_tokens"] = min(most, room)
+                return request
+            shorter = self.transcript.compacted()
+            if shorter is None:
+                raise InvalidUsage(
+                    f"The goal and the newest screens do not fit the {model.context_tokens} tokens that {model.name} "
+                    "can read; shorten the goal, or send smaller pictures."
+                )
+            self.transcript = shorter
+
+    def situation(self, *, answer_only: bool = False) -> str:
+        """Return a digest of all that the model's decision rests on: endpoint, model, prompt, schema, goal, history and
+        the pictures, pixel by pixel. One changed digit on the screen makes it another situation.
+        """
+        request = self.request(answer_only=answer_only)
+        told = {name: value for name, value in request.body.items() if name != "max_tokens"}
+        pictures = [(shot.frame_digest, shot.sha256, str(shot.area)) for shot in request.shots]
+        # The pictures' bytes are in the messages, too; their digests are what makes this exact.
+        text = json.dumps([self.doors.model.client.endpoint, told, pictures], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    async def decided(self, step: Step) -> None:
+        """Write down the model's decision; one that came from the cache is marked."""
         call = step.tool_call
+        cached, self._asked = not self._asked, False
+        if cached:
+            self._spans["decide"] = 0
         await self._record(
             events.Decided(
                 note=step.note,
@@ -148,79 +210,22 @@ class Walk:
                 tool_name=call.tool_name,
                 arguments=_plain(call.model_dump(exclude={"tool_name"})),
                 label=label(call),
+                confidence="" if step.confidence is None else f"{step.confidence:g}",
+                cached=cached,
             )
         )
-        return step
 
-    async def _predict(self, answer_only: bool) -> Reply:
-        doors, guard = self.doors, self.guard
-        guard.check_time(doors.now_s())
-        body = doors.dialect.request(self.transcript, correction=self._correction, answer_only=answer_only)
-        worst = self._reserve(body)
-        self._attempt += 1
-        await self._record(
-            events.RequestSent(
-                attempt=self._attempt,
-                model=str(body["model"]),
-                endpoint=doors.client.endpoint,
-                shots=_sent_shots(body, self.transcript),
-                messages=len(body["messages"]),
-                prompt_sha256=hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest(),
-            )
-        )
-        left = CALL_TIMEOUT_S
-        if guard.deadline_s is not None:
-            left = min(left, max(0.001, guard.deadline_s - doors.now_s()))
-        billed, settled = 0, worst
-        try:
-            reply = await doors.client.complete(body, timeout_s=left)
-            usage = reply.usage or estimate(body, reply, self.transcript)
-            billed = doors.price.of(usage) if doors.price else 0
-            guard.learn(prompt_tokens(body, self.transcript), usage.prompt_tokens)
-        except HoloError as error:
-            if isinstance(error, TransientModelFault) and error.maybe_billed:
-                settled = 0
-            guard.check_time(doors.now_s())
-            await self._record(events.CallFailed(attempt=self._attempt, reason=str(error), transient=error.transient))
-            raise
-        except asyncio.CancelledError:
-            settled = 0
-            raise
-        finally:
-            # Charged when the bill arrives, before anything is read from the reply. What may still be
-            # billed stays held.
-            guard.settle(settled, billed)
-        if doors.price is None:
-            guard.count_unpriced()
-        await self._record(
-            events.ReplyReceived(
-                attempt=self._attempt,
-                latency_us=reply.latency_ns // 1000,
-                prompt_tokens=usage.prompt_tokens,
-                cached_tokens=usage.cached_tokens,
-                completion_tokens=usage.completion_tokens,
-                cost_micro_usd=billed if doors.price else None,
-                estimated=reply.usage is None,
-                finish_reason=reply.finish_reason,
-                content=reply.content[:20_000],
-            )
-        )
-        return reply
+    @property
+    def till(self) -> Till:
+        """Where this sub-goal's calls are charged and written down."""
+        return Till(self.guard, self._record, self.doors.now_s)
 
-    def _reserve(self, body: dict[str, Any]) -> int:
-        """Hold the worst case of a call; shorten the reply that is allowed if that makes it affordable."""
-        price, guard = self.doors.price, self.guard
-        if price is None:
-            return 0
-        prompt = price.of(Usage(guard.worst_tokens(prompt_tokens(body, self.transcript)), 0))
-        headroom = guard.headroom_micro
-        if headroom is not None and price.output > 0:
-            affordable = int((headroom - prompt) / price.output)
-            if MIN_OUTPUT_TOKENS <= affordable < body["max_tokens"]:
-                body["max_tokens"] = affordable
-        worst = prompt + price.of(Usage(0, int(body["max_tokens"])))
-        guard.reserve(worst)
-        return worst
+    async def _look_again(self) -> None:
+        """Show the model the screen as it is by now, in the place of the one it was unsure about."""
+        await self.look()
+        *before, last = self.transcript.entries
+        assert isinstance(last, Observed)
+        self.transcript = replace(self.transcript, entries=(*before, replace(last, shot=self._seen().shot)))
 
     # scale → permit → act
 
@@ -266,11 +271,13 @@ class Walk:
 
     # verify → record
 
-    async def verify(self, before: Seen, *, started_s: float) -> str:
+    async def verify(self, before: Seen, call: AnyCall, *, started_s: float) -> str:
         """Take a fresh settled frame, judge what the action did, and say so in a sentence.
 
         ``started_s`` is when the step began, before it was decided.
         """
+        if isinstance(call, WaitCall):
+            await self._wait_on(before, call.seconds)
         after = await self.look(after_action=True)
         verdict = judge(before.frame, after.frame)
         box = verdict.box
@@ -279,7 +286,7 @@ class Walk:
                 outcome=verdict.outcome,
                 before=before.shot.sha256,
                 after=after.shot.sha256,
-                changed_box=[] if box is None else [box.left, box.top, box.width, box.height],
+                changed_box=_corners(box),
             )
         )
         await self._record(
@@ -291,6 +298,34 @@ class Walk:
             )
         )
         return verdict.sentence
+
+    async def _wait_on(self, before: Seen, asked_s: float) -> None:
+        """Go on waiting while the screen stays the very same: to ask about it again would only cost money.
+
+        At most four times as long again as the model asked for, and `PATIENCE_S`.
+        """
+        doors = self.doors
+        end = doors.now_s() + min(PATIENCE_S, 4 * asked_s)
+        while doors.now_s() < end and (await doors.desktop.look()).digest == before.frame.digest:
+            self.guard.check_time(doors.now_s())
+            await doors.desktop.do(Pause(min(STILL_S, asked_s)), deadline=self.guard.deadline_s)
+
+    async def take_stock(self, *, pictures: bool) -> str:
+        """Tell the model that it is going round in circles; with ``pictures``, show it its last actions too.
+
+        Returns the digest of that picture, if there is one.
+        """
+        *before, told, seen = self.transcript.entries
+        assert isinstance(told, Told)
+        assert isinstance(seen, Observed)
+        if pictures:
+            turns = self.transcript.turns[-STRIP_TURNS:]
+            strip = await asyncio.to_thread(self.doors.encoder.strip, turns)
+            await self.doors.recorder.keep(strip)
+            seen = replace(seen, strip=Strip(strip, len(turns)))
+        told = replace(told, text=f"{told.text}\n{TAKE_STOCK}")
+        self.transcript = replace(self.transcript, entries=(*before, told, seen))
+        return seen.strip.shot.sha256 if seen.strip else ""
 
     def remember(self, step: Step, told: str, *, is_error: bool = False) -> None:
         """Write the step and what came of it into the history, with the newest screen after it."""
@@ -315,33 +350,8 @@ class Walk:
         return self.seen
 
 
-def prompt_tokens(body: dict[str, Any], transcript: Transcript) -> int:
-    """Estimate a request's prompt tokens from above: three characters a token, images by their formula."""
-    sizes = {shot.sha256: shot.sent_size for shot in transcript.shots}
-    images = sum(image_tokens(sizes[digest].width, sizes[digest].height) for digest in _sent_shots(body, transcript))
-    characters = 0
-    for message in body["messages"]:
-        content = message["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        characters += 16 + sum(len(part["text"].encode()) for part in parts if part["type"] == "text")
-    return images + -(-characters // 3)
-
-
-def estimate(body: dict[str, Any], reply: Reply, transcript: Transcript) -> Usage:
-    """Return a bill for a server that sent none: high rather than low."""
-    written = -(-(len(reply.content.encode()) + reply.reasoning_bytes) // 3)
-    most = int(body["max_tokens"])
-    return Usage(prompt_tokens(body, transcript), most if reply.finish_reason == "length" else max(1, written))
-
-
-def _sent_shots(body: dict[str, Any], transcript: Transcript) -> list[str]:
-    images = sum(
-        part["type"] == "image_url"
-        for message in body["messages"]
-        if not isinstance(message["content"], str)
-        for part in message["content"]
-    )
-    return [shot.sha256 for shot in transcript.shots[len(transcript.shots) - images :]]
+def _corners(box: Box | None) -> list[int]:
+    return [] if box is None else [box.left, box.top, box.width, box.height]
 
 
 def _plain(value: Any) -> Any:

@@ -122,6 +122,10 @@ class Hands:
     def _write(self, gesture: Write) -> None:
         text = self._vault.fill(gesture.text)
         self._typist.check(text)
+        if gesture.at is not None:
+            self._check(gesture.at)
+            self._pointer.click(gesture.at, "left", 1)
+            self._pulse.await_manager()
         with self._keyboard.plain():
             if gesture.overwrite:
                 self._clear_field()

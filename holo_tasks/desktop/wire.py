@@ -50,7 +50,7 @@ def to_gesture(message: Message) -> Gesture:
     values = dict(message)
     kind = _KINDS[values.pop("kind")]
     for name in _POINTS:
-        if name in values:
+        if values.get(name) is not None:
             values[name] = Point(**values[name])
     for name in _KEYS:
         if name in values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -12,14 +13,17 @@ import openai
 from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
-from holo_tasks.core.errors import InvalidUsage, ModelFailed, TransientModelFault
-from holo_tasks.core.ports import Reply, Usage
+from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, TransientModelFault
+from holo_tasks.core.ports import Reply, ToolRequest, Usage
 from holo_tasks.models.address import check_base_url, shown
+from holo_tasks.models.breaker import Breaker
 
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 MOST_TOKENS = 10**9
 """A bill for more is no bill."""
-KNOWN = frozenset({"model", "messages", "temperature", "max_tokens", "reasoning_effort", "response_format"})
+KNOWN = frozenset(
+    {"model", "messages", "temperature", "max_tokens", "reasoning_effort", "response_format", "tools", "tool_choice"}
+)
 
 
 class ModelEndpoint:
@@ -37,6 +41,7 @@ class ModelEndpoint:
         self._headers: dict[str, Any] = {
             name: openai.Omit() for name in (*STRIPPED, *named) if name and not (key and name == "Authorization")
         }
+        self._breaker = Breaker(self.endpoint)
         self._client = openai.AsyncOpenAI(
             base_url=self.base_url,
             api_key=key or "none",
@@ -51,6 +56,38 @@ class ModelEndpoint:
         return shown(self.base_url)
 
     async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
+        arrived = time.monotonic()
+        await self._breaker.admit(timeout_s)
+        try:
+            reply = await self._ask(body, timeout_s - (time.monotonic() - arrived))
+        except TransientModelFault as fault:
+            self._breaker.failed(fault)
+            raise
+        except HoloError:
+            self._breaker.succeeded()
+            raise
+        except BaseException:
+            self._breaker.gave_up()
+            raise
+        self._breaker.succeeded()
+        return reply
+
+    async def models(self, *, timeout_s: float) -> tuple[str, ...]:
+        """Return the names of the models that the endpoint lists."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                page = await self._client.models.list(extra_headers=self._headers, timeout=timeout_s)
+        except TimeoutError:
+            raise TransientModelFault(f"{self.endpoint} did not answer within {timeout_s:.0f} s.") from None
+        except openai.OpenAIError as error:
+            raise self._explain(error, "") from None
+        except ValueError:
+            raise ModelFailed(f"{self.endpoint} sent something that is not JSON; check the base URL.") from None
+        listed = getattr(page, "data", None)
+        names = [getattr(entry, "id", None) for entry in listed] if isinstance(listed, list) else []
+        return tuple(name for name in names if isinstance(name, str))
+
+    async def _ask(self, body: Mapping[str, Any], timeout_s: float) -> Reply:
         started = time.perf_counter_ns()
         known = {name: value for name, value in body.items() if name in KNOWN}
         extra = {name: value for name, value in body.items() if name not in KNOWN}
@@ -121,18 +158,29 @@ def _reply(completion: ChatCompletion, latency_ns: int, where: str) -> Reply:
         raise TransientModelFault(f"{where} sent a reply without choices; check that the base URL ends in /v1.")
     # A bill without a reply is paid all the same; the empty reply is dealt with after that.
     message = getattr(choice, "message", None)
-    content = getattr(message, "content", None)
-    thoughts = [getattr(message, name, None) for name in ("reasoning_content", "reasoning")]
+    thoughts = [_text(getattr(message, name, None)) for name in ("reasoning_content", "reasoning")]
+    calls = getattr(message, "tool_calls", None)
     return Reply(
-        # Half of a surrogate pair is legal in JSON, but not in text that is written down.
-        content=content.encode(errors="replace").decode() if isinstance(content, str) else "",
+        content=_text(getattr(message, "content", None)),
         finish_reason=str(getattr(choice, "finish_reason", None) or ""),
         usage=usage,
-        reasoning_bytes=max(
-            (len(text.encode(errors="replace")) for text in thoughts if isinstance(text, str)), default=0
-        ),
+        reasoning=max(thoughts, key=len),
         latency_ns=latency_ns,
+        tool_calls=tuple(map(_tool_request, calls)) if isinstance(calls, list) else (),
     )
+
+
+def _tool_request(call: object) -> ToolRequest:
+    function = getattr(call, "function", None)
+    arguments = getattr(function, "arguments", None)
+    # Some servers send the arguments as an object instead of as text: it means the same.
+    written = json.dumps(arguments) if isinstance(arguments, dict) else arguments
+    return ToolRequest(_text(getattr(call, "id", None)), _text(getattr(function, "name", None)), _text(written))
+
+
+def _text(value: object) -> str:
+    """Return text that can be written down; half of a surrogate pair is legal in JSON, but is no text."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) else ""
 
 
 def _usage(usage: object) -> Usage | None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import io
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from PIL import Image
 
+from holo_tasks.core.actions import label
 from holo_tasks.core.frame import RedactedFrame, Shot
 from holo_tasks.core.geometry import Size
+from holo_tasks.core.transcript import Turn
+from holo_tasks.models.filmstrip import filmstrip
 
 Tier = Literal["default", "dense", "full"]
 
@@ -26,23 +30,34 @@ class JpegEncoder:
     def encode(self, frame: RedactedFrame) -> Shot:
         started = time.perf_counter_ns()
         source = frame.frame
-        screen = source.size
-        image = Image.frombuffer("RGB", (screen.width, screen.height), source.rgb, "raw", "RGB", 0, 1)
-        sent = fit_width(screen, self.max_width)
-        if sent != screen:
+        image = Image.frombuffer("RGB", (source.size.width, source.size.height), source.rgb, "raw", "RGB", 0, 1)
+        sent = fit_width(source.size, self.max_width)
+        if sent != source.size:
             image = image.resize((sent.width, sent.height), Image.Resampling.LANCZOS)
-        buffer = io.BytesIO()
-        image.save(buffer, format="JPEG", quality=self.quality)
-        data = buffer.getvalue()
+        data = self._jpeg(image)
         return Shot(
             data=data,
             media_type="image/jpeg",
             sha256=hashlib.sha256(data).hexdigest(),
             sent_size=sent,
-            screen=screen,
+            screen=frame.screen or source.size,
             frame_digest=source.digest,
             encode_ns=time.perf_counter_ns() - started,
+            region=frame.region,
         )
+
+    def strip(self, turns: Sequence[Turn]) -> Shot:
+        """Put the screens after the last actions into one picture, numbered and labelled, oldest first."""
+        image = filmstrip([(turn.after.data, label(turn.step.tool_call)) for turn in turns])
+        data = self._jpeg(image)
+        size = Size(*image.size)
+        digest = hashlib.sha256(data).hexdigest()
+        return Shot(data, "image/jpeg", digest, sent_size=size, screen=size, frame_digest=digest)
+
+    def _jpeg(self, image: Image.Image) -> bytes:
+        buffer = io.BytesIO()
+        image.save(buffer, format="JPEG", quality=self.quality)
+        return buffer.getvalue()
 
 
 def fit_width(size: Size, max_width: int | None) -> Size:

@@ -67,7 +67,7 @@ async def test_a_bill_that_cannot_be_is_no_bill(usage: Any) -> None:
 async def test_reasoning_is_weighed_under_either_name(name: str) -> None:
     message = {"role": "assistant", "content": "x", name: "thinking hard"}
     reply, _ = await ask({"choices": [{"index": 0, "finish_reason": "stop", "message": message}]})
-    assert reply.reasoning_bytes == 13
+    assert reply.reasoning == "thinking hard"
 
 
 async def test_nothing_from_the_environment_is_sent_along(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,33 @@
+"""Whether an agent is going round in circles: the same action, or the same few screens, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holo_tasks.core.actions import WaitCall
+from holo_tasks.core.transcript import Turn
+
+SAME_ACTIONS = 4
+LAPS = 3
+LONGEST_LAP = 3
+
+
+def stuck(turns: Sequence[Turn]) -> str:
+    """Say in a few words why the last turns look stuck; empty if they do not.
+
+    Waiting is not being stuck: the program is busy.
+    """
+    last = turns[-SAME_ACTIONS:]
+    if len(last) == SAME_ACTIONS and not isinstance(last[-1].step.tool_call, WaitCall):
+        same = all(turn.step.tool_call == last[0].step.tool_call for turn in last)
+        if same and all(turn.before.frame_digest == turn.after.frame_digest for turn in last):
+            return f"the same action {SAME_ACTIONS} times, and nothing changed"
+    for lap in range(2, LONGEST_LAP + 1):
+        run = turns[-lap * LAPS :]
+        if len(run) == lap * LAPS and all(_alike(run[n], run[n - lap]) for n in range(lap, len(run))):
+            return f"the same {lap} screens and actions {LAPS} times over"
+    return ""
+
+
+def _alike(one: Turn, other: Turn) -> bool:
+    return one.step.tool_call == other.step.tool_call and one.before.frame_digest == other.before.frame_digest

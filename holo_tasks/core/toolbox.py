@@ -1,0 +1,198 @@
+"""The tools a model is offered, under the names and in the coordinates it was trained with."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias, get_args
+
+from pydantic import TypeAdapter, ValidationError
+
+from holo_tasks.core.actions import AnyCall, MoveToCall, ToolCall
+from holo_tasks.core.errors import InvalidUsage, UnusableReply
+from holo_tasks.core.json_object import check_unicode
+
+Space: TypeAlias = Literal["thousandths", "unit"]
+
+CALLS: dict[str, type[ToolCall]] = {
+    get_args(kind.model_fields["tool_name"].annotation)[0]: kind for kind in get_args(AnyCall)
+}
+"""Every tool there is, by its own name."""
+STANDARD = tuple(name for name in CALLS if name != "write_at")
+"""What a Holo model is offered: the toolbox of the public documentation."""
+UNSUFFIXED = ("answer", "ask_human")
+COORDINATES = frozenset({"x", "y", "x1", "y1", "x2", "y2"})
+_ANY: TypeAdapter[AnyCall] = TypeAdapter(AnyCall)
+_SPACES: dict[Space, tuple[dict[str, Any], str]] = {
+    "thousandths": ({"type": "integer", "minimum": 0, "maximum": 1000}, "as integer in [0, 1000]"),
+    "unit": ({"type": "number", "minimum": 0, "maximum": 1}, "as number in [0, 1]"),
+}
+
+
+def point_schema(space: Space) -> dict[str, Any]:
+    """Return the JSON schema of a single place on a picture."""
+    constraint, words = _SPACES[space]
+    return {
+        "type": "object",
+        "properties": {
+            axis: {**constraint, "description": f"{axis.upper()} coordinate {words}"} for axis in ("x", "y")
+        },
+        "required": ["x", "y"],
+        "additionalProperties": False,
+    }
+
+
+def read_point(value: Mapping[str, Any], space: Space) -> tuple[float, float]:
+    """Read a place as thousandths of the picture; raise `UnusableReply` for anything off it."""
+    read = Toolbox(space=space).read({"tool_name": "move_to", "element": "", **value})
+    assert isinstance(read, MoveToCall)
+    return read.x, read.y
+
+
+class Toolbox:
+    """Tools as one model knows them.
+
+    ``names`` renames tools; ``suffix`` is added to the others, as H's own desktop harness does. ``space`` is what
+    coordinates are written in. ``offered`` is a choice of tools; the answer is always one of them.
+    """
+
+    def __init__(
+        self,
+        *,
+        names: Mapping[str, str] | None = None,
+        suffix: str = "",
+        space: Space = "thousandths",
+        offered: Sequence[str] | None = None,
+    ) -> None:
+        chosen = STANDARD if offered is None else tuple(dict.fromkeys((*offered, "answer")))
+        unknown = sorted({*chosen, *(names or {})} - set(CALLS))
+        if unknown:
+            raise InvalidUsage(f"There is no tool named {unknown[0]!r}; there are: {', '.join(CALLS)}.")
+        self.space: Space = space
+        self._spoken = {name: (names or {}).get(name, name if name in UNSUFFIXED else name + suffix) for name in chosen}
+        self._known = {spoken: name for name, spoken in self._spoken.items()}
+        if len(self._known) != len(self._spoken):
+            raise InvalidUsage("Two tools have the same name.")
+
+    def name(self, tool: str) -> str:
+        """Return the model's name of a tool."""
+        return self._spoken.get(tool, tool)
+
+    def schema(self, tool: str) -> dict[str, Any]:
+        """Return the JSON schema of a call, its ``tool_name`` included."""
+        schema = CALLS[tool].model_json_schema()
+        constraint, words = _SPACES[self.space]
+        for field, rule in schema["properties"].items():
+            if field in COORDINATES:
+                title, said = rule["title"], rule["description"]
+                schema["properties"][field] = {"title": title, "description": f"{said} {words}", **constraint}
+        schema["properties"]["tool_name"]["const"] = self.name(tool)
+        return schema
+
+    def step_schema(self, *, answer_only: bool = False) -> dict[str, Any]:
+        """Return the schema of a structured-mode step: note, thought and exactly one of the tools."""
+        tools = ["answer"] if answer_only else list(self._spoken)
+        kinds = {CALLS[tool].__name__: self.schema(tool) for tool in tools}
+        variants = [{"$ref": f"#/$defs/{kind}"} for kind in kinds]
+        note = "Task-relevant information from the previous observation. Empty if nothing new."
+        return {
+            "$defs": kinds,
+            "additionalProperties": False,
+            "properties": {
+                "note": {
+                    "anyOf": [{"type": "string"}, {"type": "null"}],
+                    "default": None,
+                    "description": note,
+                    "title": "Note",
+                },
+                "thought": {"description": "Reasoning about next steps", "title": "Thought", "type": "string"},
+                "tool_call": variants[0] if answer_only else {"anyOf": variants, "title": "Tool Call"},
+            },
+            "required": ["thought", "tool_call"],
+            "title": "Step",
+            "type": "object",
+        }
+
+    def functions(self, *, answer_only: bool = False) -> list[dict[str, Any]]:
+        """Return the tools as function calling declares them."""
+        return [self._function(tool) for tool in (["answer"] if answer_only else self._spoken)]
+
+    def _function(self, tool: str) -> dict[str, Any]:
+        schema = self.schema(tool)
+        properties = {name: rule for name, rule in schema["properties"].items() if name != "tool_name"}
+        required = [name for name in schema["required"] if name != "tool_name"]
+        return {
+            "type": "function",
+            "function": {
+                "name": self.name(tool),
+                "description": schema["description"],
+                "parameters": {
+                    "type": "object",
+                    "properties": properties,
+                    "required": required,
+                    "additionalProperties": False,
+                },
+            },
+        }
+
+    def read(self, call: Mapping[str, Any], *, answer_only: bool = False) -> AnyCall:
+        """Turn a flat call as the model wrote it into a call; raise `UnusableReply` with what to tell the model."""
+        spoken = call.get("tool_name")
+        tool = self._known.get(spoken) if isinstance(spoken, str) else None
+        if tool is None or (answer_only and tool != "answer"):
+            offered = self.name("answer") if answer_only else ", ".join(self._known)
+            raise self._unusable(f"there is no tool named {str(spoken)[:40]!r}; there are: {offered}", spoken)
+        values = dict(call) | {"tool_name": tool}
+        problems = [f"{name}: {problem}" for name, problem in self._wrong_coordinates(values)]
+        if not problems:
+            try:
+                check_unicode(json.dumps(values, ensure_ascii=False))
+                return _ANY.validate_python(values | self._in_thousandths(values))
+            except ValidationError as error:
+                problems = _problems(error, CALLS[tool].__name__)
+        raise self._unusable("; ".join(problems[:3]), spoken)
+
+    def write(self, call: AnyCall) -> dict[str, Any]:
+        """Return a call as the model itself would write it."""
+        values = call.model_dump(mode="json")
+        if self.space == "unit":
+            values |= {name: float(Decimal(str(values[name])) / 1000) for name in COORDINATES & values.keys()}
+        return {**values, "tool_name": self.name(call.tool_name)}
+
+    def _wrong_coordinates(self, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield what a coordinate is if it is not one single number of this space: it is never moved into range."""
+        kinds, most = ((int,), 1000) if self.space == "thousandths" else ((int, float), 1)
+        words = "a single integer from 0 to 1000" if self.space == "thousandths" else "a single number from 0 to 1"
+        for name in sorted(COORDINATES & values.keys()):
+            value = values[name]
+            if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value <= most:
+                yield name, f"{str(value)[:40]!r} is not {words}"
+
+    def _in_thousandths(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        if self.space == "thousandths":
+            return {}
+        # By way of decimals: 0.57 is 570 thousandths, not a little less.
+        return {name: float(Decimal(str(values[name])) * 1000) for name in COORDINATES & values.keys()}
+
+    def _unusable(self, problems: str, spoken: object) -> UnusableReply:
+        words = "integers from 0 to 1000" if self.space == "thousandths" else "numbers from 0 to 1"
+        return UnusableReply(
+            f"the model's call does not fit its tools ({problems})",
+            correction=f"Your reply did not match the tools: {problems}. "
+            f"Coordinates are single {words}. Reply again with one corrected call.",
+            tool=spoken if isinstance(spoken, str) and re.fullmatch(r"[a-z_]{1,40}", spoken) else "format",
+        )
+
+
+def _problems(error: ValidationError, kind: str) -> list[str]:
+    """Say what is wrong with a call, naming only fields of the tool that was meant."""
+    found: list[str] = []
+    for item in error.errors(include_url=False, include_input=False, include_context=False):
+        path = [str(part) for part in item["loc"]]
+        if path[:1] == [kind]:
+            text = f"{'.'.join(path[1:]) or 'call'}: {item['msg']}"
+            if text not in found:
+                found.append(text)
+    return found or ["the call is malformed"]

@@ -1,0 +1,121 @@
+"""`judge`: a question of judgement, asked of a second and stronger model, with a price and a budget of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+
+from holo_tasks.core import events
+from holo_tasks.core.asking import Question, ask
+from holo_tasks.core.budget import Limits
+from holo_tasks.core.errors import InvalidUsage, UnusableReply
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.model import Model
+from holo_tasks.decorators import before_deadline
+from holo_tasks.run import check_terms, current_run, guarded, to_text
+from holo_tasks.subgoals import current_subgoal, side_walk
+from holo_tasks.tasks import agent_step
+
+ASKED = "Answer a question for a person. Say in one sentence why, then give the verdict."
+
+
+@dataclass(frozen=True)
+class _Case:
+    question: str
+    returns: Any
+    model: Model
+    region: Box | None
+    look: bool
+    limits: Limits
+
+
+_case: ContextVar[_Case] = ContextVar("holo_case")
+
+
+async def judge(
+    question: str,
+    *,
+    returns: Any = str,
+    facts: Mapping[str, Any] | None = None,
+    advisor: str | None = None,
+    look: bool = True,
+    region: Box | None = None,
+    max_cost_usd: float | None = None,
+    timeout_seconds: float | None = None,
+) -> Any:
+    """Ask a model for a judgement and return the verdict as ``returns``, any type pydantic can validate.
+
+    ``advisor`` names one of the agent's advisors; without it the sub-goal's own is asked, then the only one there is,
+    then the agent's model. The model is told ``facts`` and shown the present screen, or its ``region``, unless
+    ``look`` is false. ``max_cost_usd`` and ``timeout_seconds`` hold for this call alone; it is charged, at the
+    advisor's own price, to all guardrails around it, too. Raises `InvalidUsage` for an advisor that is not there.
+    """
+    if not question.strip():
+        raise InvalidUsage("The question is empty; ask in a sentence what is to be judged.")
+    text = f"{ASKED}\n\n{question.strip()}"
+    if facts:
+        plain = TypeAdapter(dict[str, Any]).dump_python(dict(facts), mode="json")
+        text += f"\n\nFacts:\n{json.dumps(plain, ensure_ascii=False, indent=1)}"
+    case = _Case(text, returns, _advisor(advisor), region, look, Limits(max_cost_usd, None, timeout_seconds))
+    token = _case.set(case)
+    try:
+        return await _judged(" ".join(question.split())[:60])
+    finally:
+        _case.reset(token)
+
+
+@agent_step(acts=False, title="judge: {question}")
+async def _judged(question: str) -> Any:
+    case = _case.get()
+    check_terms(case.model.name, case.model.price, case.limits, 1)
+    with guarded(f"‘{question}’", case.limits) as guard:
+        return await before_deadline(guard, _verdict(case))
+
+
+async def _verdict(case: _Case) -> Any:
+    walk = side_walk(case.question, region=case.region, model=case.model)
+    shots: tuple[Shot, ...] = ((await walk.look()).shot,) if case.look else ()
+    shape = create_model(
+        "Judgement",
+        __config__=ConfigDict(extra="forbid"),
+        reason=(str, ...),
+        verdict=(case.returns, ...),
+    )
+
+    def read(value: dict[str, Any]) -> BaseModel:
+        try:
+            return shape.model_validate(value)
+        except ValidationError as error:
+            problems = [
+                f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}"
+                for item in error.errors(include_url=False, include_input=False)
+            ]
+            raise UnusableReply(
+                f"the verdict does not fit what was asked for ({'; '.join(problems[:3])})",
+                correction=f"Your last reply did not fit: {'; '.join(problems[:3])}.",
+            ) from None
+
+    question = Question("judge", case.question, shots, shape.model_json_schema(), thinking=True)
+    found: Any = await ask(case.model, question, walk.till, read)
+    answer = to_text(found.model_dump(mode="json")["verdict"])
+    await walk.record(
+        events.JudgedQuestion(question=case.question, model=case.model.name, answer=answer, reason=found.reason)
+    )
+    return found.verdict
+
+
+def _advisor(name: str | None) -> Model:
+    run, here = current_run(), current_subgoal()
+    wanted = name or (here.advisor if here else "")
+    if wanted:
+        if wanted not in run.advisors:
+            known = ", ".join(run.advisors) or "none"
+            raise InvalidUsage(f"There is no advisor named {wanted!r}; the agent was opened with: {known}.")
+        return run.advisors[wanted]
+    return next(iter(run.advisors.values())) if len(run.advisors) == 1 else run.model

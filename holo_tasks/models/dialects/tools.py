@@ -1,0 +1,117 @@
+"""Function calling: tools in the request, results as tool messages, screens as user messages (Holo3.1, Holo4)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from holo_tasks.core.actions import AnswerCall
+from holo_tasks.core.errors import UnusableReply
+from holo_tasks.core.json_object import check_unicode, parse_json_object, without_reasoning
+from holo_tasks.core.model import Request
+from holo_tasks.core.ports import Reply
+from holo_tasks.core.step import Step
+from holo_tasks.core.transcript import Correction, Did, Observed, Told, Transcript
+from holo_tasks.models.dialects.messages import OUT_OF_STEPS, PRINCIPLES, Gallery, Message, before_last, tagged
+from holo_tasks.models.dialects.replies import check_ended
+from holo_tasks.models.profile import Profile
+
+PROMPT = """\
+You operate a computer for a person: you look at its screen and use its mouse and keyboard.
+At each turn you get the current screen as an observation and call exactly one function.
+
+- Positions are {positions}, relative to the newest screenshot; (0, 0) is its top left corner.
+- Write down facts that you will need later beside your call; older screenshots are removed.
+"""
+
+
+class Tools:
+    """Only the first call of a reply is carried out and replayed; what the model writes beside it is its memory."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._toolbox = profile.toolbox()
+        self._tools = {final: self._toolbox.functions(answer_only=final) for final in (False, True)}
+        words = PROMPT.format(positions=profile.positions)
+        self._system = words + PRINCIPLES.format(answer=self._toolbox.name("answer"))
+
+    def request(
+        self, transcript: Transcript, *, correction: Correction | None = None, answer_only: bool = False
+    ) -> Request:
+        profile, gallery = self._profile, Gallery(transcript, self._profile)
+        messages: list[Message] = [
+            {"role": "system", "content": self._system},
+            {"role": "user", "content": transcript.opening},
+        ]
+        call_id, used = "", set[str]()
+        for place, entry in enumerate(transcript.entries):
+            match entry:
+                case Observed():
+                    messages.append(gallery.observation(entry))
+                case Did():
+                    call_id = entry.step.call_id
+                    if not call_id or call_id in used:  # some servers count from zero again in each reply
+                        call_id = f"{call_id or 'call'}_{transcript.left_out}_{place}"
+                    used.add(call_id)
+                    messages.append(self._called(entry.step, call_id))
+                case Told():
+                    text = f"Error: {entry.text}" if entry.is_error else entry.text
+                    messages.append({"role": "tool", "tool_call_id": call_id, "content": text})
+        if correction:
+            before_last(messages, tagged(correction, correction.tool))
+        elif answer_only:
+            before_last(messages, OUT_OF_STEPS)
+        body = {
+            "model": profile.name,
+            "messages": messages,
+            **profile.sampling(),
+            "tools": self._tools[answer_only],
+            "tool_choice": profile.tool_choice,
+        }
+        return Request(body, gallery.shown)
+
+    def parse(self, reply: Reply, *, answer_only: bool = False) -> Step:
+        check_ended(reply)
+        said = without_reasoning(reply.content).strip()
+        check_unicode(said)
+        note = said or None
+        if not reply.tool_calls:
+            if answer_only and said:
+                # All that is wanted is an answer, and this is one.
+                return Step(tool_call=AnswerCall(tool_name="answer", content=said))
+            raise UnusableReply(
+                "the model called no function",
+                correction="Your reply called no function. Call exactly one function.",
+            )
+        first = reply.tool_calls[0]
+        try:
+            arguments = parse_json_object(first.arguments)
+        except UnusableReply as error:
+            raise UnusableReply(
+                f"the arguments of the model's call cannot be read: {error}",
+                correction="The arguments of your call were not one JSON object. Call the function again.",
+            ) from None
+        if "tool_name" in arguments:
+            raise UnusableReply(
+                "the model's call has an argument tool_name",
+                correction="There is no argument tool_name. Call the function again.",
+            )
+        call = self._toolbox.read({"tool_name": first.name, **arguments}, answer_only=answer_only)
+        reasoning = reply.reasoning if self._profile.preserve_thinking else ""
+        return Step(note=note, tool_call=call, call_id=first.id, reasoning=reasoning)
+
+    def _called(self, step: Step, call_id: str) -> Message:
+        """Return the assistant's message: the parsed call, and what the model wrote beside it."""
+        arguments = self._toolbox.write(step.tool_call)
+        function: dict[str, Any] = {
+            "name": arguments.pop("tool_name"),
+            "arguments": json.dumps(arguments, ensure_ascii=False),
+        }
+        message: Message = {
+            "role": "assistant",
+            "content": step.note or "",
+            "tool_calls": [{"id": call_id, "type": "function", "function": function}],
+        }
+        if step.reasoning:
+            message["reasoning_content"] = step.reasoning
+        return message

@@ -1,0 +1,39 @@
+"""One-shot questions about pictures: no conversation, the pictures first, the reply a JSON object.
+
+This is the form that Holo models are trained on for localization; any vision model of the OpenAI protocol reads it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.model import Request
+from holo_tasks.models.dialects.messages import image_part, text_part
+from holo_tasks.models.profile import Profile
+
+
+class Questions:
+    """Writes questions for one model."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+
+    def __call__(self, text: str, shots: Sequence[Shot], schema: Mapping[str, Any], *, thinking: bool) -> Request:
+        profile = self._profile
+        shown = f"{text}\n\nReply with one JSON object that fits this schema, and nothing else:\n{json.dumps(schema)}"
+        told = profile.sampling()
+        if not thinking:
+            told["temperature"] = 0
+            told.pop("reasoning_effort", None)
+            if "chat_template_kwargs" in told:
+                told["chat_template_kwargs"] = {"enable_thinking": False}
+        body = {
+            "model": profile.name,
+            "messages": [{"role": "user", "content": [*map(image_part, shots), text_part(shown)]}],
+            **told,
+            **profile.constrained(schema, name="reply"),
+        }
+        return Request(body, tuple(shots))
