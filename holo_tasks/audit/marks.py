@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from holo_tasks.core.events import ActionIntended
+from holo_tasks.core.events import ActionIntended, FrameTaken
 
 _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _SCROLL_PIXELS = 110
@@ -23,6 +23,9 @@ class Ring:
     note: str = ""
     hover: bool = False
 
+    def moved(self, right: int, down: int) -> Ring:
+        return replace(self, x=self.x + right, y=self.y + down)
+
 
 @dataclass(frozen=True)
 class Arrow:
@@ -33,8 +36,21 @@ class Arrow:
     x2: int
     y2: int
 
+    def moved(self, right: int, down: int) -> Arrow:
+        return Arrow(self.x1 + right, self.y1 + down, self.x2 + right, self.y2 + down)
+
 
 Mark: TypeAlias = Ring | Arrow
+
+
+def area(frame: FrameTaken | None) -> tuple[int, int, int, int]:
+    """The part of the screen that a picture shows: left, top, width, height."""
+    if frame is None:
+        return 0, 0, 1280, 800
+    if len(frame.region) == 4:
+        left, top, width, height = frame.region
+        return left, top, max(1, width), max(1, height)
+    return 0, 0, frame.screen_width, frame.screen_height
 
 
 def marks(action: ActionIntended | None) -> list[Mark]:
@@ -54,6 +70,8 @@ def marks(action: ActionIntended | None) -> list[Mark]:
         right, down = _WAYS.get(str(gesture.get("direction")), (0, 0))
         drawn.append(Ring(*at, note=f"scroll {gesture.get('notches')}", hover=True))
         drawn.append(Arrow(*at, at[0] + right * _SCROLL_PIXELS, at[1] + down * _SCROLL_PIXELS))
+    elif kind == "write" and (at := _point(gesture.get("at"))):
+        drawn.append(Ring(*at))
     return drawn
 
 

@@ -33,19 +33,23 @@ def smaller(data: bytes, *, width: int = 960, quality: int = 70) -> Copy | None:
     return None if image is None else _jpeg(_scaled(image, width), quality)
 
 
-def thumbnail(data: bytes, drawn: Sequence[Mark], screen: tuple[int, int] | None, *, most_bytes: int) -> Copy | None:
+def thumbnail(
+    data: bytes, drawn: Sequence[Mark], shown: tuple[int, int, int, int] | None, *, most_bytes: int
+) -> Copy | None:
     """A small picture of at most ``most_bytes`` if possible, with marks on it.
 
-    Marks are in pixels of ``screen``; None means the picture has the size of its screen.
+    Marks are in screen pixels, ``shown`` is the part of the screen that the picture shows (left, top, width, height);
+    None means all of it, in its own size.
     """
     image = _opened(data, at_least=_THUMBNAILS[0][0])
     if image is None:
         return None
-    across, down = screen or image.info["size"]
+    left, top, across, down = shown or (0, 0, *image.info["size"])
+    moved = [mark.moved(-left, -top) for mark in drawn]
     copy = None
     for width, quality in _THUMBNAILS:
         small = _scaled(image, width)
-        _draw(small, drawn, small.width / across, small.height / down)
+        _draw(small, moved, small.width / across, small.height / down)
         copy = _jpeg(small, quality)
         if len(copy.data) <= most_bytes:
             break

@@ -15,6 +15,7 @@ from typing import IO
 from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.pictures import smaller
 from holo_tasks.audit.reader import ChainCheck, Trace, open_trace
+from holo_tasks.audit.report_asides import asides
 from holo_tasks.audit.report_head import header, overview
 from holo_tasks.audit.report_step import picture, step_anchor, step_card
 from holo_tasks.audit.story import Step, Story, Subgoal, tell
@@ -114,6 +115,8 @@ def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, c
     page.write(head)
     for goal in story.subgoals:
         _write_goal(page, story, goal, pictures)
+    if story.asides:
+        page.write(asides(story, pictures.reference))
     if not story.steps:
         page.write('<p class="panel empty">No step was taken in this run.</p>\n')
     foot = f"{count(chain.records, 'record')} · {safe(trace.uri)} · frames are shown smaller than they were sent"

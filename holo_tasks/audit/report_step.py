@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TypeAlias
 
-from holo_tasks.audit.marks import Arrow, Mark, Ring, caption, marks
+from holo_tasks.audit.marks import Arrow, Mark, Ring, area, caption, marks
 from holo_tasks.audit.story import Step, Story
 from holo_tasks.audit.words import OUTCOME_WORDS, clock, count, duration, money, safe
 from holo_tasks.core.events import FrameTaken
@@ -23,6 +23,10 @@ def step_card(story: Story, step: Step, reference: Reference) -> str:
     facts = [money(step.cost_micro_usd)] if step.calls else []
     facts += [f"{prompt:,} + {reply:,} tokens"] if prompt or reply else []
     facts += [duration(step.timed.total_us / 1e6)] if step.timed else []
+    if step.decision and step.decision.cached:
+        facts.append("decided before: no call")
+    if step.decision and step.decision.confidence:
+        facts.append(f"confidence {safe(step.decision.confidence)}")
     return (
         f'<article class="step" id="{anchor}" tabindex="-1" data-subgoal="{step.subgoal}"'
         f' data-outcome="{step.outcome}" aria-labelledby="{anchor}-h">\n'
@@ -42,13 +46,24 @@ def picture(story: Story, step: Step, sha256: str, name: str, *, before: bool, a
 
     The drawing is in screen pixels, whatever size the embedded copy has.
     """
-    frame = story.frames.get(sha256)
-    width, height = (frame.screen_width, frame.screen_height) if frame else (1280, 800)
+    left, top, width, height = area(story.frames.get(sha256))
     over = "".join(_svg_mark(mark, width) for mark in marks(step.action)) if before else _svg_box(step)
+    return svg_picture(name, (left, top, width, height), over, about)
+
+
+def svg_picture(name: str, shown: tuple[int, int, int, int], over: str, about: str) -> str:
+    """A picture of the page as the part of the screen it shows, with something drawn over it in screen pixels."""
+    left, top, width, height = shown
     return (
-        f'<svg class="shot" viewBox="0 0 {width} {height}" role="img" aria-label="{safe(about)}">'
-        f'<use href="#{name}" transform="scale({width / 1000:.6f} {height / 1000:.6f})"/>{over}</svg>'
+        f'<svg class="shot" viewBox="{left} {top} {width} {height}" role="img" aria-label="{safe(about)}">'
+        f'<use href="#{name}" transform="translate({left} {top}) scale({width / 1000:.6f} {height / 1000:.6f})"/>'
+        f"{over}</svg>"
     )
+
+
+def svg_ring(x: int, y: int, width: int) -> str:
+    """A ring around a pixel of a picture that is ``width`` pixels wide."""
+    return _svg_mark(Ring(x, y), width)
 
 
 def _words(step: Step) -> str:
@@ -67,6 +82,7 @@ def _words(step: Step) -> str:
     said += [("bad", "Not permitted", permit.rule) for permit in step.refusals]
     said += [("bad", "Action failed", text) for text in step.failures]
     said += [("info", "Asked a person", text) for text in step.questions]
+    said += [("warn", "Told to take stock", step.stuck)] if step.stuck else []
     parts += [f'<p class="said {kind} text"><b>{name}</b>{safe(text)}</p>\n' for kind, name, text in said]
     return "".join(parts)
 
@@ -199,6 +215,7 @@ def _details(story: Story, step: Step) -> str:
 def _frame_words(frame: FrameTaken | None) -> str:
     if frame is None:
         return "recorded in another step"
-    sent = f"{frame.sent_width} × {frame.sent_height} sent of {frame.screen_width} × {frame.screen_height}"
+    _, _, width, height = area(frame)
+    sent = f"{frame.sent_width} × {frame.sent_height} sent of {width} × {height}"
     settled = "settled" if frame.settled else "still changing"
     return f"{sent}, {frame.size_bytes:,} bytes, {settled}, {count(frame.masks, 'mask')}"

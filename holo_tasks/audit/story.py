@@ -24,6 +24,20 @@ class Call:
 
 
 @dataclass
+class Aside:
+    """A question to a model beside the steps: where something is, or a judgement."""
+
+    at: str
+    asked: e.Located | e.JudgedQuestion
+    shot: str
+    calls: list[Call]
+
+    @property
+    def cost_micro_usd(self) -> int:
+        return sum(call.cost_micro_usd or 0 for call in self.calls)
+
+
+@dataclass
 class Step:
     """Everything between one look at the screen and the next."""
 
@@ -41,6 +55,7 @@ class Step:
     refusals: list[e.Permitted] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
+    stuck: str = ""
     looked_at: str = ""
     seen_after: str = ""
 
@@ -128,6 +143,7 @@ class Story:
     closed: e.RunClosed | None = None
     kills: list[str] = field(default_factory=list)
     subgoals: list[Subgoal] = field(default_factory=list)
+    asides: list[Aside] = field(default_factory=list)
     frames: dict[str, e.FrameTaken] = field(default_factory=dict)
     begun: str = ""
     ended: str = ""
@@ -162,6 +178,8 @@ def tell(records: Iterable[e.Record]) -> Story:
     """Order records into a story; events that are missing leave gaps, not errors."""
     story = Story()
     subgoals: dict[int, Subgoal] = {}
+    asking: list[Call] = []
+    shot = ""
     for record in records:
         event = record.event
         story.begun = story.begun or record.at
@@ -175,6 +193,12 @@ def tell(records: Iterable[e.Record]) -> Story:
                 story.kills.append(event.reason)
             case e.FrameTaken():
                 story.frames.setdefault(event.sha256, event)
+                shot = event.sha256
+            case e.RequestSent() | e.ReplyReceived() | e.CallFailed() if not event.step:
+                _add_call(asking, event)
+            case e.Located() | e.JudgedQuestion():
+                story.asides.append(Aside(record.at, event, shot, asking))
+                asking = []
         if event.subgoal:
             subgoal = subgoals.get(event.subgoal)
             if subgoal is None:
@@ -204,16 +228,12 @@ def _add_to_step(step: Step, event: e.AnyEvent) -> None:
             step.seen_after = event.sha256
         case e.FrameTaken():
             step.looked_at = event.sha256
-        case e.RequestSent():
-            step.calls.append(Call(event.attempt, event.endpoint))
-            step.looked_at = step.looked_at or (event.shots[-1] if event.shots else "")
-        case e.ReplyReceived():
-            call = _call(step, event.attempt)
-            call.latency_us, call.estimated = event.latency_us, event.estimated
-            call.prompt_tokens, call.completion_tokens = event.prompt_tokens, event.completion_tokens
-            call.cost_micro_usd = event.cost_micro_usd
-        case e.CallFailed():
-            _call(step, event.attempt).failure = event.reason
+        case e.RequestSent() | e.ReplyReceived() | e.CallFailed():
+            _add_call(step.calls, event)
+            if isinstance(event, e.RequestSent) and event.shots:
+                step.looked_at = step.looked_at or event.shots[-1]
+        case e.TookStock():
+            step.stuck = event.reason
         case e.Decided():
             step.decision = event
         case e.Corrected():
@@ -234,12 +254,25 @@ def _add_to_step(step: Step, event: e.AnyEvent) -> None:
             step.questions.append(event.question)
 
 
-def _call(step: Step, attempt: int) -> Call:
-    for call in reversed(step.calls):
+def _add_call(calls: list[Call], event: e.RequestSent | e.ReplyReceived | e.CallFailed) -> None:
+    match event:
+        case e.RequestSent():
+            calls.append(Call(event.attempt, event.endpoint))
+        case e.ReplyReceived():
+            call = _call(calls, event.attempt)
+            call.latency_us, call.estimated = event.latency_us, event.estimated
+            call.prompt_tokens, call.completion_tokens = event.prompt_tokens, event.completion_tokens
+            call.cost_micro_usd = event.cost_micro_usd
+        case e.CallFailed():
+            _call(calls, event.attempt).failure = event.reason
+
+
+def _call(calls: list[Call], attempt: int) -> Call:
+    for call in reversed(calls):
         if call.attempt == attempt:
             return call
-    step.calls.append(Call(attempt))
-    return step.calls[-1]
+    calls.append(Call(attempt))
+    return calls[-1]
 
 
 def seconds_between(begun: str, ended: str) -> float:

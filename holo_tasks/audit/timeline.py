@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from holo_tasks.audit.errors import DamagedTrace
-from holo_tasks.audit.marks import marks
+from holo_tasks.audit.marks import area, marks
 from holo_tasks.audit.pictures import thumbnail
 from holo_tasks.audit.story import Step, Story, Subgoal, tell
 from holo_tasks.audit.words import OUTCOME_WORDS, STATUS_WORDS, count, duration, money, safe
@@ -68,6 +68,7 @@ def _step(story: Story, step: Step, frames: Callable[[str], bytes], *, most_byte
     facts = [OUTCOME_WORDS[step.outcome][1]]
     facts += [money(step.cost_micro_usd)] if step.calls else []
     facts += [duration(step.timed.total_us / 1e6)] if step.timed else []
+    facts += ["decided before"] if step.decision and step.decision.cached else []
     lines = [f"**{step.number} · {escaped(step.label, 80)}** — {' · '.join(facts)}"]
     if step.decision and step.decision.thought:
         lines.append(escaped(step.decision.thought, 240))
@@ -83,9 +84,9 @@ def _thumbnail(story: Story, step: Step, frames: Callable[[str], bytes], most_by
     if not step.before:
         return ""
     frame = story.frames.get(step.before)
-    screen = (frame.screen_width, frame.screen_height) if frame else None
+    shown = area(frame) if frame else None
     try:
-        copy = thumbnail(frames(step.before), marks(step.action), screen, most_bytes=most_bytes)
+        copy = thumbnail(frames(step.before), marks(step.action), shown, most_bytes=most_bytes)
     except DamagedTrace:
         return "*The picture is not in the trace.*"
     if copy is None:
