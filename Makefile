@@ -1,12 +1,13 @@
 # Every target sets up what it needs; nothing has to be installed before.
 PY := .venv/bin/python
 
-.PHONY: help setup demo test check bench lock clean
+.PHONY: help setup demo test check bench interop lock clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
 	@echo "make test   run all checks and tests"
 	@echo "make bench  measure overhead, readiness, start-up"
+	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make check  types, lint, arrows"
 	@echo "make setup  only install what the others need"
 
@@ -28,9 +29,13 @@ check: setup
 bench: setup
 	@$(PY) tests/bench/bench.py
 
+interop: setup
+	@tests/interop/build_llama_server.sh .interop
+	@$(PY) -m pytest tests/interop
+
 lock:
 	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \
 	  --all-extras --group dev pyproject.toml --custom-compile-command "make lock" -o requirements.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output .interop

@@ -18,6 +18,7 @@ def model_at(endpoint: ModelEndpoint, profile: Profile, dialect: str = "auto") -
         question=Questions(profile),
         price=profile.price.price() if profile.price else None,
         context_tokens=profile.context_tokens,
+        image_budget=profile.image_budget,
         call_timeout_s=profile.call_timeout_s,
         space=profile.coordinates,
     )

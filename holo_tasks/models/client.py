@@ -19,6 +19,8 @@ from holo_tasks.models.address import check_base_url, shown
 from holo_tasks.models.breaker import Breaker
 
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
+NO_LIST = (404, 405, 501)
+"""How servers without a list of models answer."""
 MOST_TOKENS = 10**9
 """A bill for more is no bill."""
 KNOWN = frozenset(
@@ -72,20 +74,25 @@ class ModelEndpoint:
         self._breaker.succeeded()
         return reply
 
-    async def models(self, *, timeout_s: float) -> tuple[str, ...]:
-        """Return the names of the models that the endpoint lists."""
+    async def models(self, *, timeout_s: float) -> tuple[str, ...] | None:
+        """Return the names of the models that the endpoint lists; None if it has no such list."""
         try:
             async with asyncio.timeout(timeout_s):
                 page = await self._client.models.list(extra_headers=self._headers, timeout=timeout_s)
         except TimeoutError:
-            raise TransientModelFault(f"{self.endpoint} did not answer within {timeout_s:.0f} s.") from None
+            raise TransientModelFault(f"{self.endpoint} did not answer within {timeout_s:g} s.") from None
+        except openai.APIStatusError as error:
+            if error.status_code in NO_LIST:
+                return None
+            raise self._explain(error, "") from None
         except openai.OpenAIError as error:
             raise self._explain(error, "") from None
-        except ValueError:
-            raise ModelFailed(f"{self.endpoint} sent something that is not JSON; check the base URL.") from None
+        except (ValueError, AttributeError):  # the client library falls over an answer that is no object
+            return None
         listed = getattr(page, "data", None)
-        names = [getattr(entry, "id", None) for entry in listed] if isinstance(listed, list) else []
-        return tuple(name for name in names if isinstance(name, str))
+        if not isinstance(listed, list):
+            return None
+        return tuple(filter(None, (_text(getattr(entry, "id", None)) for entry in listed)))
 
     async def _ask(self, body: Mapping[str, Any], timeout_s: float) -> Reply:
         started = time.perf_counter_ns()
@@ -104,14 +111,22 @@ class ModelEndpoint:
         except openai.OpenAIError as error:
             raise self._explain(error, str(body.get("model"))) from None
         except ValueError:
-            raise ModelFailed(f"{self.endpoint} sent something that is not JSON; check the base URL.") from None
+            # A proxy on the way says so, too, while the server behind it restarts.
+            raise TransientModelFault(
+                f"{self.endpoint} sent something that is not JSON; check the base URL.", maybe_billed=True
+            ) from None
         return _reply(completion, time.perf_counter_ns() - started, self.endpoint)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    def _explain(self, error: openai.OpenAIError, model: str) -> Exception:
+    def _explain(self, error: openai.OpenAIError, model: str) -> HoloError:
+        explained = self._explained(error, model)
+        explained.http_status = error.status_code if isinstance(error, openai.APIStatusError) else None
+        return explained
+
+    def _explained(self, error: openai.OpenAIError, model: str) -> HoloError:
         where = self.endpoint
         match error:
             case openai.APITimeoutError():

@@ -14,6 +14,8 @@ from holo_tasks.core.model import Request
 from holo_tasks.models.dialects.messages import image_part, text_part
 from holo_tasks.models.profile import Profile
 
+LOCATE = "Locate one element of the user interface on this screenshot and give the point to click. The element is: {}"
+
 
 class Questions:
     """Writes questions for one model."""

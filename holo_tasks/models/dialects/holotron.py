@@ -74,9 +74,8 @@ class Holotron:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._toolbox = Toolbox(
-            space=profile.coordinates, offered=("click", "move_to", "write_at", "write", "scroll", "wait")
-        )
+        # The format itself says that coordinates are from 0 to 1.
+        self._toolbox = Toolbox(space="unit", offered=("click", "move_to", "write_at", "write", "scroll", "wait"))
 
     def request(
         self, transcript: Transcript, *, correction: Correction | None = None, answer_only: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from holo_tasks.core.frame import Shot
-from holo_tasks.core.transcript import Correction, Observed, Told, Transcript, evicted
+from holo_tasks.core.transcript import Correction, Observed, Told, Transcript
 from holo_tasks.models.profile import Profile
 
 Message = dict[str, Any]
@@ -36,7 +36,7 @@ class Gallery:
 
     def __init__(self, transcript: Transcript, profile: Profile) -> None:
         pictures = transcript.pictures
-        gone = evicted(len(pictures), budget=profile.image_budget, batch=profile.evict_batch)
+        gone = transcript.evicted(budget=profile.image_budget, batch=profile.evict_batch)
         self.shown = pictures[gone:]
         self._shots: Iterator[tuple[int, Shot]] = enumerate(pictures)
         self._gone, self._placeholder = gone, profile.placeholder

@@ -50,7 +50,7 @@ class Tools:
                     messages.append(gallery.observation(entry))
                 case Did():
                     call_id = entry.step.call_id
-                    if not call_id or call_id in used:  # some servers count from zero again in each reply
+                    while not call_id or call_id in used:  # some servers count from zero again in each reply
                         call_id = f"{call_id or 'call'}_{transcript.left_out}_{place}"
                     used.add(call_id)
                     messages.append(self._called(entry.step, call_id))

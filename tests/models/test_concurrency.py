@@ -1,0 +1,60 @@
+"""Many conversations on one client: they share connections, are in flight together and do not mix."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from holo_tasks.audit import Destination
+from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.loop import pursue
+from holo_tasks.core.transcript import Transcript
+from holo_tasks.core.walk import Doors, Walk
+from holo_tasks.models.asked import model_at
+from holo_tasks.models.client import ModelEndpoint
+from holo_tasks.models.encoding import ENCODERS
+from holo_tasks.models.profile import profile_for
+from holo_tasks.run import new_run_id
+from holo_tasks.safety.policy import TrustPolicy
+from holo_tasks.safety.redaction import NothingToRedact
+from tests.support.conformance import ConformanceServer
+from tests.support.painted_desktop import PaintedDesktop
+
+MANY, STEPS = 20, 5
+CLICK = {"tool": "click", "element": "OK", "x": 500, "y": 500}
+
+
+async def converse(endpoint: ModelEndpoint, number: int, folder: Path) -> tuple[str, int]:
+    """Hold one conversation without Prefect; return the answer and how many gestures were made."""
+    desktop = PaintedDesktop()
+    recorder = Destination.parse(str(folder / "runs")).open(new_run_id(), home=folder)
+    doors = Doors(
+        desktop=desktop,
+        redactor=NothingToRedact(),
+        encoder=ENCODERS["default"],
+        model=model_at(endpoint, profile_for("holo3-1-35b-a3b")),
+        policy=TrustPolicy("act"),
+        recorder=recorder,
+        now_s=time.monotonic,
+    )
+    walk = Walk(doors, Guard("conversation", Limits(), time.monotonic()), 1, Transcript(f"Press OK, number {number}."))
+
+    async def decide(walk: Walk, answer_only: bool) -> object:
+        return await walk.decide(answer_only=answer_only)
+
+    found = await pursue(walk, read=str, decide=decide, act=Walk.act, max_steps=10)  # type: ignore[arg-type]
+    await recorder.close()
+    return found.value, len(desktop.gestures)
+
+
+async def test_twenty_conversations_share_the_connections_of_one_client(tmp_path: Path) -> None:
+    script = [CLICK] * (STEPS - 1) + [{"tool": "answer", "content": "done"}]
+    with ConformanceServer(script, latency_s=0.3) as server:
+        endpoint = ModelEndpoint(server.base_url, None)
+        results = await asyncio.gather(*(converse(endpoint, number, tmp_path) for number in range(MANY)))
+        await endpoint.close()
+    assert results == [("done", STEPS - 1)] * MANY
+    assert len(server.requests) == MANY * STEPS
+    assert server.connections <= MANY
+    assert server.most_in_flight > MANY // 2
