@@ -1,0 +1,105 @@
+"""The durable state that runs share: one SQLite file by default, Postgres by URL for many machines."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import sqlalchemy as sa
+
+from holo_tasks.core.errors import InvalidUsage
+
+DATABASE_VARIABLE = "HOLO_DATABASE_URL"
+TABLES = sa.MetaData()
+"""Every table; each module of this package adds its own."""
+
+
+class Store:
+    """A database. Each `transaction` is serialised against others that touch the same rows, and durable when it ends.
+
+    On SQLite a transaction takes the write lock at its beginning and is synced to the disk at its end. On Postgres
+    a condition has to be part of the UPDATE that relies on it.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.local = url.startswith("sqlite")
+
+    @property
+    def place(self) -> str:
+        """Where it is, without a password, for messages."""
+        parts = urlsplit(self.url)
+        return parts.path.removeprefix("/") if self.local else f"{parts.hostname}:{parts.port or 5432}{parts.path}"
+
+    @contextmanager
+    def transaction(self) -> Iterator[sa.Connection]:
+        """Do some statements together or not at all. Raises `InvalidUsage` when the database cannot be used."""
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except sa.exc.SQLAlchemyError as error:
+            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+            what = "free disk space or set HOLO_HOME" if self.local else f"check {DATABASE_VARIABLE}"
+            raise InvalidUsage(f"The database {self.place} cannot be used ({reason}); {what}.") from None
+
+    def now_s(self, connection: sa.Connection) -> float:
+        """Return seconds on the clock that all users of this database share, and that nobody sets back.
+
+        On one machine this is the monotonic clock; on Postgres it is the server's.
+        """
+        if self.local:
+            return time.monotonic()
+        return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+
+    @cached_property
+    def era(self) -> str:
+        """What `now_s` counts from: times of another era cannot be compared with times of this one."""
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() if self.local else "epoch"
+
+    @cached_property
+    def _engine(self) -> sa.Engine:
+        try:
+            if not self.local:
+                engine = sa.create_engine(self.url, pool_pre_ping=True)
+                TABLES.create_all(engine)
+                return engine
+            path = Path(urlsplit(self.url).path.removeprefix("/"))
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            engine = sa.create_engine(self.url, connect_args={"timeout": 30}, poolclass=sa.pool.NullPool)
+            sa.event.listen(engine, "connect", _prepare)
+            sa.event.listen(engine, "begin", _begin)
+            TABLES.create_all(engine)
+        except (OSError, sa.exc.SQLAlchemyError, ImportError) as error:
+            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+            raise InvalidUsage(f"The database {self.place} cannot be opened ({reason}).") from None
+        return engine
+
+
+def store_at(home: Path) -> Store:
+    """Return the database that HOLO_DATABASE_URL names, else the one in ``home``."""
+    url = os.environ.get(DATABASE_VARIABLE, "").strip()
+    if not url:
+        return Store(f"sqlite:///{home / 'holo.db'}")
+    if url.startswith(("postgres://", "postgresql://")):
+        return Store("postgresql+psycopg://" + url.split("://", 1)[1])
+    if url.startswith(("postgresql+psycopg://", "sqlite:///")):
+        return Store(url)
+    raise InvalidUsage(f"{DATABASE_VARIABLE} must begin with postgresql:// or sqlite:///.")
+
+
+def _prepare(connection: object, _: object) -> None:
+    # The driver would begin transactions by itself, late and without the write lock.
+    connection.isolation_level = None  # type: ignore[attr-defined]
+    cursor = connection.cursor()  # type: ignore[attr-defined]
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.close()
+
+
+def _begin(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
