@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
-from holo_tasks.core.money import image_tokens
-from holo_tasks.playbooks.continuity import continuity_breaches, shared, without_corrections
-from holo_tasks.playbooks.messages import data_uri, image_urls, messages_of, slim, step_of, task_of, text_of
+from holo_tasks.playbooks.continuity import continuity_breaches, mode_of, shared, without_corrections
+from holo_tasks.playbooks.messages import messages_of, slim, step_of, task_of
 from holo_tasks.playbooks.rulebook import STANDARD, Body, Breach, Terms
+from holo_tasks.playbooks.tokens import message_tokens, prompt_tokens, text_tokens, tool_tokens
 
 _KEPT = 512
-# The markers of a message's role, as chat templates of the family write them.
-_TOKENS_PER_MESSAGE = 5
 
 
 @dataclass(frozen=True)
 class Remembered:
-    """A request without its pictures, and the step that answered it."""
+    """A request without its pictures, and the step or the function call that answered it."""
 
     body: Mapping[str, Any]
     reply: Mapping[str, Any]
@@ -46,7 +44,7 @@ class Conversations:
         task, turns = task_of(body), _turns(body)
         best: tuple[int, int, Remembered] | None = None
         for age, kept in enumerate(reversed(self._kept.values())):
-            if kept.task != task or kept.turns not in (turns, turns - 1):
+            if kept.task != task or kept.turns not in (turns, turns - 1) or mode_of(kept.body) != mode_of(body):
                 continue
             common = shared(body, kept.body)
             # Two runs of one task start alike; what they have in common is the task and the first screen.
@@ -64,32 +62,23 @@ class Conversations:
     def usage(self, body: Body, completion: str) -> dict[str, Any]:
         """Count tokens as the model family does for images, and four characters to one for text."""
         kept = self.before(body)
-        costs = [message_tokens(message) for message in messages_of(body)]
-        cached = 0
-        if kept is not None:
-            now, past = messages_of(slim(body)), messages_of(kept.body)
-            same = next((n for n, (a, b) in enumerate(zip(now, past, strict=False)) if a != b), None)
-            cached = sum(costs[: min(len(now), len(past)) if same is None else same])
-        prompt, produced = sum(costs), -(-len(completion) // 4)
+        prompt, produced = prompt_tokens(body), text_tokens(completion)
         return {
             "prompt_tokens": prompt,
             "completion_tokens": produced,
             "total_tokens": prompt + produced,
-            "prompt_tokens_details": {"cached_tokens": cached},
+            "prompt_tokens_details": {"cached_tokens": cached_tokens(body, kept.body) if kept else 0},
         }
 
 
-def message_tokens(message: Mapping[str, Any]) -> int:
-    """Estimate the tokens of a message, its images included."""
-    tokens = _TOKENS_PER_MESSAGE + -(-len(text_of(message)) // 4)
-    for url in image_urls(message):
-        found = data_uri(url)
-        if found is not None:
-            from PIL import Image
-
-            with Image.open(io.BytesIO(found[1])) as picture:
-                tokens += image_tokens(*picture.size)
-    return tokens
+def cached_tokens(body: Body, earlier: Body) -> int:
+    """Estimate how much of a prompt a server still knows from the request before: what both begin with."""
+    if body.get("tools") != earlier.get("tools"):
+        return 0
+    past = messages_of(slim(earlier))
+    pairs = zip(messages_of(slim(body)), past, messages_of(body), strict=False)
+    same = takewhile(lambda pair: pair[0] == pair[1], pairs)
+    return tool_tokens(body) + sum(message_tokens(message) for _, _, message in same)
 
 
 def _turns(body: Body) -> int:

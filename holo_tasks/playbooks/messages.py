@@ -1,4 +1,4 @@
-"""A structured-mode conversation as it arrives on the wire, read without trusting its shape."""
+"""A conversation as it arrives on the wire, read without trusting its shape."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 OPEN, CLOSE = "<observation>\n", "\n</observation>"
-Kind: TypeAlias = Literal["system", "task", "observation", "step", "result", "correction", "other"]
+LEFT_OUT = "\n\nEarlier steps left out: "
+"""Begins what a task message gains when old turns are taken out of a full context."""
+NOTED = "\n\nNote: "
+"""Between thought and note where a function call's text has to hold both."""
+Kind: TypeAlias = Literal["system", "task", "observation", "step", "result", "correction", "notice", "other"]
 
 _RESULT = re.compile(
     r'<tool_output tool="(?P<told>[^"\n]+)">\n(?P<text>.*)\n</tool_output>'
     r'|<error tool="(?P<failed>[^"\n]+)">\n?(?P<problem>.*?)\n?</error>',
     re.DOTALL,
 )
+_ERROR = re.compile(r"\s*(<error\b|error\b)", re.IGNORECASE)
 _DATA_URI = re.compile(r"data:(?P<mime>[\w.+/-]+);base64,(?P<data>[A-Za-z0-9+/=]*)")
 
 
@@ -31,6 +36,15 @@ class Turn:
     call: Mapping[str, Any]
     told: str = ""
     failed: bool = False
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """A function call as written down; ``arguments`` is None when they are not one JSON object."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -89,8 +103,23 @@ def is_observation(message: Mapping[str, Any]) -> bool:
     )
 
 
+def slots_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the parts of an observation that are a picture or stand for one that was left out.
+
+    An observation has three parts, the picture in the middle, or six: a strip of earlier pictures and the screen,
+    each with a caption before it. In any other shape the images are what counts.
+    """
+    parts = parts_of(message)
+    places = {3: (1,), 6: (2, 4)}.get(len(parts))
+    if places is None:
+        return [part for part in parts if part.get("type") == "image_url"]
+    return [parts[place] for place in places]
+
+
 def result_of(message: Mapping[str, Any]) -> Result | None:
     """Read a tool result or an error; None if the message is neither."""
+    if message.get("role") == "tool":
+        return Result("", text_of(message), bool(_ERROR.match(text_of(message))))
     if message.get("role") != "user" or image_urls(message):
         return None
     found = _RESULT.fullmatch(text_of(message))
@@ -104,42 +133,75 @@ def result_of(message: Mapping[str, Any]) -> Result | None:
 def kinds(messages: Sequence[Mapping[str, Any]]) -> list[Kind]:
     """Say what each message is.
 
-    An error right after a step is that step's result; anywhere else it is a correction: it tells
-    the model what was wrong with a reply that is not part of the history.
+    An error right after a step is that step's result, unless the step is a function call, whose result has a role
+    of its own. Anywhere else it is a correction: it tells the model what was wrong with a reply that is not part of
+    the history. Any other words of the user are a notice.
     """
     named: list[Kind] = []
-    for message in messages:
+    for place, message in enumerate(messages):
         role = message.get("role")
         if role == "system":
             named.append("system")
         elif role == "assistant":
             named.append("step")
+        elif role == "tool":
+            named.append("result")
         elif is_observation(message):
             named.append("observation")
         elif role == "user" and "task" not in named:
             named.append("task")
-        elif role == "user" and named[-1] == "step":
+        elif role == "user" and named[-1] == "step" and not calls_of(messages[place - 1]):
             named.append("result")
         elif (result := result_of(message)) is not None and result.failed:
             named.append("correction")
         else:
-            named.append("other")
+            named.append("notice" if role == "user" else "other")
     return named
 
 
-def step_of(message: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Read an assistant message as a step object; None if it is not strictly one JSON object."""
+def json_object(text: str) -> dict[str, Any] | None:
+    """Read a text that is strictly one JSON object; None for anything else, doubled keys and NaN included."""
     try:
-        value = json.loads(text_of(message))
+        value = json.loads(text, object_pairs_hook=_no_doubles, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and isinstance(value.get("tool_call"), dict) else None
+    return value if isinstance(value, dict) else None
+
+
+def calls_of(message: Mapping[str, Any]) -> list[Any]:
+    """Return the function calls of an assistant message as they were written, well formed or not."""
+    found = message.get("tool_calls")
+    return found if isinstance(found, list) else []
+
+
+def function_call(call: object) -> FunctionCall:
+    """Read a function call; some servers send the arguments as an object instead of as text."""
+    outer = call if isinstance(call, Mapping) else {}
+    function = outer.get("function")
+    inner = function if isinstance(function, Mapping) else {}
+    written = inner.get("arguments")
+    arguments = dict(written) if isinstance(written, Mapping) else json_object(str(written))
+    return FunctionCall(str(outer.get("id", "")), str(inner.get("name", "")), arguments)
+
+
+def step_of(message: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read an assistant message as a step object; None if it is not strictly one JSON object or a function call."""
+    calls = calls_of(message)
+    if calls:
+        call = function_call(calls[0])
+        thought, _, note = text_of(message).partition(NOTED)
+        if call.arguments is None:
+            return None
+        return {"note": note or None, "thought": thought, "tool_call": {**call.arguments, "tool_name": call.name}}
+    value = json_object(text_of(message))
+    return value if value is not None and isinstance(value.get("tool_call"), dict) else None
 
 
 def task_of(body: Mapping[str, Any]) -> str:
-    """Return the task: the first user message."""
+    """Return the task: the first user message, without what it says of steps that are left out."""
     messages = messages_of(body)
-    return next((text_of(m) for m, k in zip(messages, kinds(messages), strict=True) if k == "task"), "")
+    text = next((text_of(m) for m, k in zip(messages, kinds(messages), strict=True) if k == "task"), "")
+    return text.partition(LEFT_OUT)[0]
 
 
 def turns_of(body: Mapping[str, Any]) -> tuple[Turn, ...]:
@@ -174,13 +236,25 @@ def newest_image(body: Mapping[str, Any]) -> bytes | None:
 
 
 def schema_of(body: Mapping[str, Any], transport: str = "structured_outputs") -> Any:
-    """Return the JSON schema that constrains the reply, or None."""
+    """Return the JSON schema that constrains the reply, or None.
+
+    A server that only knows "json_object" is sent no schema: there it is the one the system message shows.
+    """
+    if transport == "json_object":
+        return shown_schema(body)
     if transport == "structured_outputs":
         holder: Any = body.get("structured_outputs")
         return holder.get("json") if isinstance(holder, Mapping) else None
     holder = body.get("response_format")
     inner = holder.get("json_schema") if isinstance(holder, Mapping) else None
     return inner.get("schema") if isinstance(inner, Mapping) else None
+
+
+def shown_schema(body: Mapping[str, Any]) -> Any:
+    """Return the schema in the system message's <output_format>; None without one, and for one that is not JSON."""
+    text = next((text_of(m) for m in messages_of(body) if m.get("role") == "system"), "")
+    block = re.search(r"<output_format>.*?```json\n(.*?)\n?```.*?</output_format>", text, re.DOTALL)
+    return json_object(block[1]) if block else None
 
 
 def slim(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,3 +278,13 @@ def _slim_message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _digest(url: str) -> str:
     return url if url.startswith("sha256:") else "sha256:" + hashlib.sha256(url.encode()).hexdigest()
+
+
+def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key appears twice")
+    return dict(pairs)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

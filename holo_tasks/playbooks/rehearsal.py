@@ -2,9 +2,9 @@
 
     python -m holo_tasks.playbooks.rehearsal --playbook FILE [--port 0] [--latency-ms 0]
 
-It checks each request against the structured-mode contract, reads the newest screenshot with OCR and
-answers with the step the playbook has for that screen, so that flows, demos and tests run with no key
-and no GPU. The first line on stdout is `{"port": …, "base_url": …}`; log lines go to stderr.
+It checks each request against the contract of its dialect, reads the newest screenshot with OCR and
+answers with the step the playbook has for that screen, or with where a text is, so that flows, demos
+and tests run with no key and no GPU. The first line on stdout is `{"port": …, "base_url": …}`; log lines go to stderr.
 """
 
 from __future__ import annotations
@@ -22,38 +22,30 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.playbooks.continuity import is_final
-from holo_tasks.playbooks.contract import breaches
-from holo_tasks.playbooks.contract_schema import tag_of, variants
+from holo_tasks.playbooks.contract_localize import asks_for_point, is_question
+from holo_tasks.playbooks.contracts import breaches_of
 from holo_tasks.playbooks.conversations import Conversations
-from holo_tasks.playbooks.deciding import Decision, decide
-from holo_tasks.playbooks.messages import newest_image, task_of, turns_of
+from holo_tasks.playbooks.deciding import Decision, decide, to_thousandths
+from holo_tasks.playbooks.localizing import point_of
+from holo_tasks.playbooks.messages import messages_of, newest_image, task_of, text_of, turns_of
+from holo_tasks.playbooks.offered import answer_only
 from holo_tasks.playbooks.playbook import BadPlaybook, Playbook, load_playbook
 from holo_tasks.playbooks.reading import Reader
+from holo_tasks.playbooks.refused import Refused
 from holo_tasks.playbooks.rulebook import STANDARD, Body, Terms
+from holo_tasks.playbooks.sight import Sight
+from holo_tasks.playbooks.wording import in_the_clients_words, message_of
 
 MODEL = "rehearsal"
 OWNER = "prefect-holo (not a language model)"
 LARGEST_REQUEST = 64 * 1024 * 1024
 log = logging.getLogger("rehearsal")
-
-
-class Refused(Exception):
-    """A request that gets an error instead of a step."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.status, self.code = status, code
-
-    @property
-    def payload(self) -> dict[str, Any]:
-        kind = "invalid_request_error" if self.status < 500 else "server_error"
-        return {"error": {"message": str(self), "type": kind, "param": None, "code": self.code}}
 
 
 class Rehearsal:
@@ -72,18 +64,27 @@ class Rehearsal:
         """Return a chat completion; raises `Refused`."""
         with self._lock:
             self._counts["requests"] += 1
-        self._check(body)
+        terms = self._check(body)
+        if terms.dialect == "localize" and not asks_for_point(body, terms):
+            raise Refused(400, "no_questions", "the rehearsal model answers no questions")
         picture = newest_image(body)
         if picture is None:
-            raise Refused(400, "S26", "there is no image to look at")
-        decision = self._decide(body, picture)
-        step = _in_the_clients_words(decision.step, body, self.terms)
-        content = json.dumps(step, ensure_ascii=False)
-        reasoning = f"Rehearsal, not a language model. Rule: {decision.why}."
+            raise Refused(400, "no_image", "there is no image to look at")
+        sight = self._look(picture)
+        if terms.dialect == "localize":
+            message, why = _located(body, sight), "what the question names"
+        else:
+            decision = self._decide(body, sight, terms)
+            step, why = in_the_clients_words(decision.step, body, terms), decision.why
+            message = message_of(step, terms)
+        calls = message.get("tool_calls")
+        reasoning = f"Rehearsal, not a language model. Rule: {why}."
+        written = f"{message['content']}{json.dumps(calls) if calls else ''}{reasoning}"
         with self._lock:
-            usage = self._conversations.usage(body, content + reasoning)
-            self._conversations.remember(body, step)
-        log.info("%s -> %s", decision.why, content[:200])
+            usage = self._conversations.usage(body, written)
+            if terms.dialect != "localize":
+                self._conversations.remember(body, message if calls else step)
+        log.info("%s -> %s", why, written[:200])
         return {
             "id": f"chatcmpl-{uuid.uuid4().hex}",
             "object": "chat.completion",
@@ -92,8 +93,8 @@ class Rehearsal:
             "choices": [
                 {
                     "index": 0,
-                    "message": {"role": "assistant", "content": content, "reasoning_content": reasoning},
-                    "finish_reason": "stop",
+                    "message": {**message, "reasoning_content": reasoning},
+                    "finish_reason": "tool_calls" if calls else "stop",
                 }
             ],
             "usage": usage,
@@ -117,46 +118,54 @@ class Rehearsal:
                 "playbook": self.playbook.name,
             }
 
-    def _check(self, body: Any) -> None:
+    def _check(self, body: Any) -> Terms:
+        """Return the terms that a request was held to; raises `Refused`."""
         if not isinstance(body, Mapping):
             raise Refused(400, "not_an_object", "the request body is not a JSON object")
         if body.get("stream"):
-            raise Refused(400, "no_streaming", "the rehearsal model does not stream; send stream=false")
+            raise Refused(400, "no_streaming", "the rehearsal model does not stream")
         if isinstance(body.get("model"), str) and body["model"] not in ("", MODEL):
             raise Refused(404, "model_not_found", f"there is no model {body['model']!r} here, only {MODEL!r}")
-        found = breaches(body, self.terms)
+        terms = self._spoken(body)
+        found = breaches_of(body, terms)
         if not found:
             with self._lock:
-                found = self._conversations.breaches(body, self.terms)
+                found = self._conversations.breaches(body, terms)
         if found:
             with self._lock:
                 self._broken.update(breach.rule.id for breach in found)
-            message = "The request breaks the structured-mode contract. " + "; ".join(map(str, found))
+            message = f"The request breaks the contract ({terms.dialect}). " + "; ".join(map(str, found))
             log.warning("%s", message)
             raise Refused(400, found[0].rule.id, message)
+        return terms
 
-    def _decide(self, body: Body, picture: bytes) -> Decision:
+    def _spoken(self, body: Body) -> Terms:
+        """Return the terms of the dialect that a request speaks, well or badly."""
+        if "tools" in body:
+            auto = body.get("tool_choice") == "auto"
+            return replace(self.terms, dialect="tools", tool_choice="auto" if auto else "required")
+        return replace(self.terms, dialect="localize") if is_question(body) else self.terms
+
+    def _look(self, picture: bytes) -> Sight:
         from PIL import Image
 
         reading = self.reader.read(Image.open(io.BytesIO(picture)))
         with self._lock:
             self._counts.update(("images", reading.how))
             self._ocr_s += reading.seconds
-        answer_only = is_final(body, self.terms)
-        return decide(self.playbook, task_of(body), turns_of(body), reading.sight, answer_only=answer_only)
+        return reading.sight
+
+    def _decide(self, body: Body, sight: Sight, terms: Terms) -> Decision:
+        final = answer_only(body, terms)
+        return decide(self.playbook, task_of(body), turns_of(body), sight, answer_only=final)
 
 
-def _in_the_clients_words(step: dict[str, Any], body: Body, terms: Terms) -> dict[str, Any]:
-    """Name the tool as the request's schema does; without `ask_human`, the question is the answer."""
-    names = {tag_of(variant) for variant in variants(body, terms)}
-    call = dict(step["tool_call"])
-    if call["tool_name"] == "ask_human" and not names & {"ask_human", "ask_human_desktop"}:
-        call = {"tool_name": "answer", "content": call["question"]}
-    if call["tool_name"] not in names and f"{call['tool_name']}_desktop" in names:
-        call["tool_name"] += "_desktop"
-    if call["tool_name"] not in names:
-        raise Refused(400, "no_such_tool", f"the playbook needs {call['tool_name']}, which the schema lacks")
-    return {**step, "tool_call": call}
+def _located(body: Body, sight: Sight) -> dict[str, Any]:
+    point = point_of(text_of(messages_of(body)[0]), sight)
+    if point is None:
+        raise Refused(400, "not_found", "the text that is asked for is not on the picture, or there twice")
+    x, y = to_thousandths(point, sight.size)
+    return {"role": "assistant", "content": json.dumps({"x": x, "y": y})}
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-Transport: TypeAlias = Literal["structured_outputs", "response_format"]
+Dialect: TypeAlias = Literal["structured", "tools", "holotron", "localize"]
+Transport: TypeAlias = Literal["structured_outputs", "response_format", "json_object"]
 Body: TypeAlias = Mapping[str, Any]
+Subject = TypeVar("Subject")
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What differs between servers and models that speak this contract."""
+    """What differs between servers and models that speak this contract.
+
+    ``temperature`` is that of a conversation; Holotron's and a localization's own is part of their rules. ``key`` is
+    the server's bearer key, None for a server that wants none.
+    """
 
     transport: Transport = "structured_outputs"
     temperature: float | None = 0.8
     images: int = 3
+    dialect: Dialect = "structured"
+    tool_choice: Literal["required", "auto"] = "required"
+    preserve_thinking: bool = False
+    context_tokens: int = 65_536
+    max_output_tokens: int = 4_096
+    key: str | None = field(default=None, repr=False)
 
 
 STANDARD = Terms()
@@ -41,25 +53,35 @@ class Breach:
         return f"{self.rule.id}: {self.rule.sentence}" + (f" ({self.detail})" if self.detail else "")
 
 
-Check: TypeAlias = Callable[[Body, Terms], Iterator[str]]
+Check: TypeAlias = Callable[[Subject, Terms], Iterator[str]]
 
 
 @dataclass(frozen=True)
-class RuleBook:
+class RuleBook(Generic[Subject]):
     """Rules in their order, each with the check that yields what breaks it."""
 
-    checks: list[tuple[Rule, Check]] = field(default_factory=list)
+    checks: list[tuple[Rule, Check[Subject]]] = field(default_factory=list)
 
-    def rule(self, id_: str, sentence: str) -> Callable[[Check], Check]:
+    def rule(self, id_: str, sentence: str) -> Callable[[Check[Subject]], Check[Subject]]:
         """Add the decorated check under an id."""
 
-        def register(check: Check) -> Check:
+        def register(check: Check[Subject]) -> Check[Subject]:
             self.checks.append((Rule(id_, sentence), check))
             return check
 
         return register
 
-    def breaches(self, body: Body, terms: Terms) -> list[Breach]:
-        """Return what a request breaks, at most one breach a rule."""
-        first = ((rule, next(check(body, terms), None)) for rule, check in self.checks)
-        return [Breach(rule, detail) for rule, detail in first if detail is not None]
+    def adopt(self, shared: RuleBook[Subject], letter: str) -> None:
+        """Add the rules of a book that several dialects share, under this book's letter."""
+        self.checks.extend((Rule(f"{letter}{rule.id}", rule.sentence), check) for rule, check in shared.checks)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules in the order of their ids."""
+        return tuple(sorted((rule for rule, _ in self.checks), key=lambda rule: rule.id))
+
+    def breaches(self, subject: Subject, terms: Terms) -> list[Breach]:
+        """Return what a request breaks, at most one breach a rule, in the order of the rules' ids."""
+        first = ((rule, next(check(subject, terms), None)) for rule, check in self.checks)
+        found = [Breach(rule, detail) for rule, detail in first if detail is not None]
+        return sorted(found, key=lambda breach: breach.rule.id)

@@ -59,10 +59,11 @@ def body() -> BodyMaker:
     def make(
         steps: int = 4, *, transcript: Transcript | None = None, correction: bool = False, final: bool = False
     ) -> dict[str, Any]:
-        return Structured(profile_for("rehearsal")).request(
+        request = Structured(profile_for("rehearsal")).request(
             transcript or after_steps(steps),
             correction=Correction("click", "That was wrong.") if correction else None,
             answer_only=final,
         )
+        return request.body
 
     return make

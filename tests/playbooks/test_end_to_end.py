@@ -81,7 +81,7 @@ async def pursue(desktop: Desktop, base_url: str, task: str, most: int = 40) -> 
             frame = await desktop.look(after_action=bool(said))
             shot = JpegEncoder().encode(RedactedFrame(frame))
             transcript = transcript.then(Observed(shot))
-            reply = await endpoint.complete(dialect.request(transcript), timeout_s=60)
+            reply = await endpoint.complete(dialect.request(transcript).body, timeout_s=60)
             step = dialect.parse(reply)
             said.append(step.thought)
             if isinstance(step.tool_call, AnswerCall):

@@ -21,8 +21,13 @@ import openai
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.step import parse_step
+from holo_tasks.core.ports import Reply, ToolRequest
+from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Did, Observed, Told, Transcript
+from holo_tasks.models.dialects.structured import Structured
+from holo_tasks.models.dialects.tools import Tools
+from holo_tasks.models.profile import profile_for
+from holo_tasks.models.questions import LOCATE, Questions
 from holo_tasks.playbooks.playbook import load_playbook
 from holo_tasks.playbooks.rehearsal import MODEL, OWNER, Rehearsal, RehearsalServer
 
@@ -45,9 +50,13 @@ async def client(server: RehearsalServer) -> AsyncIterator[openai.AsyncOpenAI]:
 
 
 async def ask(client: openai.AsyncOpenAI, body: dict[str, Any]) -> Any:
-    known = {"model", "messages", "temperature"}
+    known = {"model", "messages", "temperature", "tools", "tool_choice"} & body.keys()
     extra = {key: value for key, value in body.items() if key not in known}
     return await client.chat.completions.create(**{k: body[k] for k in known}, extra_body=extra)
+
+
+def parse_step(content: str) -> Step:
+    return Structured(profile_for("rehearsal")).parse(Reply(content, "stop", None))
 
 
 def picture(*texts: str) -> Image.Image:
@@ -123,6 +132,77 @@ async def test_rewritten_history_is_refused(client: openai.AsyncOpenAI, body: An
     transcript = transcript.then(Did(changed), Told("click", "Clicked."), Observed(shot("FLAG SAVED", "OK")))
     with pytest.raises(openai.BadRequestError, match="C05"):
         await ask(client, body(transcript=transcript))
+
+
+async def test_speaks_function_calling(client: openai.AsyncOpenAI, server: RehearsalServer) -> None:
+    before, dialect = stats(server), Tools(profile_for("rehearsal"))
+    transcript = Transcript(READ).then(Observed(shot("MAIN MENU", "Transaction search", "Leave")))
+    first = await ask(client, dialect.request(transcript).body)
+    assert first.choices[0].finish_reason == "tool_calls"
+    step = called(dialect, first)
+    assert step.tool_call.element == "Transaction search button"
+    assert step.note
+
+    transcript = transcript.then(Did(step), Told("click", "Clicked."), Observed(shot("NO RECORD FOUND", "Back")))
+    second = await ask(client, dialect.request(transcript).body)
+    assert called(dialect, second).tool_call.element == "Back button"
+    assert second.usage.prompt_tokens_details.cached_tokens > 0
+
+    forged = step.model_copy(update={"call_id": "call_of_mine"})
+    transcript = Transcript(READ, (transcript.entries[0], Did(forged), *transcript.entries[2:]))
+    with pytest.raises(openai.BadRequestError, match="C05"):
+        await ask(client, dialect.request(transcript).body)
+    assert stats(server)["breaches"] == before["breaches"] + 1
+
+
+async def test_at_the_limit_it_answers_by_function_call_too(client: openai.AsyncOpenAI) -> None:
+    dialect = Tools(profile_for("rehearsal"))
+    transcript = Transcript(READ).then(Observed(shot("MAIN MENU", "Transaction search")))
+    reply = await ask(client, dialect.request(transcript, answer_only=True).body)
+    assert called(dialect, reply).tool_call.tool_name == "answer"
+
+
+def called(dialect: Tools, completion: Any) -> Step:
+    message = completion.choices[0].message
+    calls = [ToolRequest(call.id, call.function.name, call.function.arguments) for call in message.tool_calls]
+    return dialect.parse(Reply(message.content, "tool_calls", None, tool_calls=tuple(calls)))
+
+
+def question(text: str, *shown: str, schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    axis = {"type": "integer", "minimum": 0, "maximum": 1000}
+    asked = schema or {"x": axis, "y": axis}
+    closed = {"type": "object", "properties": asked, "required": list(asked), "additionalProperties": False}
+    return Questions(profile_for("rehearsal"))(text, [shot(*shown)], closed, thinking=False).body
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        (LOCATE.format("Transaction search"), 1),
+        (LOCATE.format("the button that says “Sign off”"), 2),
+        (LOCATE.format("Transaction search button"), 1),
+        ('Where is "MAIN MENU"?', 0),
+        ("Click on sign off, please.", 2),
+    ],
+)
+async def test_finds_a_text_that_is_asked_for(client: openai.AsyncOpenAI, text: str, row: int) -> None:
+    reply = await ask(client, question(text, "MAIN MENU", "Transaction search", "Sign off"))
+    point = json.loads(reply.choices[0].message.content)
+    assert set(point) == {"x", "y"}
+    assert abs(point["y"] - 1000 * (30 + 80 * row + 11) / 400) < 25
+    assert 200 / 640 * 1000 < point["x"] < 600
+
+
+@pytest.mark.parametrize("text", ["Where is “Print”?", LOCATE.format("Sign off")])
+async def test_what_is_not_there_beyond_doubt_is_not_found(client: openai.AsyncOpenAI, text: str) -> None:
+    with pytest.raises(openai.BadRequestError, match="not on the picture, or there twice") as caught:
+        await ask(client, question(text, "MAIN MENU", "Sign off", "Sign off"))
+    assert caught.value.code == "not_found"
+
+
+async def test_it_answers_no_other_questions(client: openai.AsyncOpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="the rehearsal model answers no questions"):
+        await ask(client, question("Is this the main menu?", "MAIN MENU", schema={"yes": {"type": "boolean"}}))
 
 
 async def test_at_the_step_limit_it_answers(client: openai.AsyncOpenAI, body: Any) -> None:
