@@ -1,0 +1,58 @@
+"""`localize`: where something is on the screen, as a task that any flow with an agent can use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holo_tasks.core import events
+from holo_tasks.core.asking import Question, ask
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.scaling import to_pixel
+from holo_tasks.core.toolbox import point_schema, read_point
+from holo_tasks.core.walk import Walk
+from holo_tasks.marks import Marker
+from holo_tasks.models.questions import LOCATE
+from holo_tasks.subgoals import side_walk
+from holo_tasks.tasks import agent_step
+
+WHICH = (
+    "Elements of the user interface are outlined on this screenshot, each with a number on a tag. Give the number of "
+    "one element, or 0 if it is not outlined. The element is: {}"
+)
+
+
+@agent_step(acts=False, title="locate ‘{description}’")
+async def localize(description: str, *, region: Box | None = None, marks: bool = False) -> Point:
+    """Return the screen pixel at which to click what is described, as the model sees it on the present screen.
+
+    ``region`` shows the model only that part of the screen, in screen pixels. With ``marks``, elements found by OCR
+    and by their edges are numbered on the picture and the model chooses a number (set-of-mark prompting). Needs an
+    open agent; is charged to it. Raises `ModelFailed` if the model does not name a place, or says there is none.
+    """
+    wanted = description.strip()
+    if not wanted:
+        raise InvalidUsage("There is nothing to locate: describe the element in a few words.")
+    walk = side_walk(wanted, region=region)
+    point, number = await (_by_number(walk, wanted) if marks else _by_place(walk, wanted))
+    await walk.record(events.Located(description=wanted, point=[point.x, point.y], mark=number))
+    return point
+
+
+async def _by_place(walk: Walk, wanted: str) -> tuple[Point, None]:
+    shot, model = (await walk.look()).shot, walk.doors.model
+    question = Question("locate", LOCATE.format(wanted), (shot,), point_schema(model.space))
+
+    def read(value: dict[str, Any]) -> Point:
+        return to_pixel(*read_point(value, model.space), shot)
+
+    return await ask(model, question, walk.till, read), None
+
+
+async def _by_number(walk: Walk, wanted: str) -> tuple[Point, int]:
+    marker = Marker()
+    shot = (await walk.look(annotate=marker.draw)).shot
+    question = Question("locate", WHICH.format(wanted), (shot,), marker.schema)
+    number = await ask(walk.doors.model, question, walk.till, marker.read)
+    place = marker.point(number, wanted)
+    return Point(shot.area.left + place.x, shot.area.top + place.y), number

@@ -1,0 +1,130 @@
+"""`localize` on a real screen: a place, a numbered mark, a region, and what is charged for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+
+from holo_tasks import InvalidUsage, LimitReached, Limits, ModelFailed, localize
+from holo_tasks.audit.report import write_report
+from holo_tasks.core.events import FrameTaken, Located
+from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.playbooks.rulebook import Terms
+from tests.edge.conftest import command
+from tests.edge.test_conversations import Fields
+from tests.support.agents import agent, events
+from tests.support.command_line import until
+from tests.support.conformance import ConformanceServer
+from tests.support.scripted_model import ScriptedModel
+
+pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop]
+
+ASKED = Terms(dialect="localize")
+SIZE = Size(1000, 800)
+
+
+@pytest.fixture
+async def screen(tmp_path: Path) -> AsyncIterator[tuple[VirtualDesktop, Fields]]:
+    fields = Fields(tmp_path / "state")
+    desktop = await VirtualDesktop.start(size=SIZE, app=command("fields", fields.path))
+    try:
+        await asyncio.to_thread(until, lambda: "at" in fields.read())
+        yield desktop, fields
+    finally:
+        await desktop.close()
+
+
+async def located(model: Any, desktop: VirtualDesktop, folder: Path, options: dict[str, Any], **given: Any) -> Any:
+    """Locate the entry inside a flow; return the point and the trace."""
+
+    @flow(name="locating", persist_result=False)
+    async def locating() -> tuple[Point, str]:
+        async with agent(model, desktop, folder, **options) as run:
+            return await localize("the entry field", **given), run.trace
+
+    return await locating()
+
+
+async def test_a_place_on_the_picture_is_a_pixel_of_the_screen(
+    screen: tuple[VirtualDesktop, Fields], tmp_path: Path
+) -> None:
+    desktop, _ = screen
+    with ConformanceServer([{"x": 250, "y": 1000}], ASKED) as model:
+        point, trace = await located(model, desktop, tmp_path, {})
+    assert point == Point(250, 799)
+    (said,) = [event for event in events(trace) if isinstance(event, Located)]
+    assert (said.point, said.description) == ([250, 799], "the entry field")
+
+
+async def test_a_region_is_all_that_is_sent_and_places_are_still_the_screens(
+    screen: tuple[VirtualDesktop, Fields], tmp_path: Path
+) -> None:
+    desktop, _ = screen
+    with ConformanceServer([{"x": 500, "y": 500}], ASKED) as model:
+        point, trace = await located(model, desktop, tmp_path, {}, region=Box(100, 200, 400, 300))
+    assert point == Point(300, 350)
+    (frame,) = [event for event in events(trace) if isinstance(event, FrameTaken)]
+    assert (frame.region, frame.sent_width, frame.screen_width) == ([100, 200, 400, 300], 400, 1000)
+    page = write_report(trace, tmp_path / "report.html").read_text()
+    assert 'viewBox="100 200 400 300"' in page
+    assert "the entry field" in page
+
+
+async def test_a_marks_number_is_resolved_to_the_element(screen: tuple[VirtualDesktop, Fields], tmp_path: Path) -> None:
+    desktop, fields = screen
+    number = [0]
+
+    def choose(turn: int) -> dict[str, Any]:
+        return {"number": number[0]}
+
+    at = fields.read()["at"]["entry"]
+    for candidate in range(1, 30):
+        number[0] = candidate
+        with ConformanceServer(choose, ASKED) as model:
+            point, _ = await located(model, desktop, tmp_path, {}, marks=True)
+        left, top = at[2], at[3]
+        if left <= point.x <= left + 640 and top <= point.y <= top + 30:
+            return
+    raise AssertionError("no mark is on the entry field")
+
+
+@pytest.mark.parametrize("said", [{"number": 0}, {"number": 99}])
+async def test_no_mark_is_no_place(screen: tuple[VirtualDesktop, Fields], tmp_path: Path, said: dict[str, Any]) -> None:
+    with ScriptedModel([said]) as model, pytest.raises(ModelFailed):
+        await located(model, screen[0], tmp_path, {}, marks=True)
+
+
+@pytest.mark.parametrize("fault", ["fenced", "prose", "x1001", "ranges", "status503", "dropped", "null_usage"])
+async def test_every_fault_ends_in_the_place_that_was_meant(
+    screen: tuple[VirtualDesktop, Fields], tmp_path: Path, fault: str
+) -> None:
+    with ConformanceServer([{"x": 500, "y": 500}], ASKED, {0: fault}) as model:
+        point, _ = await located(model, screen[0], tmp_path, {})
+    assert point == Point(500, 400)
+    assert model.injected == [fault]
+
+
+async def test_a_place_is_paid_for_under_the_same_limits(screen: tuple[VirtualDesktop, Fields], tmp_path: Path) -> None:
+    with ScriptedModel([{"x": 1, "y": 1}]) as model:
+        with pytest.raises(LimitReached):
+            await located(model, screen[0], tmp_path, {"limits": Limits(max_cost_usd=0.0001)})
+        assert model.requests == []
+
+
+async def test_there_is_no_place_without_words_or_off_the_screen(
+    screen: tuple[VirtualDesktop, Fields], tmp_path: Path
+) -> None:
+    wrong: list[Callable[[], Any]] = [
+        lambda: located(model, screen[0], tmp_path, {}, region=Box(900, 0, 200, 100)),
+        lambda: localize("  "),
+    ]
+    with ScriptedModel([{"x": 1, "y": 1}]) as model:
+        for ask in wrong:
+            with pytest.raises(InvalidUsage):
+                await ask()
