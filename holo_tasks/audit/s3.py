@@ -152,6 +152,18 @@ class Bucket:
             raise _explained(error, self.place) from error
         return data
 
+    def discard(self, key: str) -> bool:
+        """Delete an object that is no evidence; say whether that is allowed here."""
+        try:
+            self._client.delete_object(Bucket=self.place.bucket, Key=key)
+        except aws.ClientError as error:
+            if _status(error) in (401, 403, 405):
+                return False
+            raise _explained(error, self.place) from error
+        except aws.BotoCoreError as error:
+            raise _explained(error, self.place) from error
+        return True
+
     def names(self, prefix: str) -> Iterator[str]:
         """The keys below a prefix, in the order of their bytes."""
         try:
@@ -165,6 +177,10 @@ class Bucket:
 
 def _code(error: aws.ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _status(error: aws.ClientError) -> int:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def _explained(error: aws.ClientError | aws.BotoCoreError, place: Place) -> StoreTrouble:
@@ -182,7 +198,7 @@ def _explained(error: aws.ClientError | aws.BotoCoreError, place: Place) -> Stor
 
 def _answered(error: aws.ClientError, place: Place) -> StoreTrouble:
     code = _code(error)
-    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    status = _status(error)
     if code == "NoSuchBucket" or (code == "404" and error.operation_name == "HeadBucket"):
         return StoreRefused(
             f"the bucket {place.bucket!r} does not exist at {place.server}: create it, or name another one"
@@ -190,7 +206,8 @@ def _answered(error: aws.ClientError, place: Place) -> StoreTrouble:
     if code in _WRONG_KEYS:
         return StoreRefused(f"{place.server} refuses the credentials for {place.uri} ({code}): check the keys")
     if status in (401, 403):
-        return StoreRefused(f"the credentials may not write to {place.uri} ({code}): grant access, or use others")
+        what = "read" if error.operation_name.startswith(("Get", "List", "Head")) else "write to"
+        return StoreRefused(f"the credentials may not {what} {place.uri} ({code}): grant access, or use others")
     if status in (409, 429) or status >= 500 or code in ("SlowDown", "RequestTimeout", "Throttling"):
         return StoreAway(f"{place.server} is busy or failing ({code or status}): it is tried again")
     return StoreRefused(f"{place.server} refuses {place.uri}: {_flat(error)}")

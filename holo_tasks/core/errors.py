@@ -10,11 +10,15 @@ from typing import ClassVar
 
 
 class HoloError(Exception):
-    """Root of every error this library raises on purpose."""
+    """Root of every error this library raises on purpose.
+
+    ``http_status`` is what a server answered, if that is what went wrong.
+    """
 
     status: ClassVar[str] = "invalid"
     exit_code: ClassVar[int] = 2
     transient: ClassVar[bool] = False
+    http_status: int | None = None
 
 
 class InvalidUsage(HoloError):

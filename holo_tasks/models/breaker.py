@@ -27,13 +27,17 @@ class Breaker:
     now_s: Callable[[], float] = time.monotonic
     failures: int = 0
     open_until_s: float = 0.0
+    asked_until_s: float = 0.0
     probing: bool = False
     _rest_s: float = REST_S
 
-    async def admit(self, patience_s: float) -> None:
-        """Wait until a call is worth making; raise `TransientModelFault` if that takes longer than ``patience_s``."""
+    async def admit(self, patience_s: float) -> bool:
+        """Wait until a call is worth making; say whether it is the one that finds out if the endpoint is back.
+
+        Raises `TransientModelFault` if that takes longer than ``patience_s``.
+        """
         end = self.now_s() + patience_s
-        while (left := self.open_until_s - self.now_s()) > 0 or (self.failures >= FAILURES and self.probing):
+        while (left := max(self.open_until_s, self.asked_until_s) - self.now_s()) > 0 or self._probed():
             pause = max(left, POLL_S)
             if self.now_s() + pause > end:
                 raise TransientModelFault(
@@ -43,22 +47,30 @@ class Breaker:
                 )
             await asyncio.sleep(pause)
         self.probing = self.failures >= FAILURES
+        return self.probing
 
     def succeeded(self) -> None:
-        """The endpoint answered, whatever it said: it is there."""
+        """The endpoint answered, whatever it said: it is there. A rest that it asked for it still gets."""
         self.failures, self.probing, self._rest_s, self.open_until_s = 0, False, REST_S, 0.0
 
-    def failed(self, fault: TransientModelFault) -> None:
-        """Count a fault that may pass; open when there were too many in a row."""
-        self.probing = False
-        if fault.retry_after_s is not None:
-            self.open_until_s = max(self.open_until_s, self.now_s() + fault.retry_after_s)
+    def failed(self, fault: TransientModelFault, *, probe: bool) -> None:
+        """Count a fault that may pass; open when there were too many in a row, and again when a probe finds one more.
+
+        Calls that were out already when it opened say nothing new.
+        """
+        self.gave_up(probe=probe)
+        if fault.retry_after_s:
+            self.asked_until_s = max(self.asked_until_s, self.now_s() + fault.retry_after_s)
             return
         self.failures += 1
-        if self.failures >= FAILURES:
-            self.open_until_s = max(self.open_until_s, self.now_s() + self._rest_s)
+        if probe or self.failures == FAILURES:
+            self.open_until_s = self.now_s() + self._rest_s
             self._rest_s = min(2 * self._rest_s, LONGEST_REST_S)
 
-    def gave_up(self) -> None:
+    def gave_up(self, *, probe: bool) -> None:
         """A call was cancelled: nothing is known of the endpoint."""
-        self.probing = False
+        if probe:
+            self.probing = False
+
+    def _probed(self) -> bool:
+        return self.failures >= FAILURES and self.probing

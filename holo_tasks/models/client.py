@@ -14,13 +14,15 @@ from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, TransientModelFault
-from holo_tasks.core.ports import Reply, ToolRequest, Usage
+from holo_tasks.core.money import Usage
+from holo_tasks.core.ports import Reply, ToolRequest
 from holo_tasks.models.address import check_base_url, shown
 from holo_tasks.models.breaker import Breaker
 
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 NO_LIST = (404, 405, 501)
 """How servers without a list of models answer."""
+MOST_REST_S = 3600.0
 MOST_TOKENS = 10**9
 """A bill for more is no bill."""
 KNOWN = frozenset(
@@ -59,17 +61,17 @@ class ModelEndpoint:
 
     async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
         arrived = time.monotonic()
-        await self._breaker.admit(timeout_s)
+        probe = await self._breaker.admit(timeout_s)
         try:
             reply = await self._ask(body, timeout_s - (time.monotonic() - arrived))
         except TransientModelFault as fault:
-            self._breaker.failed(fault)
+            self._breaker.failed(fault, probe=probe)
             raise
         except HoloError:
             self._breaker.succeeded()
             raise
         except BaseException:
-            self._breaker.gave_up()
+            self._breaker.gave_up(probe=probe)
             raise
         self._breaker.succeeded()
         return reply
@@ -216,7 +218,7 @@ def _retry_after(value: str | None) -> float | None:
         seconds = float(value) if value else None
     except ValueError:
         return None
-    return seconds if seconds is not None and 0 <= seconds <= 3600 else None
+    return min(seconds, MOST_REST_S) if seconds is not None and seconds >= 0 else None
 
 
 def _first_line(text: str, limit: int = 300) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from s3_server import S3Server
 from tk_python import tk_python
 
 from tests.support.command_line import CommandLine, until
@@ -59,3 +60,21 @@ def x_server(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]
 def display() -> str:
     """A display nobody uses yet."""
     return next(f":{n}" for n in range(3000, 9000) if not Path(f"/tmp/.X11-unix/X{n}").exists())
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """A real S3 server with one bucket, for the tests of a module."""
+    with S3Server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system that is soon full."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder], capture_output=True).returncode:
+        pytest.skip("mounting needs root")
+    yield folder
+    subprocess.run(["umount", folder], check=True)

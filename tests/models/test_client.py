@@ -104,3 +104,13 @@ async def test_a_server_that_was_never_reached_bills_nothing() -> None:
         await endpoint.complete(BODY, timeout_s=5)
     await endpoint.close()
     assert not caught.value.maybe_billed
+
+
+@pytest.mark.parametrize(
+    ("said", "wait_s"),
+    [("30", 30), ("0.5", 0.5), ("86400", 3600), ("inf", 3600), ("-1", None), ("nan", None), ("soon", None), ("", None)],
+)
+async def test_a_rest_that_a_server_asks_for_is_heard(said: str, wait_s: float | None) -> None:
+    with pytest.raises(TransientModelFault) as caught:
+        await ask(Answer(status=429, headers={"retry-after": said}, body=b"{}"))
+    assert caught.value.retry_after_s == wait_s

@@ -36,16 +36,32 @@ class Answer:
         self.finish_reason, self.delay_s, self.drop = finish_reason, delay_s, drop
 
 
+def completion(message: dict[str, Any], *, finish_reason: str = "stop", usage: Any = None) -> Answer:
+    """Return a chat completion with the message just as it is given."""
+    choice = {"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", **message}}
+    return Answer(body=json.dumps({"choices": [choice], "usage": usage}).encode())
+
+
+def function_call(name: str, arguments: Any, call_id: Any = "c1") -> dict[str, Any]:
+    """Return a function call as a server sends it; arguments that are no text are sent as JSON text."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": written}}
+
+
 def step(tool_name: str, *, thought: str = "Going on.", note: str | None = None, **arguments: Any) -> dict[str, Any]:
     """Return a step as a structured-mode model writes it."""
     return {"note": note, "thought": thought, "tool_call": {"tool_name": tool_name, **arguments}}
 
 
 class ScriptedModel:
-    """Serves on a free loopback port; ``requests`` are parsed bodies, ``headers`` what came with them."""
+    """Serves on a free loopback port; ``requests`` are parsed bodies, ``headers`` what came with them.
 
-    def __init__(self, script: Script | Sequence[Any]) -> None:
+    ``models`` are the names that it lists, or its answer to who asks for the list; without them there is no list.
+    """
+
+    def __init__(self, script: Script | Sequence[Any], *, models: Sequence[str] | Answer | None = None) -> None:
         self._script = script
+        self._models = models
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.arrived_s: list[float] = []
@@ -57,6 +73,9 @@ class ScriptedModel:
             def do_POST(self) -> None:
                 raw = self.rfile.read(int(self.headers["content-length"]))
                 outer._serve(self, raw)
+
+            def do_GET(self) -> None:
+                outer._list(self)
 
             def log_message(self, *args: Any) -> None:
                 pass
@@ -98,12 +117,6 @@ class ScriptedModel:
             self._script(number, body) if callable(self._script) else self._script[min(number, len(self._script) - 1)]
         )
         answer = said if isinstance(said, Answer) else Answer(said if isinstance(said, str) else json.dumps(said))
-        if answer.delay_s:
-            time.sleep(answer.delay_s)
-        if answer.drop:
-            handler.close_connection = True
-            handler.connection.close()
-            return
         completion = {
             "id": f"c{number}",
             "object": "chat.completion",
@@ -122,11 +135,29 @@ class ScriptedModel:
             ],
             "usage": answer.usage,
         }
-        data = answer.body if answer.body is not None else json.dumps(completion).encode()
-        handler.send_response(answer.status)
-        handler.send_header("content-type", "application/json")
-        handler.send_header("content-length", str(len(data)))
-        for name, value in answer.headers.items():
-            handler.send_header(name, value)
-        handler.end_headers()
-        handler.wfile.write(data)
+        _send(handler, answer, json.dumps(completion).encode())
+
+    def _list(self, handler: BaseHTTPRequestHandler) -> None:
+        if isinstance(self._models, Answer):
+            _send(handler, self._models, b"")
+        else:
+            entries = [{"id": name, "object": "model", "created": 0, "owned_by": "test"} for name in self._models or ()]
+            answer = Answer(status=404 if self._models is None else 200)
+            _send(handler, answer, json.dumps({"object": "list", "data": entries}).encode())
+
+
+def _send(handler: BaseHTTPRequestHandler, answer: Answer, usual: bytes) -> None:
+    if answer.delay_s:
+        time.sleep(answer.delay_s)
+    if answer.drop:
+        handler.close_connection = True
+        handler.connection.close()
+        return
+    data = answer.body if answer.body is not None else usual
+    handler.send_response(answer.status)
+    handler.send_header("content-type", "application/json")
+    handler.send_header("content-length", str(len(data)))
+    for name, value in answer.headers.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(data)

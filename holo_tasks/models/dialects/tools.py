@@ -43,15 +43,16 @@ class Tools:
             {"role": "system", "content": self._system},
             {"role": "user", "content": transcript.opening},
         ]
-        call_id, used = "", set[str]()
-        for place, entry in enumerate(transcript.entries):
+        call_id, used, number = "", set[str](), transcript.left_out
+        for entry in transcript.entries:
             match entry:
                 case Observed():
                     messages.append(gallery.observation(entry))
                 case Did():
+                    number += 1
                     call_id = entry.step.call_id
-                    while not call_id or call_id in used:  # some servers count from zero again in each reply
-                        call_id = f"{call_id or 'call'}_{transcript.left_out}_{place}"
+                    while not call_id or call_id in used:
+                        call_id = f"{call_id or 'call'}_{number}"
                     used.add(call_id)
                     messages.append(self._called(entry.step, call_id))
                 case Told():
