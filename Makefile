@@ -6,7 +6,8 @@ PY := .venv/bin/python
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
 	@echo "make test   run all checks and tests"
-	@echo "make bench  measure overhead, readiness, start-up"
+	@echo "make bench  measure overhead, readiness, start-up, then all of bench-models"
+	@echo "make bench-models  measure pictures, prompt prefixes, the decision cache, many conversations at once"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make check  types, lint, arrows"
 	@echo "make setup  only install what the others need"
@@ -28,6 +29,13 @@ check: setup
 
 bench: setup
 	@$(PY) tests/bench/bench.py
+	@$(MAKE) --no-print-directory bench-models
+
+bench-models: setup
+	@$(PY) tests/bench/bench_images.py
+	@$(PY) tests/bench/bench_prefix.py
+	@$(PY) tests/bench/bench_cache.py
+	@$(PY) tests/bench/bench_concurrency.py
 
 interop: setup
 	@tests/interop/build_llama_server.sh .interop

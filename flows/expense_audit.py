@@ -24,7 +24,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent, load_block
-from holo_tasks import InvalidUsage, Limits, agent_step, cost_guardrail, progress, publish_table, pursue, subgoal
+from holo_tasks import (
+    NOT_DONE,
+    InvalidUsage,
+    Limits,
+    NotDone,
+    agent_step,
+    cost_guardrail,
+    progress,
+    publish_table,
+    pursue,
+    subgoal,
+)
 from holo_tasks.audit.report import write_report
 from holo_tasks.core.money import usd
 from holo_tasks.office.mailbox import ImapAccount, Letter, read_imap, read_maildir
@@ -106,10 +117,14 @@ async def sign_on() -> SignedOn:
     return answer
 
 
-@subgoal(title="Look up {reference}", token="{token}")
+@subgoal(title="Look up {reference}", token="{token}", effect=False)
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def look_up(reference: str, token: str) -> PortalRecord:
     """Read a transaction off the program's screen."""
+    return await _read(reference)
+
+
+async def _read(reference: str) -> PortalRecord:
     record: PortalRecord = await pursue(
         f"Open transaction {reference} in {PROGRAM} and read its record. If the program asks you to sign on again, "
         "the user is auditor and the password is {{secret:portal_password}}.",
@@ -118,7 +133,22 @@ async def look_up(reference: str, token: str) -> PortalRecord:
     return record
 
 
-@subgoal(title="Flag {reference}: {reason}", token="{token}", inputs=["reference"])
+async def flag_on_file(reference: str, reason: Reason, note: str, token: str) -> FlagFiled | NotDone:
+    """After an interruption: look whether the flag was filed. The look-up before it had found none."""
+    record = await read_record(reference)
+    if not record.flags:
+        return NOT_DONE
+    return FlagFiled(flag=None, already=True)
+
+
+@subgoal(title="Look again at {reference}", effect=False)
+@cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
+async def read_record(reference: str) -> PortalRecord:
+    """Read a transaction as it is now, whatever was read of it before."""
+    return await _read(reference)
+
+
+@subgoal(title="Flag {reference}: {reason}", token="{token}", inputs=["reference"], probe=flag_on_file)
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def file_flag(reference: str, reason: Reason, note: str, token: str) -> FlagFiled:
     """File a flag for review: the one thing this flow changes in the program."""

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holo_tasks.agent import open_agent
+    from holo_tasks.claims import NOT_DONE, NotDone
     from holo_tasks.core.budget import Limits
     from holo_tasks.core.errors import (
         DesktopFailed,
@@ -41,12 +42,15 @@ if TYPE_CHECKING:
     from holo_tasks.locating import localize
     from holo_tasks.publish import publish_markdown, publish_table
     from holo_tasks.run import current_run, progress
+    from holo_tasks.safety.policy import Rules
     from holo_tasks.subgoals import is_done, pursue, subgoal
     from holo_tasks.tasks import agent_step
 
 _HOMES = {
     "open_agent": "agent",
     "agent_step": "tasks",
+    "NOT_DONE": "claims",
+    "NotDone": "claims",
     "Limits": "core.budget",
     "DesktopFailed": "core.errors",
     "HoloError": "core.errors",
@@ -63,12 +67,14 @@ _HOMES = {
     "publish_table": "publish",
     "current_run": "run",
     "progress": "run",
+    "Rules": "safety.policy",
     "is_done": "subgoals",
     "pursue": "subgoals",
     "subgoal": "subgoals",
 }
 
 __all__ = [
+    "NOT_DONE",
     "DesktopFailed",
     "HoloError",
     "InvalidUsage",
@@ -77,7 +83,9 @@ __all__ = [
     "Limits",
     "ModelFailed",
     "NeedsPerson",
+    "NotDone",
     "PolicyRefused",
+    "Rules",
     "agent_step",
     "cost_guardrail",
     "current_run",

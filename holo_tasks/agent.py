@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,18 +13,28 @@ from prefect.context import FlowRunContext
 
 from holo_tasks.audit import Destination
 from holo_tasks.core.budget import Limits
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
 from holo_tasks.core.ports import Desktop
 from holo_tasks.home import holo_home
+from holo_tasks.kill_sources import sources_for
+from holo_tasks.kill_switch import KillSwitch
 from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
+from holo_tasks.playbooks.nearby import ScreenText, can_read
 from holo_tasks.quiet import one_line_errors
 from holo_tasks.run import Run, check_terms, new_run_id, open_run
+from holo_tasks.running import Running
+from holo_tasks.safety.approvals import Approvals, OnRequest
+from holo_tasks.safety.budgets import Budgets
+from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.policy import Trust, TrustPolicy
+from holo_tasks.safety.policy import Rules, Trust
 from holo_tasks.safety.redaction import NothingToRedact
+from holo_tasks.safety.runbook import RunBook
+from holo_tasks.safety.store import store_at
 
 
 @asynccontextmanager
@@ -36,25 +48,50 @@ async def open_agent(
     dialect: str = "auto",
     advisors: Mapping[str, Model] | None = None,
     cache_decisions: bool = False,
-    allow: Trust = "read",
+    allow: Trust | None = None,
+    rules: Rules | None = None,
+    token: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
     image_quality: Tier = "default",
+    budget: str = "",
     home: Path | None = None,
+    began_s: float | None = None,
 ) -> AsyncIterator[Run]:
     """Open a run on a desktop that is up, with the usual doors: looks only, unless ``allow="act"``.
 
+    ``rules`` say what else is allowed; where they and ``allow`` both speak of trust, the stricter counts. ``token``
+    names the business item of all sub-goals that have none of their own.
     ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` lets the model's decisions be
-    reused where everything it was shown is the same (`caching.SAME_DECISION`).
+    reused where everything it was shown is the same (`caching.SAME_DECISION`). ``limits`` hold over all that was ever
+    spent under ``budget``; that is the Prefect flow run, its retries included, unless another is named.
+    ``began_s`` is when the work began that a kill of everything is to stop, on the monotonic clock: now, by default.
 
-    The trace is closed, and delivered or safely spooled, when this is left.
+    The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
+    (`asyncio.CancelledError`).
     """
     one_line_errors()
     model = model_at(endpoint, profile, dialect)
     for asked in (model, *(advisors or {}).values()):
         check_terms(asked.name, asked.price, limits or Limits(), max_steps)
     where = home or holo_home()
+    store = store_at(where)
+    kept = (rules or Rules()).under(allow)
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
+    begun = time.monotonic() if began_s is None else began_s
+    under_way = Running(recorder.run_id, title, recorder.uri, flow_run_id(), began_s=begun)
+    book = RunBook(store)
+    most = (limits or Limits()).max_cost_micro
+    await asyncio.to_thread(
+        lambda: book.began(
+            recorder.run_id,
+            title=title,
+            model=model.name,
+            limit_micro=most,
+            trace=recorder.uri,
+            flow_run_id=flow_run_id(),
+        )
+    )
     run: Run | None = None
     try:
         async with open_run(
@@ -64,22 +101,43 @@ async def open_agent(
             model=model,
             encoder=ENCODERS[image_quality],
             redactor=NothingToRedact(),
-            policy=TrustPolicy(allow),
+            policy=kept,
+            approver=OnRequest(Approvals(store), run_id=recorder.run_id, trace=recorder.uri, flow_run_id=flow_run_id()),
+            reader=ScreenText() if any(rule.text for rule in kept.confirm) and can_read() else None,
+            token=token,
             recorder=recorder,
+            switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
             trace=recorder.uri,
             folder=recorder.folder,
             limits=limits or Limits(),
             advisors=advisors,
             cache_decisions=cache_decisions,
-            ledger=Ledger(where / "ledger.db"),
+            purse=Budgets(store),
+            budget=budget or (f"flow:{flow_run_id()}" if flow_run_id() else ""),
+            ledger=Ledger(store),
+            items=Items(store),
             max_steps=max_steps,
             flow_run_id=flow_run_id(),
         ) as run:
+            run.deployment_id = deployment_id()
             yield run
     finally:
         delivery = await recorder.close()
         if run is not None:
             run.delivery = delivery
+            spent = run.guard.total_micro
+            with contextlib.suppress(InvalidUsage):  # a list for people: the trace says how the run ended
+                await asyncio.to_thread(
+                    lambda: book.ended(
+                        recorder.run_id, status=run.status, reason=run.reason, steps=run.steps, spent_micro=spent
+                    )
+                )
+
+
+def deployment_id() -> str:
+    """Return the id of the Prefect deployment that this code runs as, or an empty string."""
+    context = FlowRunContext.get()
+    return str(context.flow_run.deployment_id or "") if context and context.flow_run else ""
 
 
 def flow_run_id() -> str:

@@ -1,4 +1,4 @@
-"""`holo-tasks`: run a goal, write a report. Results go to stdout, everything else to stderr."""
+"""`holo-tasks`: run a goal, write a report, list models, see what works. Only results go to stdout."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import argparse
 import asyncio
 import contextlib
 import io
+import logging
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
+from holo_tasks.leaving import leave
+from holo_tasks.leaving import run as leaving_run
 from holo_tasks.stopping import cancel_at_signals, interrupt_at_signals
 
 if TYPE_CHECKING:
@@ -22,6 +25,12 @@ if TYPE_CHECKING:
     from holo_tasks.prefect_server import TemporaryServer
 
 MAX_SIDE = 16_384
+EMPTY: dict[str, dict[str, object]] = {
+    "models": {},
+    "doctor": {"status": "failed", "checks": []},
+}
+"""What ``--json`` prints when a command was refused; nothing for a list that there is not."""
+NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -31,12 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     interrupt_at_signals()
     try:
         options = _parser().parse_args(given)
+        options.given = given
         code: int = options.do(options)
     except HoloError as error:
-        code = _fail(error, as_json="--json" in given)
+        code = _fail(error, given)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        code = _fail(Killed("The command was stopped from outside."), as_json="--json" in given)
-    sys.exit(code)
+        code = _fail(Killed("The command was stopped from outside."), given)
+    leave(code)
 
 
 def _prepare_streams() -> None:
@@ -90,14 +100,13 @@ def _parser() -> argparse.ArgumentParser:
     screen.add_argument("--display", metavar=":N", help="an X display that is already running")
     screen.add_argument("--app", metavar="COMMAND", help="a program to start on a new virtual desktop")
     run.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
-    run.add_argument("--base-url", metavar="URL", help="OpenAI-compatible endpoint (H Company's own)")
-    run.add_argument("--model", metavar="NAME", help="model name (holo3-1-35b-a3b)")
-    run.add_argument("--dialect", choices=["auto", "structured", "tools", "holotron"], default="auto")
+    _add_model(run)
     run.add_argument("--max-steps", type=int, default=50, metavar="N", help="(%(default)s)")
     run.add_argument("--max-cost-usd", type=float, metavar="X", help="stop before spending more")
     run.add_argument("--timeout", type=float, metavar="SECONDS", help="stop after this time")
-    run.add_argument("--allow", choices=["read", "act"], default="read", help="whether input is sent (%(default)s)")
-    run.add_argument("--audit", metavar="DIR|s3://BUCKET/PREFIX", help="where the evidence goes")
+    run.add_argument("--allow", choices=["read", "act"], help="whether input is sent (read)")
+    run.add_argument("--rules", metavar="FILE.toml", type=Path, help="which actions are allowed, and which need a yes")
+    _add_audit(run)
     run.add_argument("--token", metavar="KEY", help="business item; finished once, it is never done again")
     run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     run.set_defaults(do=_run)
@@ -106,7 +115,78 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("trace", metavar="TRACE", help="a run's folder or s3:// URI")
     report.add_argument("--out", metavar="FILE.html", type=Path, required=True)
     report.set_defaults(do=_report)
+
+    models = commands.add_parser("models", help="list the models that are known, and how each is spoken to")
+    models.add_argument("--json", action="store_true", help="print one JSON array")
+    models.set_defaults(do=_models)
+
+    approve = commands.add_parser(
+        "approve",
+        help="say yes to an action that waits for a person, or list those that do",
+        description="Say yes to one action on one screen. It can be used once; then run the work again.",
+        epilog="exit codes: 0 done, 2 nothing waits under that number",
+    )
+    approve.add_argument("id", metavar="ID", type=int, nargs="?", help="as the run said; without it, list what waits")
+    approve.add_argument("--by", metavar="NAME", help="who says yes (you)")
+    approve.add_argument("--ttl", type=float, default=900.0, metavar="SECONDS", help="how long it can be used (900)")
+    approve.set_defaults(do=_approve)
+
+    kill = commands.add_parser(
+        "kill",
+        help="stop runs at once: their input, whatever hangs",
+        description="Stop the input of runs within a second, whatever hangs, and end them; say what became of each.",
+        epilog="exit codes: 0 all input has stopped, 2 there is no such run, 15 some process did not answer",
+    )
+    which = kill.add_mutually_exclusive_group()
+    which.add_argument("--run", metavar="ID", help="a run's id, or its flow run's")
+    which.add_argument("--all", action="store_true", help="all runs that have begun by now")
+    kill.add_argument("--reason", metavar="TEXT", default="", help="kept in the run's trace")
+    kill.set_defaults(do=_kill)
+
+    runs = commands.add_parser("runs", help="list runs with status, spend and limit, and what waits for a person")
+    runs.add_argument("--last", type=int, default=20, metavar="N", help="(%(default)s)")
+    runs.add_argument("--json", action="store_true", help="print one JSON object")
+    runs.set_defaults(do=_runs)
+
+    retry = commands.add_parser(
+        "retry",
+        help="drive an unfinished item again",
+        description="Drive an item of the dead-letter list again, with a fresh budget. What an interrupted attempt may "
+        "have done is looked for, never repeated; say --done or --not-done once you have looked yourself.",
+        epilog="exit codes: as of `run`; 2 there is no such item",
+    )
+    retry.add_argument("item", metavar="ITEM", help="its token, as `holo-tasks runs` shows it")
+    known = retry.add_mutually_exclusive_group()
+    known.add_argument("--done", metavar="ANSWER", nargs="?", const="done", help="it is finished; this was the answer")
+    known.add_argument("--not-done", action="store_true", help="its effect is not there: it may be done from the start")
+    retry.set_defaults(do=_retry)
+
+    doctor = commands.add_parser(
+        "doctor",
+        help="try the model's endpoint, the screen and the evidence store",
+        description="Try what a run needs, with one cheap call each, and say in a sentence what is wrong.",
+        epilog="exit codes: 0 nothing failed, 2 something is set up wrong, else 14 the model's endpoint failed, "
+        "else 15 the desktop failed",
+    )
+    _add_model(doctor)
+    doctor.add_argument(
+        "--display", metavar=":N", help="an X display that is already running (DISPLAY, else one is started)"
+    )
+    _add_audit(doctor)
+    doctor.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for each check (%(default)g)")
+    doctor.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    doctor.set_defaults(do=_doctor)
     return parser
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--base-url", metavar="URL", help="OpenAI-compatible endpoint (H Company's own)")
+    parser.add_argument("--model", metavar="NAME", help="model name (holo3-1-35b-a3b)")
+    parser.add_argument("--dialect", choices=["auto", "structured", "tools", "holotron"], default="auto")
+
+
+def _add_audit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--audit", metavar="DIR|s3://BUCKET/PREFIX", help="where the evidence goes")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -123,6 +203,8 @@ def _run(options: argparse.Namespace) -> int:
     os.environ.setdefault("DO_NOT_TRACK", "1")
     # How a run ended is told once, by this command; what Prefect has to say of it is on its own pages.
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
+    logging.raiseExceptions = False
     server: TemporaryServer | None = None
     url = configured_api_url(os.environ)
     if url is None:
@@ -133,7 +215,7 @@ def _run(options: argparse.Namespace) -> int:
     else:
         require_server(url)
     try:
-        outcome = asyncio.run(_run_async(settings, server))
+        outcome = leaving_run(_run_async(settings, server))
     finally:
         if server is not None:
             server.stop()
@@ -142,16 +224,15 @@ def _run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     """Refuse what is plainly wrong."""
+    from holo_tasks.chosen import check_text
     from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 
     if not options.goal.strip():
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
     if len(options.goal) > 100_000:
         raise InvalidUsage(f"The goal has {len(options.goal)} characters; 100000 is the limit.")
-    for name in ("goal", "model", "token"):
-        text = getattr(options, name) or ""
-        if text != text.encode(errors="replace").decode():
-            raise InvalidUsage(f"The {name} is not valid UTF-8 text.")
+    for name in ("goal", "token"):
+        check_text(name, getattr(options, name) or "")
     if not 1 <= options.max_steps <= 10_000:
         raise InvalidUsage(f"--max-steps must be from 1 to 10000, not {options.max_steps}.")
     if options.token is not None and not options.token.strip():
@@ -205,25 +286,22 @@ def _load() -> None:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    from pydantic import SecretStr
-
-    from holo_tasks.audit import Destination, Folder
+    from holo_tasks import chosen
     from holo_tasks.core.budget import Limits
     from holo_tasks.home import holo_home
-    from holo_tasks.models.address import HOSTED_BASE_URL, check_base_url
     from holo_tasks.models.dialects import dialect_for
-    from holo_tasks.models.profile import DEFAULT_MODEL, profile_for
     from holo_tasks.outcome import Settings
+    from holo_tasks.safety.policy import Rules
 
-    base_url = check_base_url(options.base_url or os.environ.get("HOLO_BASE_URL") or HOSTED_BASE_URL)
-    profile = profile_for(options.model or os.environ.get("HOLO_MODEL") or DEFAULT_MODEL)
+    base_url = chosen.base_url(options.base_url)
+    profile = chosen.profile(options.model)
     dialect_for(profile, options.dialect)  # refused here, before anything is started
     if options.max_cost_usd is not None and profile.price is None:
         raise InvalidUsage(
             f"The price of {profile.name} is not known, so --max-cost-usd cannot be kept; "
             "leave it out, or use a model with a known price."
         )
-    key, home = _api_key(base_url, os.environ), holo_home()
+    key, home = chosen.api_key(base_url), holo_home()
     return Settings(
         goal=options.goal.strip(),
         base_url=base_url,
@@ -231,30 +309,40 @@ def _settings(options: argparse.Namespace) -> Settings:
         display=None if options.app is not None else _display(options),
         app=options.app,
         size=_size(options.size),
-        api_key=SecretStr(key) if key else None,
+        api_key=key,
         dialect=options.dialect,
         max_steps=options.max_steps,
         limits=Limits(options.max_cost_usd, None, options.timeout),
         allow=options.allow,
-        audit=Folder((home / "runs").absolute()) if options.audit is None else Destination.parse(options.audit),
+        rules=Rules.load(options.rules) if options.rules is not None else None,
+        audit=chosen.audit(options.audit, home),
         token=options.token,
         home=home,
+        arguments=tuple(options.given),
     )
 
 
-def _api_key(base_url: str, environ: Mapping[str, str]) -> str | None:
-    """Return the key for an endpoint; the hosted key is never sent anywhere else."""
-    from holo_tasks.models.address import is_hosted
+def _runs(options: argparse.Namespace) -> int:
+    from holo_tasks.home import holo_home
+    from holo_tasks.run_list import listing
 
-    name = "HAI_API_KEY" if is_hosted(base_url) else "HOLO_API_KEY"
-    key = environ.get(name, "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise InvalidUsage(f"{name} holds characters that no API key has; set it again.")
-    if not key and is_hosted(base_url):
-        raise InvalidUsage(
-            "There is no API key for H Company's endpoint: set HAI_API_KEY, or give --base-url for another server."
-        )
-    return key or None
+    if not 1 <= options.last <= 10_000:
+        raise InvalidUsage(f"--last must be from 1 to 10000, not {options.last}.")
+    return _put(listing(holo_home(), options.last, as_json=options.json), 0)
+
+
+def _retry(options: argparse.Namespace) -> int:
+    from holo_tasks.home import holo_home
+    from holo_tasks.retrying import retry
+
+    def again(arguments: Sequence[str]) -> int:
+        words = _parser().parse_args(list(arguments))
+        words.given = list(arguments)
+        code: int = words.do(words)
+        return code
+
+    said, code = retry(holo_home(), options.item, done=options.done, not_done=options.not_done, again=again)
+    return _put(said, code) if said else code
 
 
 def _size(text: str) -> Size:
@@ -278,6 +366,41 @@ def _report(options: argparse.Namespace) -> int:
     return _put(str(options.out), 0)
 
 
+def _models(options: argparse.Namespace) -> int:
+    from holo_tasks.model_list import model_list
+
+    return _put(model_list(as_json=options.json, tty=sys.stdout.isatty()), 0)
+
+
+def _approve(options: argparse.Namespace) -> int:
+    from holo_tasks.approving import approve
+
+    told = approve(options.id, by=options.by, ttl_s=options.ttl)
+    if not told:
+        _say("nothing waits for a person's yes")
+        return 0
+    return _put(told, 0)
+
+
+def _kill(options: argparse.Namespace) -> int:
+    from holo_tasks.home import holo_home
+    from holo_tasks.kill_command import check, kill
+
+    home = holo_home()
+    check(options.run, options.all, home)
+    found = kill(home, options.run, options.reason.strip())
+    for doubt in found.doubts:
+        _say(doubt)
+    return _put("\n".join(found.lines or ("no run is under way",)), 15 if found.doubts else 0)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from holo_tasks.doctor.examination import Asked, examine
+
+    asked = Asked(options.base_url, options.model, options.dialect, options.display, options.audit, options.timeout)
+    return examine(asked, _put, as_json=options.json)
+
+
 def _tell(outcome: Outcome, *, as_json: bool) -> int:
     from holo_tasks.core.money import usd
 
@@ -290,14 +413,14 @@ def _tell(outcome: Outcome, *, as_json: bool) -> int:
     return _put(outcome.to_json() if as_json else str(outcome.answer), outcome.exit_code)
 
 
-def _fail(error: HoloError, *, as_json: bool) -> int:
+def _fail(error: HoloError, given: Sequence[str]) -> int:
     _say(f"{error.status}: {error}")
-    if not as_json:
+    found = EMPTY.get(given[0] if given else "", {"status": error.status, **NO_RUN})
+    if "--json" not in given or not found:
         return error.exit_code
     import json
 
-    blank = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
-    return _put(json.dumps({"status": error.status, **blank}), error.exit_code)
+    return _put(json.dumps(found), error.exit_code)
 
 
 if __name__ == "__main__":

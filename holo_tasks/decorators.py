@@ -1,4 +1,4 @@
-"""`@cost_guardrail`: ceilings on money, actions and time, in one line above a function."""
+"""`@cost_guardrail`: ceilings on money, actions, time and calls, in one line above a function."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
+from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext
+
 from holo_tasks.core.budget import Guard, Limits, out_of_time
-from holo_tasks.run import guarded
+from holo_tasks.core.errors import LimitReached
+from holo_tasks.endings import failed_state
+from holo_tasks.run import current_guard, guarded
+from holo_tasks.subgoals import bound, current_subgoal, fill
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,34 +27,73 @@ def cost_guardrail(
     max_cost_usd: float | None = None,
     max_actions: int | None = None,
     timeout_seconds: float | None = None,
+    max_calls_per_5_minutes: int | None = None,
+    budget: str | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Limit what everything inside a function may spend; goes under ``@subgoal``, ``@flow`` or ``@task``.
 
-    Limits nest: what an inner function spends is charged to all around it. A limit that is reached raises
-    `LimitReached`. The deadline also stops a model call that hangs; in a synchronous function it is checked
-    at the next step instead.
+    Limits nest: what an inner function spends is charged to all around it, the outermost is checked first. Money,
+    actions and calls count over retries and re-runs: of the business item under a sub-goal with a token, else of the
+    flow run. ``budget``, a format string over the arguments, names one to share with other flows and workers. Time
+    begins anew with each attempt; the deadline also stops a model call that hangs, but in a synchronous function it
+    is checked at the next step only. A limit that is reached raises `LimitReached`; directly under ``@flow`` it ends
+    the run in a state named after it.
     """
-    limits = Limits(max_cost_usd, max_actions, timeout_seconds)
+    limits = Limits(max_cost_usd, max_actions, timeout_seconds, max_calls_per_5_minutes)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         name = function.__name__.replace("_", " ")
+        signature = inspect.signature(function)
+
+        def key(args: Any, kwargs: Any) -> str:
+            if budget is not None:
+                return f"shared:{fill(budget, bound(signature, args, kwargs))}"
+            return _key(name)
+
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
             async def guarded_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-                with guarded(f"‘{name}’", limits) as guard:
-                    return await before_deadline(guard, function(*args, **kwargs))
+                try:
+                    with guarded(f"‘{name}’", limits, key(args, kwargs)) as guard:
+                        return await before_deadline(guard, function(*args, **kwargs))
+                except LimitReached as error:
+                    if _is_flow(guarded_async):
+                        return await failed_state(error)
+                    raise
 
             return cast("Callable[P, R]", guarded_async)
 
         @wraps(function)
-        def guarded_sync(*args: P.args, **kwargs: P.kwargs) -> R:
-            with guarded(f"‘{name}’", limits):
-                return function(*args, **kwargs)
+        def guarded_sync(*args: P.args, **kwargs: P.kwargs) -> R | State[Any]:
+            try:
+                with guarded(f"‘{name}’", limits, key(args, kwargs)):
+                    return function(*args, **kwargs)
+            except LimitReached as error:
+                if _is_flow(guarded_sync):
+                    return asyncio.run(failed_state(error))
+                raise
 
-        return guarded_sync
+        return cast("Callable[P, R]", guarded_sync)
 
     return decorate
+
+
+def _key(name: str) -> str:
+    """Name the budget of a scope so that a later attempt finds it again; empty to take it from the scope around."""
+    here = current_subgoal()
+    if here is not None and here.token:
+        return f"item:{here.token}:{here.goal}/{name}"
+    if current_guard() is not None:
+        return ""
+    context = FlowRunContext.get()
+    return f"flow:{context.flow_run.id}/{name}" if context and context.flow_run else ""
+
+
+def _is_flow(wrapped: Callable[..., Any]) -> bool:
+    """Say whether a guarded function is what Prefect runs as the present flow: then it may return a state."""
+    context = FlowRunContext.get()
+    return bool(context and context.flow and context.flow.fn is wrapped)
 
 
 async def before_deadline(guard: Guard, work: Awaitable[R]) -> R:

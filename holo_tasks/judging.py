@@ -32,7 +32,6 @@ class _Case:
     model: Model
     region: Box | None
     look: bool
-    limits: Limits
 
 
 _case: ContextVar[_Case] = ContextVar("holo_case")
@@ -62,10 +61,13 @@ async def judge(
     if facts:
         plain = TypeAdapter(dict[str, Any]).dump_python(dict(facts), mode="json")
         text += f"\n\nFacts:\n{json.dumps(plain, ensure_ascii=False, indent=1)}"
-    case = _Case(text, returns, _advisor(advisor), region, look, Limits(max_cost_usd, None, timeout_seconds))
+    case = _Case(text, returns, _advisor(advisor), region, look)
+    limits, name = Limits(max_cost_usd, None, timeout_seconds), " ".join(question.split())[:60]
+    check_terms(case.model.name, case.model.price, limits, 1)
     token = _case.set(case)
     try:
-        return await _judged(" ".join(question.split())[:60])
+        with guarded(f"‘{name}’", limits) as guard:
+            return await before_deadline(guard, _judged(name))
     finally:
         _case.reset(token)
 
@@ -73,12 +75,6 @@ async def judge(
 @agent_step(acts=False, title="judge: {question}")
 async def _judged(question: str) -> Any:
     case = _case.get()
-    check_terms(case.model.name, case.model.price, case.limits, 1)
-    with guarded(f"‘{question}’", case.limits) as guard:
-        return await before_deadline(guard, _verdict(case))
-
-
-async def _verdict(case: _Case) -> Any:
     walk = side_walk(case.question, region=case.region, model=case.model)
     shots: tuple[Shot, ...] = ((await walk.look()).shot,) if case.look else ()
     shape = create_model(
@@ -101,8 +97,8 @@ async def _verdict(case: _Case) -> Any:
                 correction=f"Your last reply did not fit: {'; '.join(problems[:3])}.",
             ) from None
 
-    question = Question("judge", case.question, shots, shape.model_json_schema(), thinking=True)
-    found: Any = await ask(case.model, question, walk.till, read)
+    asked = Question("judge", case.question, shots, shape.model_json_schema(), thinking=True)
+    found: Any = await ask(case.model, asked, walk.till, read)
     answer = to_text(found.model_dump(mode="json")["verdict"])
     await walk.record(
         events.JudgedQuestion(question=case.question, model=case.model.name, answer=answer, reason=found.reason)

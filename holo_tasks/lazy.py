@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from holo_tasks.core import ports
+from holo_tasks.core.errors import Killed
 from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.slip import Slip
 
 
 class Closable(ports.Desktop, Protocol):
@@ -25,6 +29,8 @@ class LazyDesktop:
     start: Callable[[], Awaitable[Closable]]
     _desktop: Closable | None = None
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _served: tuple[str, float, Path] | None = None
+    _latched: bool = False
 
     @property
     def display(self) -> str:
@@ -35,9 +41,44 @@ class LazyDesktop:
         desktop = await self._started()
         return await desktop.look(after_action=after_action)
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None) -> Receipt:
+    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
         desktop = await self._started()
-        return await desktop.do(gesture, deadline=deadline)
+        return await desktop.do(gesture, deadline=deadline, slip=slip)
+
+    async def owner_at(self, at: Point | None) -> ports.Owner:
+        desktop = await self._started()
+        return await desktop.owner_at(at)
+
+    async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
+        """Belong to a run, as soon as there is a desktop."""
+        self._served = (run_id, began_s, folder)
+        if self._gated is not None:
+            await self._gated.serve(*self._served)
+
+    def renew(self, until_s: float) -> None:
+        if self._gated is not None:
+            self._gated.renew(until_s)
+
+    def latch(self) -> None:
+        self._latched = True
+        if self._gated is not None:
+            self._gated.latch()
+
+    @property
+    def latched(self) -> bool:
+        return self._latched or (self._gated is not None and self._gated.latched)
+
+    @property
+    def at_rest(self) -> bool:
+        return self._gated is None or self._gated.at_rest
+
+    def kill(self) -> None:
+        if self._gated is not None:
+            self._gated.kill()
+
+    @property
+    def _gated(self) -> ports.Gated | None:
+        return self._desktop if isinstance(self._desktop, ports.Gated) else None
 
     async def close(self) -> None:
         """Take the desktop down, if it ever came up."""
@@ -47,5 +88,16 @@ class LazyDesktop:
     async def _started(self) -> Closable:
         async with self._starting:
             if self._desktop is None:
-                self._desktop = await self.start()
+                if self._latched:
+                    raise Killed("The kill switch was used: no desktop is started.")
+                desktop = await self.start()
+                try:
+                    if self._served is not None and isinstance(desktop, ports.Gated):
+                        await desktop.serve(*self._served)
+                except BaseException:
+                    await desktop.close()
+                    raise
+                self._desktop = desktop
+                if self._latched:
+                    self.latch()
             return self._desktop

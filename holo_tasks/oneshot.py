@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -12,17 +13,23 @@ import httpx
 from prefect import flow
 from prefect.client.schemas.objects import State, StateType
 from prefect.exceptions import PrefectException
+from prefect.settings import get_current_settings
 from prefect.states import Completed
 
 from holo_tasks.agent import flow_run_id, open_agent
-from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.claims import look_for_effect
+from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson
 from holo_tasks.core.events import Status
 from holo_tasks.core.ports import Desktop
 from holo_tasks.decorators import before_deadline
+from holo_tasks.leaving import until_told
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.outcome import GOAL, Outcome, Settings, already_done
+from holo_tasks.prefect_server import is_up
 from holo_tasks.publish import flush_logs
-from holo_tasks.run import Run, ending
+from holo_tasks.run import Run, ending, working
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.ledger import Claim
 from holo_tasks.stopping import cancel_at_signals
 from holo_tasks.subgoals import pursue
 
@@ -30,19 +37,22 @@ from holo_tasks.subgoals import pursue
 async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     """Run one goal as a Prefect flow on a desktop that is up. A `HoloError` becomes an outcome."""
     ended: list[Outcome] = []
+    known = asyncio.Event()
 
     @flow(name="holo-tasks run", flow_run_name="{goal}", persist_result=False, validate_parameters=False)
     async def holo_run(goal: str) -> State[Any]:
         outcome = await _until_stopped(_claimed(settings, desktop))
         ended.append(outcome)
+        known.set()
         if outcome.status == "answered":
             return Completed(message=(outcome.answer or "")[:500])
         kind = StateType.CANCELLED if outcome.status == "killed" else StateType.FAILED
         return State(type=kind, name=outcome.status.replace("_", " ").capitalize(), message=outcome.message)
 
+    state: State[Any] | None = None
     try:
-        state = await holo_run(settings.goal[:200], return_state=True)
-        if not ended:
+        state = await until_told(holo_run(settings.goal[:200], return_state=True), known, _server_answers)
+        if not ended and state is not None:
             await state.aresult()  # a fault of ours: let it be seen
     except (httpx.HTTPError, PrefectException) as error:
         if not ended:
@@ -51,8 +61,13 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     except asyncio.CancelledError:
         if not ended:
             raise
-    await flush_logs()
+    if state is not None:
+        await flush_logs()
     return ended[0]
+
+
+def _server_answers() -> bool:
+    return is_up(str(get_current_settings().api.url), timeout_s=1.0)
 
 
 async def _until_stopped(work: Coroutine[Any, Any, Outcome]) -> Outcome:
@@ -71,18 +86,37 @@ async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
     if settings.token is None:
         return await _work(settings, desktop)
     try:
-        with settings.ledger.claim(settings.token, GOAL):
-            return already_done(settings) or await _work(settings, desktop)
-    except InvalidUsage as error:
-        return Outcome("invalid", error.exit_code, None, 0, 0, None, flow_run_id() or None, str(error))
+        with settings.ledger.claim(settings.token, GOAL) as claim:
+            done = already_done(settings)
+            if done is None:
+                await look_for_effect(settings.ledger, claim, None)
+            return done or await _work(settings, desktop, claim)
+    except (InvalidUsage, NeedsPerson) as error:
+        status, message = ending(error)
+        if isinstance(error, NeedsPerson):
+            await _file(settings, status, message, trace=claim.earlier[-1].trace)
+        return Outcome(status, error.exit_code, None, 0, 0, None, flow_run_id() or None, message)
 
 
-async def _work(settings: Settings, desktop: Desktop) -> Outcome:
+async def _file(settings: Settings, status: Status, reason: str, *, trace: str) -> None:
+    """Put a business item that could not be finished on the dead-letter list."""
+    how = {"kind": "run", "arguments": settings.arguments, "inputs": settings.inputs}
+    assert settings.token is not None
+    token = settings.token
+    with suppress(InvalidUsage):  # what is wrong with the work is told; that the list is full comes after
+        await asyncio.to_thread(
+            lambda: Items(settings.store).file(
+                token, GOAL, status=status, reason=reason, trace=trace, flow_run_id=flow_run_id(), how=how
+            )
+        )
+
+
+async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None) -> Outcome:
     endpoint = ModelEndpoint(settings.base_url, settings.api_key)
     run: Run | None = None
     answer: str | None = None
     status: Status = "answered"
-    code, message = 0, ""
+    code, message, finished = 0, "", False
     try:
         async with open_agent(
             title=settings.goal[:200],
@@ -92,19 +126,29 @@ async def _work(settings: Settings, desktop: Desktop) -> Outcome:
             destination=settings.audit,
             dialect=settings.dialect,
             allow=settings.allow,
+            rules=settings.rules,
+            token=settings.token or "",
+            budget=f"item:{settings.token}:run" if settings.token else "",
             limits=settings.limits,
             max_steps=settings.max_steps,
             home=settings.home,
+            began_s=settings.began_s,
         ) as run:
-            found: str = await before_deadline(run.guard, pursue(settings.goal))
+            with working(run, claim, effect=True) if claim else nullcontext():
+                found: str = await before_deadline(run.guard, pursue(settings.goal))
             run.answer = answer = found
-            if settings.token is not None:
+            if claim is not None:
                 stored = json.dumps({"answer": answer, "flow_run_id": flow_run_id()})
-                settings.ledger.finish(settings.token, GOAL, settings.inputs, stored, run.trace)
+                settings.ledger.finish(claim, settings.inputs, stored, run.trace)
+                finished = True
+                with suppress(InvalidUsage):  # the next run finds it done, and takes it off the list
+                    await asyncio.to_thread(Items(settings.store).settle, claim.token)
     except (HoloError, asyncio.CancelledError) as error:
-        status, message = ending(error)
-        code = error.exit_code if isinstance(error, HoloError) else 13
+        status, message = (run.status, run.reason) if run and run.switch.reason else ending(error)
+        code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
         answer = (run.answer or None) if run else None
+        if settings.token is not None and status != "invalid" and not finished:
+            await _file(settings, status, message, trace=run.trace if run else "")
     finally:
         await endpoint.close()
     ended = Outcome(status, code, answer, 0, 0, None, flow_run_id() or None, message)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
@@ -13,8 +16,11 @@ from holo_tasks.core.budget import Limits
 from holo_tasks.core.events import Status
 from holo_tasks.core.geometry import Size
 from holo_tasks.models.profile import Profile
-from holo_tasks.safety.ledger import Ledger, digest_of
-from holo_tasks.safety.policy import Trust
+from holo_tasks.safety.policy import Rules, Trust
+
+if TYPE_CHECKING:
+    from holo_tasks.safety.ledger import Ledger
+    from holo_tasks.safety.store import Store
 
 GOAL = "run"
 """The kind of work, as the ledger knows it."""
@@ -24,7 +30,8 @@ GOAL = "run"
 class Settings:
     """Everything one run needs to know.
 
-    ``app`` starts a program on a virtual desktop; ``display`` attaches to an existing one.
+    ``app`` starts a program on a virtual desktop; ``display`` attaches to an existing one. ``began_s`` is when it was
+    asked for, on the monotonic clock; ``arguments`` are the command's, to be able to ask again.
     """
 
     goal: str
@@ -38,13 +45,24 @@ class Settings:
     dialect: str = "auto"
     max_steps: int = 50
     limits: Limits = field(default_factory=Limits)
-    allow: Trust = "read"
+    allow: Trust | None = None
+    rules: Rules | None = None
     token: str | None = None
     home: Path = field(default_factory=Path)
+    began_s: float = field(default_factory=time.monotonic)
+    arguments: tuple[str, ...] = ()
 
     @property
     def ledger(self) -> Ledger:
-        return Ledger(self.home / "ledger.db")
+        from holo_tasks.safety.ledger import Ledger  # loading a database library takes long
+
+        return Ledger(self.store)
+
+    @property
+    def store(self) -> Store:
+        from holo_tasks.safety.store import store_at
+
+        return store_at(self.home)
 
     @property
     def inputs(self) -> str:
@@ -88,6 +106,14 @@ def already_done(settings: Settings) -> Outcome | None:
     found = settings.ledger.find(settings.token, GOAL, settings.inputs)
     if found is None:
         return None
+    from holo_tasks.safety.items import Items
+
+    Items(settings.store).settle(settings.token)  # a run that was killed just before it did
     stored = json.loads(found.result)
     message = f"{settings.token} is already done; nothing was repeated."
     return Outcome("answered", 0, stored["answer"], 0, 0, found.trace, stored["flow_run_id"], message)
+
+
+def digest_of(inputs: Any) -> str:
+    """Return the SHA-256 of JSON-like inputs; equal inputs have equal digests whatever their order."""
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()

@@ -15,17 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.audit import Delivery
+from holo_tasks.claims import current_journal, journalled
 from holo_tasks.core import events
-from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.budget import Guard, Limits, unpriced
+from holo_tasks.core.consent import Approver
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached
 from holo_tasks.core.model import Model
 from holo_tasks.core.money import Price
-from holo_tasks.core.permit import Policy
-from holo_tasks.core.ports import Desktop, Encoder, Recorder, Redactor
+from holo_tasks.core.permit import Policy, TextReader
+from holo_tasks.core.ports import Desktop, Encoder, Purse, Recorder, Redactor
 from holo_tasks.core.walk import Doors
-from holo_tasks.safety.ledger import Ledger
+from holo_tasks.kill_switch import KillSwitch
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.ledger import Claim, Ledger
 
-ASIDE_PATIENCE_S = 15.0
+ASIDE_PATIENCE_S, KILLED_PATIENCE_S = 15.0, 1.0
 LIBRARY = "prefect-holo 0.1.0"
 
 
@@ -44,9 +48,16 @@ class Run:
     trace: str
     folder: Path | None
     guard: Guard
+    switch: KillSwitch
+    approver: Approver | None = None
+    reader: TextReader | None = None
+    token: str = ""
+    flow_run_id: str = ""
     advisors: Mapping[str, Model] = field(default_factory=dict)
     cache_decisions: bool = False
+    purse: Purse | None = None
     ledger: Ledger | None = None
+    items: Items | None = None
     max_steps: int = 50
     subgoals: int = 0
     steps: int = 0
@@ -56,6 +67,9 @@ class Run:
     answer: str = ""
     delivery: Delivery | None = None
     aside: set[asyncio.Task[None]] = field(default_factory=set)
+    deployment_id: str = ""
+    resumed: set[str] = field(default_factory=set)
+    """The business items that an earlier attempt worked on."""
 
     def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something for people to see without holding up the agent; waited for as the run is closed."""
@@ -73,6 +87,10 @@ class Run:
             policy=self.policy,
             recorder=self.recorder,
             now_s=time.monotonic,
+            purse=self.purse,
+            journal=current_journal(),
+            approver=self.approver,
+            reader=self.reader,
         )
 
 
@@ -124,9 +142,28 @@ def progress(total: int) -> Iterator[Progress]:
 
 
 @contextmanager
-def guarded(name: str, limits: Limits) -> Iterator[Guard]:
-    """Open a guardrail scope; everything inside is charged to it and to all scopes around it."""
-    guard = Guard(name, limits, started_s=time.monotonic(), parent=_guard.get())
+def working(run: Run, claim: Claim, *, effect: bool) -> Iterator[None]:
+    """Work under a claim: its actions are written down if they may have an ``effect``, and stop when it is lost."""
+    claim.trace = run.trace
+    around = run.switch.still_mine
+    run.switch.still_mine = lambda: claim.still_mine() and around()
+    try:
+        with journalled(claim if effect else None):
+            yield
+    finally:
+        run.switch.still_mine = around
+
+
+@contextmanager
+def guarded(name: str, limits: Limits, key: str = "") -> Iterator[Guard]:
+    """Open a guardrail scope; everything inside is charged to it and to all scopes around it.
+
+    With a ``key``, its own or one made from that of the scope around it, what it spends is added to what was spent
+    under that key before, by whatever process.
+    """
+    around = _guard.get()
+    key = key or (around.key_of(name) if around else "")
+    guard = Guard(name, limits, started_s=time.monotonic(), parent=around, key=key)
     token = _guard.set(guard)
     try:
         yield guard
@@ -145,9 +182,7 @@ def check_terms(model: str, price: Price | None, limits: Limits, max_steps: int)
         raise InvalidUsage(f"max_steps must be from 1 to 10000, not {max_steps}.")
     around = _guard.get()
     if price is None and (limits.max_cost_usd is not None or (around is not None and around.has_cost_limit)):
-        raise InvalidUsage(
-            f"The price of {model} is not known, so a limit in USD cannot be kept; give its prices or drop the limit."
-        )
+        raise unpriced(model)
 
 
 @asynccontextmanager
@@ -161,22 +196,31 @@ async def open_run(
     redactor: Redactor,
     policy: Policy,
     recorder: Recorder,
+    switch: KillSwitch,
     trace: str,
     folder: Path | None,
     limits: Limits,
+    approver: Approver | None = None,
+    reader: TextReader | None = None,
+    token: str = "",
     advisors: Mapping[str, Model] | None = None,
     cache_decisions: bool = False,
+    purse: Purse | None = None,
+    budget: str = "",
     ledger: Ledger | None = None,
+    items: Items | None = None,
     max_steps: int = 50,
     flow_run_id: str = "",
 ) -> AsyncIterator[Run]:
     """Open a run around some sub-goals and close its trace whatever happens inside.
 
-    Raises `InvalidUsage` when money is limited and the model's price is not known: it is never taken to be free.
+    When ``switch`` is used the task is cancelled: `asyncio.CancelledError`, which no retry and no handler of errors
+    holds up, comes out of here with the reason in it. Raises `InvalidUsage` when money is limited and the model's
+    price is not known: it is never taken to be free.
     """
     for asked in (model, *(advisors or {}).values()):
         check_terms(asked.name, asked.price, limits, max_steps)
-    with guarded("The run", limits) as guard:
+    with guarded("The run", limits, budget) as guard:
         run = Run(
             run_id=run_id,
             title=title,
@@ -189,9 +233,16 @@ async def open_run(
             trace=trace,
             folder=folder,
             guard=guard,
+            switch=switch,
+            approver=approver,
+            reader=reader,
+            token=token,
+            flow_run_id=flow_run_id,
             advisors=advisors or {},
             cache_decisions=cache_decisions,
+            purse=purse,
             ledger=ledger,
+            items=items,
             max_steps=max_steps,
         )
         await recorder.record(
@@ -204,35 +255,64 @@ async def open_run(
                 model=model.name,
             )
         )
-        token = _run.set(run)
+        mark = _run.set(run)
         try:
+            await switch.start()
             yield run
         except BaseException as error:
+            switch.rest()
             run.status, run.reason = ending(error)
             if isinstance(error, LimitReached) and error.partial_answer:
                 run.answer = error.partial_answer
             if run.status == "killed":
-                await asyncio.shield(recorder.record(events.KillSeen(reason=run.reason)))
+                await surely(recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
+            if switch.reason and not isinstance(error, asyncio.CancelledError):
+                raise asyncio.CancelledError(switch.reason) from error
             raise
         finally:
-            _run.reset(token)
-            if run.aside:
-                await asyncio.wait(run.aside, timeout=ASIDE_PATIENCE_S)
-            await asyncio.shield(
-                recorder.record(
-                    events.RunClosed(
-                        status=run.status,
-                        answer=run.answer,
-                        reason=run.reason,
-                        steps=run.steps,
-                        cost_micro_usd=guard.total_micro,
-                    )
-                )
-            )
+            switch.rest()
+            _run.reset(mark)
+            try:
+                await surely(_closed(run))
+            finally:
+                switch.close()
+
+
+async def _closed(run: Run) -> None:
+    """Wait for what is done aside, within bounds, then close the trace."""
+    if run.aside:
+        await asyncio.wait(run.aside, timeout=KILLED_PATIENCE_S if run.status == "killed" else ASIDE_PATIENCE_S)
+    await run.recorder.record(
+        events.RunClosed(
+            status=run.status,
+            answer=run.answer,
+            reason=run.reason,
+            steps=run.steps,
+            cost_micro_usd=run.guard.total_micro,
+        )
+    )
+
+
+async def surely(work: Coroutine[Any, Any, None]) -> None:
+    """Do something to its end, also if that is cancelled meanwhile, even twice; then be cancelled."""
+    doing, cancelled = asyncio.ensure_future(work), None
+    while not doing.done():
+        try:
+            await asyncio.shield(doing)
+        except asyncio.CancelledError as error:
+            if doing.cancelled():
+                raise
+            cancelled = error
+    doing.result()
+    if cancelled is not None:
+        raise cancelled
 
 
 def ending(error: BaseException, guard: Guard | None = None) -> tuple[events.Status, str]:
     """Say how work ends that was stopped by this error; a deadline of ``guard`` cancels what it stops."""
+    run = _run.get()
+    if run is not None and (reason := run.switch.why()):
+        return "killed", reason
     if guard is not None and isinstance(error, asyncio.CancelledError):
         try:
             guard.check_time(time.monotonic())

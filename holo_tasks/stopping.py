@@ -14,8 +14,8 @@ def interrupt_at_signals() -> None:
 
 
 def cancel_at_signals(task: asyncio.Task[Any] | None) -> None:
-    """Have both signals cancel this task of the running loop, instead of what they did before."""
+    """Have both signals cancel this task of the running loop, once, instead of what they did before."""
     assert task is not None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, task.cancel)
+        loop.add_signal_handler(number, lambda: task.cancelling() or task.cancel())

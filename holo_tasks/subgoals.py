@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import json
+import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -17,18 +19,21 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from holo_tasks.agent import flow_run_id
 from holo_tasks.audit import open_trace
 from holo_tasks.audit.timeline import subgoal_markdown
+from holo_tasks.claims import NOT_DONE, current_journal, journalled, look_for_effect
 from holo_tasks.core import events
 from holo_tasks.core.budget import Limits
-from holo_tasks.core.errors import InvalidUsage, LimitReached
+from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached, NeedsPerson
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.loop import AnswerReader
 from holo_tasks.core.loop import pursue as run_loop
 from holo_tasks.core.model import Model
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.core.walk import Walk
+from holo_tasks.endings import failed_state
+from holo_tasks.outcome import digest_of
 from holo_tasks.publish import publish_markdown
-from holo_tasks.run import Run, current_guard, current_progress, current_run, ending, guarded
-from holo_tasks.safety.ledger import digest_of
+from holo_tasks.run import Run, current_guard, current_progress, current_run, ending, guarded, progress, working
+from holo_tasks.safety.ledger import Claim
 from holo_tasks.tasks import act_as_task, decide_as_task
 
 P = ParamSpec("P")
@@ -48,11 +53,21 @@ class Subgoal:
     progress: str
     token: str
     advisor: str = ""
+    goal: str = ""
 
     def numbered(self, run: Run) -> Subgoal:
         """Return it with the run's next number."""
         run.subgoals += 1
         return replace(self, number=run.subgoals)
+
+
+@dataclass(frozen=True)
+class _Again:
+    """How a sub-goal that was interrupted may be worked on again."""
+
+    effect: bool
+    probe: Callable[[], Awaitable[Any]] | None
+    precondition: Callable[[], Awaitable[bool]] | None
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,9 @@ def subgoal(
     token: str | None = None,
     inputs: Sequence[str] | None = None,
     advisor: str | None = None,
+    effect: bool = True,
+    probe: Callable[..., Awaitable[Any]] | None = None,
+    precondition: Callable[..., Awaitable[bool]] | None = None,
 ) -> Decorator: ...
 def subgoal(
     function: Callable[P, Awaitable[R]] | None = None,
@@ -92,6 +110,9 @@ def subgoal(
     token: str | None = None,
     inputs: Sequence[str] | None = None,
     advisor: str | None = None,
+    effect: bool = True,
+    probe: Callable[..., Awaitable[Any]] | None = None,
+    precondition: Callable[..., Awaitable[bool]] | None = None,
 ) -> Any:
     """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
 
@@ -100,6 +121,12 @@ def subgoal(
     model call or an input event; with other arguments it raises
     `TokenConflict`. ``inputs`` names the arguments that count for that; all do unless it is given.
     ``advisor`` names the model that `judge` asks inside.
+
+    Under a token every action is written down before it is tried, unless ``effect`` is false: then the sub-goal only
+    looks things up, and may be done again from the start. When an attempt was interrupted after it acted, ``probe`` is
+    called with the same arguments: it returns the sub-goal's result if the effect is there, `NOT_DONE` if it is certain
+    that it is not, and None if it cannot tell. Without a certain word nothing is repeated: `NeedsPerson`.
+    ``precondition`` says, before an interrupted sub-goal is worked on again, whether the screen is as it must be.
     """
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
@@ -111,16 +138,35 @@ def subgoal(
 
         @wraps(function)
         async def body(*args: P.args, **kwargs: P.kwargs) -> R:
-            given = _arguments(signature, args, kwargs)
+            given = bound(signature, args, kwargs)
             here = Subgoal(
                 number=0,
-                title=_fill(name, given),
+                title=fill(name, given),
                 progress="",
-                token=_fill(token, given) if token else "",
+                token=fill(token, given) if token else "",
                 advisor=advisor or "",
+                goal=goal_name,
             )
             key = _digest(given, inputs)
-            found = await _run_subgoal(here, goal_name, key, returns, lambda: function(*args, **kwargs))
+            try:
+                found = await _run_subgoal(
+                    here,
+                    goal_name,
+                    key,
+                    returns,
+                    lambda: function(*args, **kwargs),
+                    _Again(
+                        effect,
+                        (lambda: probe(*args, **kwargs)) if probe else None,
+                        (lambda: precondition(*args, **kwargs)) if precondition else None,
+                    ),
+                )
+            except HoloError as error:
+                await _file(here, error, error.status)
+                return cast("R", await failed_state(error))  # Prefect raises the error to whoever awaits the result
+            except Exception as error:
+                await _file(here, error, "invalid")
+                raise
             return cast("R", found)
 
         # What a sub-goal came to is kept in the ledger by business token: Prefect would match results by
@@ -143,10 +189,10 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     run, spec = current_run(), cast("_Work", getattr(work, "holo_work", None))
     if spec is None or spec.token is None:
         raise InvalidUsage("Only a sub-goal with a token can be known to be done.")
-    given = _arguments(spec.signature, args, kwargs)
+    given = bound(spec.signature, args, kwargs)
     if run.ledger is None:
         return False
-    return run.ledger.find(_fill(spec.token, given), spec.goal, _digest(given, spec.inputs)) is not None
+    return run.ledger.find(fill(spec.token, given), spec.goal, _digest(given, spec.inputs)) is not None
 
 
 def current_subgoal() -> Subgoal | None:
@@ -176,7 +222,14 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None,
         raise InvalidUsage(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
     here = (_subgoal.get() or Subgoal(0, text[:120], "", "")).numbered(run)
     guard = current_guard() or run.guard
-    walk = Walk(run.doors(), guard, here.number, Transcript(task_text(text, here.progress, returns)), region)
+    walk = Walk(
+        run.doors(),
+        guard,
+        here.number,
+        Transcript(task_text(text, here.progress, returns)),
+        region,
+        here.token or run.token,
+    )
     await walk.record(
         events.SubgoalOpened(
             title=here.title,
@@ -252,6 +305,7 @@ async def _run_subgoal(
     inputs: str,
     returns: TypeAdapter[Any],
     work: Callable[[], Awaitable[Any]],
+    again: _Again,
 ) -> Any:
     run = current_run()
     story = current_progress()
@@ -259,23 +313,81 @@ async def _run_subgoal(
     logger = get_run_logger()
     if here.progress:
         logger.info("%s", here.progress)
-    if not here.token or run.ledger is None:
-        return await _work_on(here, work)
-    with run.ledger.claim(here.token, goal):
-        done = run.ledger.find(here.token, goal, inputs)
+    ledger = run.ledger
+    if not here.token or ledger is None:
+        with journalled(current_journal() if again.effect else None):
+            return await _work_on(here, work)
+    with ledger.claim(here.token, goal) as claim:
+        done = ledger.find(here.token, goal, inputs)
         if done is not None:
             logger.info("Already done for %s; evidence: %s", here.token, done.trace)
+            run.resumed.add(here.token)
+            await _settle(run, here)  # a run that was killed just before it did
             await _record_skipped(run, here.numbered(run), done.result)
             return returns.validate_json(done.result)
-        result = await _work_on(here, work)
-        run.ledger.finish(here.token, goal, inputs, returns.dump_json(result).decode(), run.trace)
+        if claim.epoch > 1:
+            run.resumed.add(here.token)
+        with working(run, claim, effect=again.effect):
+            result = await _work_on(here, lambda: _once(run, claim, work, again))
+        ledger.finish(claim, inputs, returns.dump_json(result).decode(), run.trace)
+        await _settle(run, here)
         return result
+
+
+async def _once(run: Run, claim: Claim, work: Callable[[], Awaitable[Any]], again: _Again) -> Any:
+    """Do the work, unless an earlier attempt did it; raise `NeedsPerson` if that cannot be known."""
+    with progress(1):  # looking again is no step of the story
+        found = await look_for_effect(claim.ledger, claim, again.probe)
+    if found is not NOT_DONE:
+        return found
+    if claim.token in run.resumed and again.precondition is not None:
+        with journalled(None), progress(1):
+            ready = await again.precondition()
+        if not ready:
+            raise NeedsPerson(
+                f"{claim.token!r} was interrupted, and the screen is not where {claim.goal!r} begins; bring the "
+                f"program there, then: `holo-tasks retry {shlex.quote(claim.token)}`."
+            )
+    return await work()
+
+
+async def _settle(run: Run, here: Subgoal) -> None:
+    """Take a finished item off the dead-letter list, if that is what it was there for."""
+    if run.items is not None:
+        await asyncio.to_thread(run.items.settle, here.token, here.goal)
+
+
+async def _file(here: Subgoal, error: Exception, status: str) -> None:
+    """Put a business item that could not be finished on the dead-letter list.
+
+    Of sub-goals inside each other with the same token it is there for the outermost, but counted once.
+    """
+    run = current_run()
+    if not here.token or run.items is None or isinstance(error, InvalidUsage):
+        return
+    how = {"kind": "flow", "deployment_id": run.deployment_id}
+    anew = getattr(error, "filed_for", None) != here.token
+    error.filed_for = here.token  # type: ignore[attr-defined]
+    reason = str(error) if isinstance(error, HoloError) else f"{type(error).__name__}: {error}"
+    with contextlib.suppress(InvalidUsage):  # what is wrong with the work is told, whatever becomes of the list
+        await asyncio.to_thread(
+            lambda: run.items.file(  # type: ignore[union-attr]
+                here.token,
+                here.goal,
+                status=status,
+                reason=reason,
+                trace=run.trace,
+                flow_run_id=run.flow_run_id,
+                how=how,
+                anew=anew,
+            )
+        )
 
 
 async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:
     mark = _subgoal.set(here)
     try:
-        with guarded(f"‘{here.title}’", Limits()):
+        with guarded(f"‘{here.title}’", Limits()), current_run().switch.inside(flow_run_id()):
             return await work()
     finally:
         _subgoal.reset(mark)
@@ -304,7 +416,8 @@ async def _record_skipped(run: Run, here: Subgoal, result: str) -> None:
     )
 
 
-def _arguments(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
+def bound(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
+    """Return a call's arguments by name, defaults filled in."""
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     return dict(bound.arguments)
@@ -316,7 +429,8 @@ def _digest(given: dict[str, Any], inputs: Sequence[str] | None) -> str:
     return digest_of(plain)
 
 
-def _fill(template: str, given: dict[str, Any]) -> str:
+def fill(template: str, given: dict[str, Any]) -> str:
+    """Fill a format string in from a call's arguments."""
     try:
         return template.format(**given)
     except (KeyError, IndexError, AttributeError, ValueError) as error:

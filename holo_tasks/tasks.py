@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE, CachePolicy
+from pydantic import BaseModel, ConfigDict
 
 from holo_tasks.caching import SAME_DECISION
 from holo_tasks.core.actions import label
@@ -25,6 +26,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _walk: ContextVar[Walk] = ContextVar("holo_walk")
 _step: ContextVar[Step] = ContextVar("holo_step")
+
+
+class Decision(BaseModel):
+    """A step, and what it rests on: another screen than at first, if the model was shown the screen again."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: Step
+    situation: str
 
 
 class StepDecorator(Protocol):
@@ -87,9 +97,11 @@ async def decide(number: int, screen: str, answer_only: bool) -> Step:
 
 
 @agent_step(acts=False, title="{number} · decide", cache_policy=SAME_DECISION)
-async def decide_once(number: int, screen: str, answer_only: bool, situation: str) -> Step:
+async def decide_once(number: int, screen: str, answer_only: bool, situation: str) -> Decision:
     """Ask the model for step ``number`` unless it has decided on the same ``situation`` before."""
-    return await _walk.get().decide(answer_only=answer_only)
+    walk = _walk.get()
+    step = await walk.decide(answer_only=answer_only)
+    return Decision(step=step, situation=walk.situation(answer_only=answer_only))
 
 
 @agent_step(acts=True, title="{number} · {what}")
@@ -105,7 +117,9 @@ async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
         seen = walk.seen.shot.sha256 if walk.seen else ""
         if current_run().cache_decisions:
             situation = walk.situation(answer_only=answer_only)
-            return await decide_once(walk.step, seen, answer_only, situation)
+            known = await decide_once(walk.step, seen, answer_only, situation)
+            if known.situation == walk.situation(answer_only=answer_only):
+                return known.step
         return await decide(walk.step, seen, answer_only)
     finally:
         _walk.reset(token)

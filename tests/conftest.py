@@ -24,7 +24,15 @@ os.environ.update(
     PREFECT_SERVER_ANALYTICS_ENABLED="0",
     DO_NOT_TRACK="1",
 )
-for name in ("PREFECT_API_URL", "PREFECT_PROFILE", "HAI_API_KEY", "HOLO_API_KEY", "HOLO_BASE_URL", "HOLO_MODEL"):
+for name in (
+    "PREFECT_API_URL",
+    "PREFECT_PROFILE",
+    "HAI_API_KEY",
+    "HOLO_API_KEY",
+    "HOLO_BASE_URL",
+    "HOLO_MODEL",
+    "HOLO_PROFILES",
+):
     os.environ.pop(name, None)
 
 

@@ -14,7 +14,7 @@ from holo_tasks.core.budget import Limits
 from holo_tasks.lazy import LazyDesktop
 from holo_tasks.models.encoding import Tier
 from holo_tasks.run import Run
-from holo_tasks.safety.policy import Trust
+from holo_tasks.safety.policy import Rules, Trust
 
 
 @asynccontextmanager
@@ -24,7 +24,9 @@ async def holo_agent(
     model: HoloModel,
     desktop: HoloDesktop,
     audit: AuditBucket,
-    allow: Trust = "read",
+    allow: Trust | None = None,
+    rules: Rules | None = None,
+    token: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
     image_quality: Tier = "default",
@@ -33,9 +35,10 @@ async def holo_agent(
 ) -> AsyncIterator[Run]:
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
-    Looks only, unless ``allow="act"``. ``advisors`` are further models, by name, that `judge` can ask.
-    ``cache_decisions`` reuses the model's decisions where all that it was shown is the same. What can be checked is
-    checked before anything is started; everything is taken down again when this is left.
+    Looks only, unless ``allow="act"``. ``rules`` take the place of those of the desktop block. ``token`` names the
+    business item. ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` reuses decisions
+    of the model where all that it was shown is the same. What can be checked is checked before anything is started;
+    everything is taken down again when this is left.
     """
     destination = audit.destination()
     profile = model.profile()
@@ -54,6 +57,8 @@ async def holo_agent(
                 destination=destination,
                 dialect=model.dialect,
                 allow=allow,
+                rules=rules or desktop.rules,
+                token=token,
                 limits=limits,
                 max_steps=max_steps,
                 image_quality=image_quality,

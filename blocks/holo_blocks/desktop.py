@@ -13,6 +13,7 @@ from pydantic import Field
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Size
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.safety.policy import Rules
 
 
 class HoloDesktop(Block):
@@ -46,6 +47,8 @@ class HoloDesktop(Block):
         default_factory=lambda: SecretDict({}),
         description="What the agent may type by name, as {{secret:NAME}}, without ever seeing it.",
     )
+
+    rules: Rules | None = Field(default=None, description="What an agent may do on this desktop.")
 
     async def start(self) -> VirtualDesktop | AttachedDesktop:
         """Bring the desktop up; close it after use."""

@@ -7,6 +7,7 @@ trained with.
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
@@ -188,7 +189,8 @@ def label(call: AnyCall) -> str:
             text = "answer"
         case AskHumanCall():
             text = "ask a person"
-    return text
+    # A model's words end up on terminals: nothing in them may be taken for a command.
+    return "".join("�" if unicodedata.category(character) in ("Cc", "Cs") else character for character in text)
 
 
 def _quoted(text: str, limit: int = 48) -> str:

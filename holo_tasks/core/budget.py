@@ -6,7 +6,7 @@ Recording and checking are two verbs: what happened is always recorded, also whe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from holo_tasks.core.errors import InvalidUsage, LimitReached
@@ -15,19 +15,24 @@ from holo_tasks.core.money import usd
 
 @dataclass(frozen=True)
 class Limits:
-    """Ceilings on money, input actions and time; None is no ceiling. Time runs from the start of the scope."""
+    """Ceilings on money, input actions, time and model calls; None is no ceiling.
+
+    Time runs from the start of the scope. Calls are counted over the last five minutes, wherever that window lies.
+    """
 
     max_cost_usd: float | None = None
     max_actions: int | None = None
     timeout_seconds: float | None = None
+    max_calls_per_5_minutes: int | None = None
 
     def __post_init__(self) -> None:
         _positive("max_cost_usd", self.max_cost_usd, zero=True)
         _positive("timeout_seconds", self.timeout_seconds)
-        if self.max_actions is not None:
-            if isinstance(self.max_actions, bool) or not isinstance(self.max_actions, int):
-                raise InvalidUsage(f"max_actions must be a whole number, not {self.max_actions!r}.")
-            _positive("max_actions", self.max_actions, zero=True)
+        for name in ("max_actions", "max_calls_per_5_minutes"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+                raise InvalidUsage(f"{name} must be a whole number, not {value!r}.")
+            _positive(name, value, zero=True)
 
     @property
     def max_cost_micro(self) -> int | None:
@@ -47,13 +52,16 @@ def _positive(name: str, value: float | None, *, zero: bool = False) -> None:
 class Guard:
     """One scope's limits and spending. Scopes nest: all ancestors are charged, the outermost is checked first.
 
-    ``started_s`` and all times are on the monotonic clock, in seconds; the caller brings the clock.
+    ``started_s`` and all times are on the monotonic clock, in seconds; the caller brings the clock. A scope with a
+    ``key`` is kept in the shared database as well, under that key, and so outlives this process.
     """
 
     name: str
     limits: Limits
     started_s: float
     parent: Guard | None = None
+    key: str = ""
+    opened: dict[str, int] = field(default_factory=dict, repr=False)
     spent_micro: int = 0
     held_micro: int = 0
     actions: int = 0
@@ -68,6 +76,13 @@ class Guard:
             chain.append(scope)
             scope = scope.parent
         return chain[::-1]
+
+    def key_of(self, name: str) -> str:
+        """Return the key of a scope inside this one, the same in a later attempt that does the same in this order."""
+        if not self.key:
+            return ""
+        self.opened[name] = self.opened.get(name, 0) + 1
+        return f"{self.key}/{name}#{self.opened[name]}"
 
     @property
     def deadline_s(self) -> float | None:
@@ -105,21 +120,14 @@ class Guard:
         for scope in self.lineage():
             most = scope.limits.max_actions
             if most is not None and scope.actions >= most:
-                raise LimitReached(
-                    f"{scope.name} reached its limit of {most} actions; raise max_actions or split the goal.",
-                    limit="max_actions",
-                )
+                raise too_many_actions(scope)
 
     def reserve(self, worst_micro: int) -> None:
         """Hold the worst case of a call in every scope, or raise `LimitReached` and hold nothing."""
         for scope in self.lineage():
             most = scope.limits.max_cost_micro
             if most is not None and scope.spent_micro + scope.held_micro + worst_micro > most:
-                raise LimitReached(
-                    f"{scope.name} has spent {usd(scope.spent_micro)} of {usd(most)} and the next call may cost "
-                    f"{usd(worst_micro)}; raise max_cost_usd.",
-                    limit="max_cost_usd",
-                )
+                raise too_expensive(scope, worst_micro, scope.spent_micro, scope.held_micro)
         for scope in self.lineage():
             scope.held_micro += worst_micro
 
@@ -150,6 +158,40 @@ class Guard:
     def total_micro(self) -> int | None:
         """What was spent, or None when some call had no known price."""
         return None if self.unpriced_calls else self.spent_micro
+
+
+def unpriced(model: str) -> InvalidUsage:
+    """The error of a limit on money over a model whose price nobody knows: it is never taken to be nothing."""
+    return InvalidUsage(
+        f"The price of {model} is not known, so a limit in USD cannot be kept; give its prices or drop the limit."
+    )
+
+
+def too_expensive(scope: Guard, worst_micro: int, spent_micro: int, held_micro: int) -> LimitReached:
+    """The error of a scope whose money does not cover the worst case of another call."""
+    held = f" and {usd(held_micro)} are held for calls whose bill is not known" if held_micro else ""
+    return LimitReached(
+        f"{scope.name} has spent {usd(spent_micro)} of {usd(scope.limits.max_cost_micro)}{held}, and the next call may "
+        f"cost {usd(worst_micro)}; raise max_cost_usd.",
+        limit="max_cost_usd",
+    )
+
+
+def too_many_actions(scope: Guard) -> LimitReached:
+    """The error of a scope that has done all the actions it may."""
+    return LimitReached(
+        f"{scope.name} reached its limit of {scope.limits.max_actions} actions; raise max_actions or split the goal.",
+        limit="max_actions",
+    )
+
+
+def too_many_calls(scope: Guard) -> LimitReached:
+    """The error of a scope that asks its model too often."""
+    return LimitReached(
+        f"{scope.name} reached its limit of {scope.limits.max_calls_per_5_minutes} model calls in five minutes; it may "
+        "be stuck. Look at its report, then raise max_calls_per_5_minutes or split the goal.",
+        limit="max_calls_per_5_minutes",
+    )
 
 
 def out_of_time(scope: Guard) -> LimitReached:

@@ -29,6 +29,10 @@ class TokenConflict(InvalidUsage):
     """A business token was used before with other inputs."""
 
 
+class StoreLost(InvalidUsage):
+    """The database that runs share cannot be used: no action is begun, and none is taken for not done."""
+
+
 class LimitReached(HoloError):
     """A guardrail stopped the work: money, actions, steps or time."""
 

@@ -228,8 +228,11 @@ class HandedOver(Event):
 
 
 class KillSeen(Event):
+    """The run was stopped from outside; ``source`` is which way, empty if its task was cancelled by the program."""
+
     kind: Literal["kill"] = "kill"
     reason: str
+    source: str = ""
 
 
 class SubgoalClosed(Event):

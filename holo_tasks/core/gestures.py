@@ -85,6 +85,19 @@ class Pause:
 Gesture: TypeAlias = Click | Move | Drag | Scroll | Write | Hotkey | HoldAndTap | Pause
 
 
+def keys(gesture: Gesture) -> int:
+    """Return about how many keys a gesture presses one after the other."""
+    match gesture:
+        case Write(text):
+            return len(text)
+        case Hotkey(repeat=repeat):
+            return repeat
+        case HoldAndTap(tap=tap):
+            return len(tap)
+        case _:
+            return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """Proof that a gesture was carried out: when the last input event was sent, and how long it took."""

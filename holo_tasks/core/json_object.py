@@ -8,11 +8,12 @@ from typing import Any
 
 from holo_tasks.core.errors import UnusableReply
 
-LEAKED_REASONING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+LEAKED_REASONING = re.compile(r"\A(?!\s*[{`]).*?</think>", re.DOTALL)
+"""Up to the first closing tag: where a server's template opens it, the opening tag is in the prompt."""
 
 
 def parse_json_object(text: str) -> dict[str, Any]:
-    """Read one JSON object; duplicate keys, NaN and anything around the object are errors.
+    """Read one JSON object; duplicate keys, NaN, text that is not Unicode and anything around the object are errors.
 
     Raises `UnusableReply`. Reasoning that a server left in front, and a Markdown fence around the whole object, are
     taken off: they change nothing.
@@ -22,6 +23,7 @@ def parse_json_object(text: str) -> dict[str, Any]:
         stripped = stripped[3:-3].removeprefix("json").removeprefix("JSON").strip()
     try:
         value = json.loads(stripped, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        written = json.dumps(value, ensure_ascii=False)
     except (ValueError, RecursionError) as error:
         raise UnusableReply(
             f"the model answered with something that is not a JSON object ({error})",
@@ -33,6 +35,7 @@ def parse_json_object(text: str) -> dict[str, Any]:
             "the model answered with JSON that is not an object",
             correction="Reply with exactly one JSON object that matches the output format.",
         )
+    check_unicode(written)
     return value
 
 

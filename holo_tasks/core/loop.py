@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from holo_tasks.core import events
 from holo_tasks.core.actions import AnswerCall, AskHumanCall
-from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached, ModelFailed, NeedsPerson
+from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached, ModelFailed, NeedsPerson, StoreLost
 from holo_tasks.core.step import Step
 from holo_tasks.core.stuck import stuck
 from holo_tasks.core.walk import Walk
@@ -51,8 +51,8 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
             raise await _out_of_steps(walk, decide, max_steps)
         walk.step += 1
         started = walk.doors.now_s()
-        before = walk.seen
         step = await decide(walk, False)
+        before = walk.seen  # by now: a model that was unsure was shown the screen again
         await walk.decided(step)
         call = step.tool_call
         if isinstance(call, AnswerCall):
@@ -75,6 +75,8 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
         try:
             told = await act(walk, step)
             is_error = False
+        except StoreLost:
+            raise
         except InvalidUsage as error:
             # Nothing was sent to the screen: the model asked for something hands cannot do.
             told, is_error = str(error), True

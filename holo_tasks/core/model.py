@@ -51,6 +51,7 @@ class Model:
     """One model at one endpoint.
 
     ``price`` is None when nobody knows what a token costs. ``question`` writes a one-shot question about pictures.
+    ``image_budget`` pictures are shown in a request.
     """
 
     name: str
@@ -59,5 +60,6 @@ class Model:
     question: Questioner
     price: Price | None
     context_tokens: int
+    image_budget: int
     call_timeout_s: float = 120.0
     space: Space = "thousandths"

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
-from holo_tasks.core.ports import Usage
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens on a bill, as the server counted them."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
 
 
 @dataclass(frozen=True)

@@ -3,48 +3,68 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from holo_tasks.core.actions import AnyCall
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture
-
-
-@dataclass(frozen=True)
-class Slip:
-    """What the process that owns the mouse is shown with a gesture, and checks before every event of it.
-
-    It is good for exactly the gesture with this digest, until ``expires_s`` on the monotonic clock, while the window
-    that gets the input belongs to ``owner`` (an executable's path; empty for any).
-    """
-
-    gesture: str
-    expires_s: float
-    owner: str = ""
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.slip import Slip as Slip
+from holo_tasks.core.slip import gesture_digest as gesture_digest
 
 
 @dataclass(frozen=True)
 class Permit:
     """A policy's word on one action; ``rule`` says which rule decided, in words a person understands.
 
-    ``owner`` is the program that the action was allowed in, empty if that did not matter.
+    ``owner`` is the program that the action was allowed in, empty if that did not matter. ``asks`` says that the
+    action is allowed once a person has said yes to it, and not before.
     """
 
     allowed: bool
     rule: str
     owner: str = ""
+    asks: bool = False
 
     def slip(self, gesture: Gesture, expires_s: float) -> Slip:
         """Return what the hands are shown."""
         return Slip(gesture_digest(gesture), expires_s, self.owner)
 
 
+class TextReader(Protocol):
+    """Reads what is written on a screen: on what is at a point, or anywhere in a box."""
+
+    async def __call__(self, frame: Frame, where: Point | Box) -> str: ...
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The screen that an action was decided on, and what a policy may ask about it.
+
+    ``owner_at`` says whose window gets a press at a point or, without one, the keys, by now. ``reader`` is None where
+    nothing can read.
+    """
+
+    frame: Frame
+    owner_at: Callable[[Point | None], Awaitable[Owner]]
+    reader: TextReader | None = None
+
+    async def text(self, where: Point | Box) -> str:
+        """Return what is written somewhere, nothing if nothing can read."""
+        return await self.reader(self.frame, where) if self.reader else ""
+
+
 class Policy(Protocol):
     """Decides about each action right before it is done."""
 
-    def permit(self, call: AnyCall, gesture: Gesture) -> Permit: ...
+    async def permit(self, call: AnyCall, gesture: Gesture, scene: Scene) -> Permit: ...
 
 
-def gesture_digest(gesture: Gesture) -> str:
-    """Return a digest of a gesture: of every field, and of what kind it is."""
-    return hashlib.sha256(repr(gesture).encode()).hexdigest()
+def action_digest(call: AnyCall, gesture: Gesture, owner: str) -> str:
+    """Return a digest of an action: the tool and all its arguments, the pixels it means, and the program it is for."""
+    told = json.dumps([call.model_dump(mode="json"), gesture_digest(gesture), owner], sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()

@@ -4,12 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from holo_tasks.core.events import Event
+from holo_tasks.core.budget import Guard
 from holo_tasks.core.frame import Frame, RedactedFrame, Shot
+from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Receipt
-from holo_tasks.core.transcript import Turn
+from holo_tasks.core.money import Usage
+from holo_tasks.core.slip import Slip
+
+if TYPE_CHECKING:  # these take long to load, and the process that owns a desktop has no use for them
+    from holo_tasks.core.events import Event
+    from holo_tasks.core.transcript import Turn
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The program a window belongs to, as the X server and the kernel know it, not as it says itself.
+
+    ``executable`` is the path of its program file, empty if it cannot be known, and ``why`` then says why not.
+    ``script`` is the path of what an interpreter runs. ``title`` may be anything; ``box`` is where the window is.
+    """
+
+    executable: str = ""
+    script: str = ""
+    pid: int = 0
+    title: str = ""
+    box: Box | None = None
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        """What tells one program from another; empty if it is not known."""
+        return f"{self.executable} {self.script}".strip() if self.executable else ""
 
 
 class Desktop(Protocol):
@@ -22,8 +50,49 @@ class Desktop(Protocol):
         """Wait until the screen is quiet, then capture it."""
         ...
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None) -> Receipt:
-        """Carry out one gesture. ``deadline`` is on the monotonic clock, in seconds."""
+    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        """Carry out one gesture. ``deadline`` is on the monotonic clock, in seconds; ``slip`` shows it is permitted.
+
+        Raises `PolicyRefused` before any input event if the desktop wants a slip and this one is not good for it.
+        """
+        ...
+
+    async def owner_at(self, at: Point | None) -> Owner:
+        """Say whose window gets a press at a point or, without one, the keys."""
+        ...
+
+
+@runtime_checkable
+class Gated(Protocol):
+    """A desktop whose input a run can have stopped, whatever hangs. All but `serve` may be called from any thread."""
+
+    async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
+        """Belong to a run from now on: take no input without a slip and a lease, and look for requests to stop it.
+
+        ``began_s`` is when the run began, in seconds on the monotonic clock; ``folder`` is where requests are.
+        """
+        ...
+
+    def renew(self, until_s: float) -> None:
+        """Let input through until then, on the monotonic clock, in seconds."""
+        ...
+
+    def latch(self) -> None:
+        """Stop all input, for good."""
+        ...
+
+    @property
+    def latched(self) -> bool:
+        """Whether input was stopped for good, by this process or another."""
+        ...
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the latch was noticed where the input is sent: nothing is pressed or on its way any more."""
+        ...
+
+    def kill(self) -> None:
+        """End the desktop by force."""
         ...
 
 
@@ -51,13 +120,43 @@ class Recorder(Protocol):
     async def record(self, event: Event) -> None: ...
 
 
-@dataclass(frozen=True)
-class Usage:
-    """Tokens on a bill, as the server counted them."""
+class Purse(Protocol):
+    """The durable side of guardrails, shared with other processes. All calls are durable when they return."""
 
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int = 0
+    async def headroom_micro(self, guard: Guard) -> int | None:
+        """Return the micro-USD that all scopes together leave; None when none limits money."""
+        ...
+
+    async def reserve(self, guard: Guard, worst_micro: int) -> str:
+        """Hold the worst case of a call; return a name to settle it by. Raises `LimitReached`, holding nothing."""
+        ...
+
+    async def settle(self, hold: str, actual_micro: int) -> None:
+        """Replace what was held by the bill."""
+        ...
+
+    async def count_action(self, guard: Guard) -> None:
+        """Count an action before it is done. Raises `LimitReached` if it is one too many."""
+        ...
+
+
+class Journal(Protocol):
+    """Where the effects on one business item are written down before they are tried. All calls are durable."""
+
+    async def intend(self, action: str, frame: str) -> int:
+        """Write down an action before its first input event; return its number.
+
+        Raises `Killed` if another worker has taken over.
+        """
+        ...
+
+    async def done(self, number: int) -> None:
+        """Write down that all input events of an action were sent."""
+        ...
+
+    async def void(self, number: int) -> None:
+        """Take back an intent of which no input event was sent."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
@@ -9,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from holo_tasks.core import events
-from holo_tasks.core.budget import Guard
+from holo_tasks.core.budget import Guard, unpriced
 from holo_tasks.core.errors import HoloError, TransientModelFault
 from holo_tasks.core.model import Model, Request
-from holo_tasks.core.money import image_tokens
-from holo_tasks.core.ports import Reply, Usage
+from holo_tasks.core.money import Usage, image_tokens
+from holo_tasks.core.ports import Purse, Reply
 
 MIN_OUTPUT_TOKENS = 256
 """A reply may be made shorter to be affordable, but not shorter than this."""
@@ -26,17 +27,18 @@ class Till:
     guard: Guard
     record: Callable[[events.Event], Awaitable[None]]
     now_s: Callable[[], float]
+    purse: Purse | None = None
 
 
 async def predict(model: Model, request: Request, till: Till, *, attempt: int, purpose: events.Purpose) -> Reply:
     """Send a request and return the reply, already charged: what is wrong with it is found out after that.
 
-    Raises `LimitReached` before the call if its worst case does not fit a limit, `TransientModelFault`,
-    `ModelFailed` or `InvalidUsage` after it.
+    Raises `LimitReached` before the call if its worst case does not fit a limit, and `InvalidUsage` if money is limited
+    and its price is not known; `TransientModelFault`, `ModelFailed` or `InvalidUsage` after it.
     """
     guard, price, body = till.guard, model.price, request.body
     guard.check_time(till.now_s())
-    worst = _reserve(model, request, guard)
+    hold = await _reserve(model, request, till)
     await till.record(
         events.RequestSent(
             purpose=purpose,
@@ -51,25 +53,27 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
     left = model.call_timeout_s
     if guard.deadline_s is not None:
         left = min(left, max(0.001, guard.deadline_s - till.now_s()))
-    billed, settled = 0, worst
+    billed, known = 0, True
     try:
         reply = await model.client.complete(body, timeout_s=left)
         usage = reply.usage or estimate(request, reply)
         billed = price.of(usage) if price else 0
         guard.learn(prompt_tokens(request), usage.prompt_tokens)
     except HoloError as error:
-        if isinstance(error, TransientModelFault) and error.maybe_billed:
-            settled = 0
-        guard.check_time(till.now_s())
+        known = not (isinstance(error, TransientModelFault) and error.maybe_billed)
         await till.record(events.CallFailed(attempt=attempt, reason=str(error), transient=error.transient))
+        guard.check_time(till.now_s())
         raise
     except BaseException:
-        settled = 0
+        known = False
         raise
     finally:
         # Charged when the bill arrives, before anything is read from the reply. What may still be
         # billed stays held.
-        guard.settle(settled, billed)
+        if known:
+            guard.settle(hold.worst_micro, billed)
+            if till.purse is not None:
+                await asyncio.shield(till.purse.settle(hold.name, billed))
     if price is None:
         guard.count_unpriced()
     await till.record(
@@ -88,20 +92,37 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
     return reply
 
 
-def _reserve(model: Model, request: Request, guard: Guard) -> int:
+@dataclass(frozen=True)
+class _Hold:
+    worst_micro: int
+    name: str
+
+
+async def _reserve(model: Model, request: Request, till: Till) -> _Hold:
     """Hold the worst case of a call; shorten the reply that is allowed if that makes it affordable."""
+    guard, purse = till.guard, till.purse
+    worst = _worst(model, request, guard, None if purse is None else await purse.headroom_micro(guard))
+    guard.reserve(worst)
+    try:
+        return _Hold(worst, "" if purse is None else await purse.reserve(guard, worst))
+    except BaseException:
+        guard.settle(worst, 0)
+        raise
+
+
+def _worst(model: Model, request: Request, guard: Guard, elsewhere: int | None) -> int:
     price, body = model.price, request.body
     if price is None:
+        if guard.has_cost_limit:
+            raise unpriced(model.name)
         return 0
     prompt = price.of(Usage(guard.worst_tokens(prompt_tokens(request)), 0))
-    headroom = guard.headroom_micro
-    if headroom is not None and price.output > 0:
-        affordable = int((headroom - prompt) / price.output)
+    rooms = [room for room in (guard.headroom_micro, elsewhere) if room is not None]
+    if rooms and price.output > 0:
+        affordable = int((min(rooms) - prompt) / price.output)
         if MIN_OUTPUT_TOKENS <= affordable < body["max_tokens"]:
             body["max_tokens"] = affordable
-    worst = prompt + price.of(Usage(0, int(body["max_tokens"])))
-    guard.reserve(worst)
-    return worst
+    return prompt + price.of(Usage(0, int(body["max_tokens"])))
 
 
 def prompt_tokens(request: Request) -> int:

@@ -24,6 +24,8 @@ def stuck(turns: Sequence[Turn]) -> str:
             return f"the same action {SAME_ACTIONS} times, and nothing changed"
     for lap in range(2, LONGEST_LAP + 1):
         run = turns[-lap * LAPS :]
+        if all(isinstance(turn.step.tool_call, WaitCall) for turn in run):
+            continue
         if len(run) == lap * LAPS and all(_alike(run[n], run[n - lap]) for n in range(lap, len(run))):
             return f"the same {lap} screens and actions {LAPS} times over"
     return ""

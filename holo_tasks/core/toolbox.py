@@ -22,7 +22,8 @@ CALLS: dict[str, type[ToolCall]] = {
 """Every tool there is, by its own name."""
 STANDARD = tuple(name for name in CALLS if name != "write_at")
 """What a Holo model is offered: the toolbox of the public documentation."""
-UNSUFFIXED = ("answer", "ask_human")
+UNSUFFIXED = ("drag_and_drop", "answer", "ask_human")
+"""Tools that have no suffix in H Company's desktop harness either."""
 COORDINATES = frozenset({"x", "y", "x1", "y1", "x2", "y2"})
 _ANY: TypeAdapter[AnyCall] = TypeAdapter(AnyCall)
 _SPACES: dict[Space, tuple[dict[str, Any], str]] = {
@@ -46,7 +47,12 @@ def point_schema(space: Space) -> dict[str, Any]:
 
 def read_point(value: Mapping[str, Any], space: Space) -> tuple[float, float]:
     """Read a place as thousandths of the picture; raise `UnusableReply` for anything off it."""
-    read = Toolbox(space=space).read({"tool_name": "move_to", "element": "", **value})
+    for name in value.keys() - {"x", "y"}:
+        raise UnusableReply(
+            f"the model's place has a field {name[:40]!r}",
+            correction=f"A place is x and y; there is no field {name[:40]!r}. Reply with one corrected JSON object.",
+        )
+    read = Toolbox(space=space).read({**value, "tool_name": "move_to", "element": ""})
     assert isinstance(read, MoveToCall)
     return read.x, read.y
 
@@ -73,6 +79,9 @@ class Toolbox:
         self.space: Space = space
         self._spoken = {name: (names or {}).get(name, name if name in UNSUFFIXED else name + suffix) for name in chosen}
         self._known = {spoken: name for name, spoken in self._spoken.items()}
+        for spoken in self._known:
+            if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", spoken):
+                raise InvalidUsage(f"{spoken[:40]!r} is no name for a tool; use letters, digits and underscores.")
         if len(self._known) != len(self._spoken):
             raise InvalidUsage("Two tools have the same name.")
 

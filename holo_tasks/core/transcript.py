@@ -12,7 +12,7 @@ from holo_tasks.core.frame import Shot
 from holo_tasks.core.step import Step
 
 KEPT_TURNS = 4
-NOTES_CHARACTERS = 12_000
+NOTES_BYTES = 12_000
 LEFT_OUT = "\n\nEarlier steps left out: "
 
 
@@ -76,13 +76,14 @@ class Turn:
 class Transcript:
     """Task, then what was seen, done and told, in order.
 
-    ``left_out`` counts the oldest steps that had to go because the model's context is full; what the model had noted
-    in them is in ``notes``.
+    ``left_out`` counts the oldest steps that had to go because the model's context is full, ``pictures_left_out`` the
+    pictures in them; what the model had noted in them is in ``notes``.
     """
 
     task: str
     entries: tuple[Entry, ...] = ()
     left_out: int = 0
+    pictures_left_out: int = 0
     notes: tuple[str, ...] = ()
 
     def then(self, *entries: Entry) -> Transcript:
@@ -94,19 +95,18 @@ class Transcript:
         """The task message: the task, then what is left of steps that are no longer shown."""
         if not self.left_out:
             return self.task
-        kept, room = [], NOTES_CHARACTERS
-        for note in reversed(self.notes):
-            room -= len(note)
-            if room < 0:
-                break
-            kept.append(f"\n- {note}")
-        noted = " Noted in them:" + "".join(reversed(kept)) if kept else ""
+        noted = " Noted in them:" + "".join(f"\n- {note}" for note in self.notes) if self.notes else ""
         return f"{self.task}{LEFT_OUT}{self.left_out}.{noted}"
 
     @property
     def pictures(self) -> tuple[Shot, ...]:
         """Every picture shown so far, oldest first."""
         return tuple(shot for entry in self.entries if isinstance(entry, Observed) for shot in entry.pictures)
+
+    @property
+    def call_ids(self) -> frozenset[str]:
+        """The ids of the calls that are still shown."""
+        return frozenset(entry.step.call_id for entry in self.entries if isinstance(entry, Did))
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -123,26 +123,55 @@ class Transcript:
                 before, step = entry.shot, None
         return tuple(found)
 
-    def compacted(self) -> Transcript | None:
-        """Return the transcript without the older half of its steps, or None if too few are left.
+    def compacted(self, notes_bytes: int = NOTES_BYTES) -> Transcript | None:
+        """Return the transcript without the older half of its steps, or None if only one is left.
 
-        Half at a time, so that the requests in between still begin with the same words.
+        Half at a time, so that the requests in between still begin with the same words; the newest few one at a time.
+        Of what was noted, the newest ``notes_bytes`` are kept.
         """
         starts = [place for place, entry in enumerate(self.entries) if isinstance(entry, Observed)]
-        drop = max(len(starts) - 1 - KEPT_TURNS, 0) if len(starts) < 2 * KEPT_TURNS else len(starts) // 2
-        if drop < 1:
+        if len(starts) <= 2:
             return None
+        drop = max(1, min(len(starts) // 2, len(starts) - 1 - KEPT_TURNS))
         gone = self.entries[: starts[drop]]
+        pictures = sum(len(entry.pictures) for entry in gone if isinstance(entry, Observed))
         noted = [entry.step.note.strip() for entry in gone if isinstance(entry, Did) and entry.step.note]
         notes = dict.fromkeys((*self.notes, *(note for note in noted if note)))
-        return replace(self, entries=self.entries[starts[drop] :], left_out=self.left_out + drop, notes=tuple(notes))
+        return replace(
+            self,
+            entries=self.entries[starts[drop] :],
+            left_out=self.left_out + drop,
+            pictures_left_out=self.pictures_left_out + pictures,
+            notes=_newest(tuple(notes), notes_bytes),
+        )
+
+    def evicted(self, *, budget: int, batch: int) -> int:
+        """Say how many of the oldest pictures are left out of a request; a strip stays beside the newest screen."""
+        last = next((entry for entry in reversed(self.entries) if isinstance(entry, Observed)), None)
+        newest = min(budget, len(last.pictures)) if last else 1
+        gone = self.pictures_left_out
+        return max(0, evicted(gone + len(self.pictures), budget=budget, batch=batch, newest=newest) - gone)
 
 
-def evicted(images: int, *, budget: int, batch: int = 1) -> int:
-    """Say how many of the oldest images are left out of a request.
+def _newest(notes: tuple[str, ...], room: int) -> tuple[str, ...]:
+    """Return the newest notes that fit, in order; one that is too long by itself is cut."""
+    kept: list[str] = []
+    for note in reversed(notes):
+        size = len(note.encode()) + len("\n- ")
+        if size > room:
+            break
+        kept.append(note)
+        room -= size
+    if notes and not kept:
+        kept = [notes[-1].encode()[:room].decode(errors="ignore") + "…"]
+    return tuple(reversed(kept))
+
+
+def evicted(images: int, *, budget: int, batch: int = 1, newest: int = 1) -> int:
+    """Say how many of the oldest images are left out of a request, never one of the ``newest``.
 
     It only ever grows with ``images``: an evicted image never returns. With ``batch`` 2 images go in
     pairs, so that every other request repeats the one before it word for word.
     """
     over = max(0, images - budget)
-    return min(-(-over // batch) * batch, max(0, images - 1))
+    return min(-(-over // batch) * batch, max(0, images - newest))

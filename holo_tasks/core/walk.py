@@ -16,30 +16,37 @@ from typing import Any
 from holo_tasks.core import events
 from holo_tasks.core.actions import ACTING, AnyCall, WaitCall, label
 from holo_tasks.core.budget import Guard
+from holo_tasks.core.consent import Approver, Asked, consent
 from holo_tasks.core.errors import (
     HoloError,
     InvalidUsage,
     ModelFailed,
+    NeedsPerson,
     PolicyRefused,
     UnsureReply,
     UnusableReply,
 )
 from holo_tasks.core.frame import Frame, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.gestures import Pause
+from holo_tasks.core.gestures import Gesture, Pause, keys
 from holo_tasks.core.model import Model, Request
-from holo_tasks.core.permit import Policy
-from holo_tasks.core.ports import Desktop, Encoder, Recorder, Redactor
+from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest
+from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.predict import Till, predict, prompt_tokens
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Correction, Did, Observed, Strip, Told, Transcript
+from holo_tasks.core.transcript import NOTES_BYTES, Correction, Did, Observed, Strip, Told, Transcript
 from holo_tasks.core.verdicts import judge
 
 CORRECTIONS = 1
 """How often a reply that is not a step is sent back before the sub-goal fails."""
 LEAST_ROOM_TOKENS = 4096
-"""Room that a reply is left in the model's context before old steps are taken out of the conversation."""
+"""Room that a reply is left in the model's context before old steps are taken out of the conversation; a quarter of a
+small context."""
+SLIP_S, SLOW_KEY_S = 10.0, 0.1
+"""How long the hands may take for an action, and for each key of it in a program that is slow to read its keys."""
+DECISION_VERSION = 1
+"""To be raised when a kept decision would be read or acted on otherwise than before."""
 STRIP_TURNS = 10
 TAKE_STOCK = (
     "Take stock: your last actions did not get you further. Say what you see, what you expected and why it did not "
@@ -63,6 +70,10 @@ class Doors:
     policy: Policy
     recorder: Recorder
     now_s: Callable[[], float]
+    purse: Purse | None = None
+    journal: Journal | None = None
+    approver: Approver | None = None
+    reader: TextReader | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,7 @@ class Seen:
 class Walk:
     """A sub-goal being worked on. Starts with an empty history, which is what a sub-goal is for.
 
-    ``region`` is the part of the screen that the model is shown, None for all of it.
+    ``region`` is the part of the screen that the model is shown, None for all of it. ``token`` names the business item.
     """
 
     doors: Doors
@@ -85,6 +96,7 @@ class Walk:
     number: int
     transcript: Transcript
     region: Box | None = None
+    token: str = ""
     step: int = 0
     seen: Seen | None = None
     _correction: Correction | None = field(default=None, repr=False)
@@ -171,14 +183,15 @@ class Walk:
         Raises `InvalidUsage` when not even the task and the newest steps fit.
         """
         model = self.doors.model
+        quarter = model.context_tokens // 4
         while True:
             request = model.dialect.request(self.transcript, correction=self._correction, answer_only=answer_only)
             most = int(request.body["max_tokens"])
             room = model.context_tokens - prompt_tokens(request)
-            if room >= min(most, LEAST_ROOM_TOKENS):
+            if room >= min(most, LEAST_ROOM_TOKENS, quarter):
                 request.body["max_tokens"] = min(most, room)
                 return request
-            shorter = self.transcript.compacted()
+            shorter = self.transcript.compacted(min(NOTES_BYTES, 3 * quarter))
             if shorter is None:
                 raise InvalidUsage(
                     f"The goal and the newest screens do not fit the {model.context_tokens} tokens that {model.name} "
@@ -194,7 +207,7 @@ class Walk:
         told = {name: value for name, value in request.body.items() if name != "max_tokens"}
         pictures = [(shot.frame_digest, shot.sha256, str(shot.area)) for shot in request.shots]
         # The pictures' bytes are in the messages, too; their digests are what makes this exact.
-        text = json.dumps([self.doors.model.client.endpoint, told, pictures], sort_keys=True)
+        text = json.dumps([DECISION_VERSION, self.doors.model.client.endpoint, told, pictures], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     async def decided(self, step: Step) -> None:
@@ -218,7 +231,7 @@ class Walk:
     @property
     def till(self) -> Till:
         """Where this sub-goal's calls are charged and written down."""
-        return Till(self.guard, self._record, self.doors.now_s)
+        return Till(self.guard, self._record, self.doors.now_s, self.doors.purse)
 
     async def _look_again(self) -> None:
         """Show the model the screen as it is by now, in the place of the one it was unsure about."""
@@ -242,12 +255,10 @@ class Walk:
         doors, guard = self.doors, self.guard
         guard.check_time(doors.now_s())
         acting = isinstance(call, ACTING)
+        permit: Permit | None = None
         if acting:
             guard.check_action()
-            permit = doors.policy.permit(call, gesture)
-            await self._record(events.Permitted(allowed=permit.allowed, rule=permit.rule))
-            if not permit.allowed:
-                raise PolicyRefused(permit.rule)
+            permit = await self._permit(seen, call, gesture)
         await self._record(
             events.ActionIntended(
                 gesture_kind=type(gesture).__name__.lower(),
@@ -256,18 +267,51 @@ class Walk:
                 before=seen.shot.sha256,
             )
         )
-        started = doors.now_s()
         if acting:
+            if doors.purse is not None:
+                await doors.purse.count_action(guard)
             guard.count_action()
+        journal = doors.journal if acting else None
+        number = await journal.intend(label(call), seen.shot.sha256) if journal else 0
+        started = doors.now_s()
         try:
-            receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s)
+            slip = permit.slip(gesture, doors.now_s() + SLIP_S + SLOW_KEY_S * keys(gesture)) if permit else None
+            receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
+        except InvalidUsage as error:
+            # Gestures are checked as a whole before they begin: nothing was sent.
+            if journal:
+                await journal.void(number)
+            await self._record(events.ActionFailed(reason=str(error)))
+            raise
         except HoloError as error:
             await self._record(events.ActionFailed(reason=str(error)))
             raise
         finally:
             self._spans["act"] = _micros(doors.now_s() - started)
+        if journal:
+            await journal.done(number)
         await self._record(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
         return f"Done: {call.tool_name}."
+
+    async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
+        """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""
+        doors = self.doors
+        permit = await doors.policy.permit(call, gesture, Scene(seen.frame, doors.desktop.owner_at, doors.reader))
+        await self._record(events.Permitted(allowed=permit.allowed, rule=permit.rule))
+        if permit.asks and doors.approver is not None:
+            digest = action_digest(call, gesture, permit.owner)
+            asked = Asked(self.token, digest, seen.frame.digest, permit.rule, seen.shot.sha256)
+            try:
+                by = await consent(doors.approver, asked, doors.desktop.look)
+            except NeedsPerson as error:
+                await self._record(events.HandedOver(question=str(error)))
+                raise
+            self.guard.check_time(doors.now_s())
+            permit = replace(permit, allowed=True, rule=f"{by} said yes", asks=False)
+            await self._record(events.Permitted(allowed=True, rule=permit.rule))
+        if not permit.allowed:
+            raise PolicyRefused(permit.rule)
+        return permit
 
     # verify → record
 
@@ -311,14 +355,15 @@ class Walk:
             await doors.desktop.do(Pause(min(STILL_S, asked_s)), deadline=self.guard.deadline_s)
 
     async def take_stock(self, *, pictures: bool) -> str:
-        """Tell the model that it is going round in circles; with ``pictures``, show it its last actions too.
+        """Tell the model that it is going round in circles; with ``pictures``, show it its last actions too, if it is
+        shown more than one picture at a time.
 
         Returns the digest of that picture, if there is one.
         """
         *before, told, seen = self.transcript.entries
         assert isinstance(told, Told)
         assert isinstance(seen, Observed)
-        if pictures:
+        if pictures and self.doors.model.image_budget > 1:
             turns = self.transcript.turns[-STRIP_TURNS:]
             strip = await asyncio.to_thread(self.doors.encoder.strip, turns)
             await self.doors.recorder.keep(strip)
@@ -329,6 +374,9 @@ class Walk:
 
     def remember(self, step: Step, told: str, *, is_error: bool = False) -> None:
         """Write the step and what came of it into the history, with the newest screen after it."""
+        if step.call_id and step.call_id in self.transcript.call_ids:
+            # Some servers count their calls from zero again in each reply.
+            step = step.model_copy(update={"call_id": f"{step.call_id}_{self.step}"})
         self.transcript = self.transcript.then(
             Did(step), Told(step.tool_call.tool_name, told, is_error), Observed(self._seen().shot)
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 import holo_tasks
 from holo_tasks.core.errors import DesktopFailed, HoloError, Killed
 from holo_tasks.desktop import processes, wire, xserver
+from holo_tasks.desktop.page import Page
 from holo_tasks.desktop.wire import Message
 
 # For what should take no time at all: a desktop that does not end within this is killed.
@@ -34,10 +35,12 @@ class Child:
         self._over = False
         self._speaking = False
         self._pixels = os.memfd_create("holo-pixels")
+        gate = Page.create()
+        self.page = Page(gate)
         self._channel, theirs = socket.socketpair()
         self._channel.setblocking(False)
         with theirs, (self.folder / "host.log").open("wb") as log:
-            passed = (theirs.fileno(), self._pixels)
+            passed = (theirs.fileno(), self._pixels, gate)
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "holo_tasks.desktop.host", *map(str, passed), str(os.getpid())],
                 env=self._with_source(),
@@ -47,6 +50,7 @@ class Child:
                 pass_fds=passed,
                 start_new_session=True,  # Ctrl+C is for this process to answer
             )
+        os.close(gate)
 
     def _with_source(self) -> dict[str, str]:
         """Return the environment for processes of ours, which must find this very package."""

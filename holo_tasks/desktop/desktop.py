@@ -12,10 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, Killed
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.slip import Slip
 from holo_tasks.desktop import wire
 from holo_tasks.desktop.child import Child
 from holo_tasks.desktop.environment import for_programs
@@ -106,16 +108,21 @@ class Desktop:
             capture_ns=answer["capture_ns"],
         )
 
-    async def do(self, gesture: Gesture, deadline: float | None = None) -> Receipt:
+    async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
         """Carry out a gesture.
 
         ``deadline`` is a time of `time.monotonic`, which the process that owns the mouse checks
         before each input event: past it nothing more is sent, what is pressed is released, and
-        `LimitReached` is raised. Cancelling the task stops the gesture in the same way.
+        `LimitReached` is raised. Cancelling the task stops the gesture in the same way. Once the
+        desktop serves a run (`serve`), a ``slip`` for this very gesture is needed: `PolicyRefused`
+        is raised without one that is good, and `Killed` once the kill switch was used.
         """
         child = self._running()
         async with child.turn:
-            answer = await child.ask("do", gesture=wire.from_gesture(gesture), deadline=deadline)
+            if child.page.latched:
+                raise Killed("The kill switch was used: this desktop takes no more input.")
+            told = {"gesture": wire.from_gesture(gesture), "slip": wire.from_slip(slip)}
+            answer = await child.ask("do", **told, deadline=deadline)
         return Receipt(answer["done_at_ns"], answer["took_ns"], answer["events"])
 
     async def windows(self) -> list[Window]:
@@ -124,6 +131,44 @@ class Desktop:
         async with child.turn:
             answer = await child.ask("windows")
         return [Window.from_description(values) for values in answer["windows"]]
+
+    async def owner_at(self, at: Point | None) -> Owner:
+        """Say which program's window gets a press at a point or, without one, the keys."""
+        child = self._running()
+        async with child.turn:
+            answer = await child.ask("owner", at=asdict(at) if at else None)
+        told = answer["owner"]
+        return Owner(**{**told, "box": Box(**told["box"]) if told["box"] else None})
+
+    async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
+        """Make this the desktop of a run, for the rest of its life: a later run may take it over.
+
+        From now on input needs a slip, and a lease that is kept up with `renew`; ``folder`` is where
+        requests to stop the run are (`kill_files`), ``began_s`` when it began (`time.monotonic`).
+        """
+        child = self._running()
+        async with child.turn:
+            await child.ask("serve", run_id=run_id, began_s=began_s, folder=str(folder))
+
+    def renew(self, until_s: float) -> None:
+        """Let input be sent until then (`time.monotonic`); from any thread."""
+        if self._child is not None:
+            self._child.page.renew(until_s)
+
+    def latch(self) -> None:
+        """Stop all input for good, at once, from anywhere: for a kill switch."""
+        if self._child is not None:
+            self._child.page.latch()
+
+    @property
+    def latched(self) -> bool:
+        """Whether all input was stopped for good, by whichever process."""
+        return self._child is not None and self._child.page.latched
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the process that owns the mouse has answered the latch: nothing is pressed or on its way."""
+        return self._child is None or self._child.page.seen
 
     async def close(self) -> None:
         """End the desktop and all that was started for it; more than once does no harm."""
@@ -147,7 +192,15 @@ class Desktop:
         if self._child is not None:
             raise InvalidUsage("The desktop was started already.")
         env = for_programs(os.environ, self._env)
-        child = self._child = await asyncio.to_thread(Child, env)
+        making = asyncio.ensure_future(asyncio.to_thread(Child, env))
+        try:
+            child = self._child = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            # The thread goes on: what it makes is nobody's.
+            (made,) = await asyncio.gather(making, return_exceptions=True)
+            if isinstance(made, Child):
+                await asyncio.to_thread(made.kill)
+            raise
         try:
             async with child.turn:
                 answer = await child.ask(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 
+from holo_tasks.core import keynames
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import (
@@ -19,8 +20,7 @@ from holo_tasks.core.gestures import (
     Scroll,
     Write,
 )
-from holo_tasks.desktop import keynames
-from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.keyboard import Keyboard
 from holo_tasks.desktop.layout import Stroke
 from holo_tasks.desktop.pointer import Pointer
@@ -42,7 +42,7 @@ class Hands:
         keyboard: Keyboard,
         typist: Typist,
         pulse: Pulse,
-        interrupt: Interrupt,
+        gate: Gate,
         vault: Vault,
     ) -> None:
         self._link = link
@@ -50,14 +50,14 @@ class Hands:
         self._keyboard = keyboard
         self._typist = typist
         self._pulse = pulse
-        self._interrupt = interrupt
+        self._gate = gate
         self._vault = vault
 
     def do(self, gesture: Gesture) -> Receipt:
         """Carry out a gesture; whatever happens, nothing stays pressed."""
         began = time.monotonic_ns()
         before = self._events
-        self._interrupt.check()
+        self._gate.check()
         try:
             self._carry_out(gesture)
         finally:
@@ -94,6 +94,7 @@ class Hands:
                 pointer.move(to)
             case Drag(start, end, button):
                 self._check(start, end)
+                self._gate.belongs(end)  # what is dropped is dropped there
                 pointer.drag(start, end, button)
             case Scroll(at, direction, notches):
                 self._check(at)
@@ -109,7 +110,7 @@ class Hands:
             case Pause(seconds):
                 if not (math.isfinite(seconds) and seconds >= 0):
                     raise InvalidUsage(f"A pause lasts a number of seconds from 0 up, not {seconds!r}.")
-                self._interrupt.sleep(seconds)
+                self._gate.sleep(seconds)
 
     def _check(self, *points: Point) -> None:
         size = self._link.size()
@@ -159,15 +160,13 @@ class Hands:
             self._typist.make_typable(list(symbols.values()))
             strokes = {key: self._typist.stroke(symbol) for key, symbol in symbols.items()}
             for key in hold:
-                self._interrupt.check()
                 self._down(strokes[key])
             for group in groups:
-                self._interrupt.check()
+                (self._gate.check if hold else self._gate.turn)()
                 self._press_together([strokes[key] for key in group])
             keyboard.release_all()
 
     def _press_together(self, strokes: list[Stroke]) -> None:
-        self._interrupt.check()
         pressed = [code for stroke in strokes for code in self._down(stroke)]
         for code in reversed(pressed):
             self._keyboard.release(code)

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.core import errors
+from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Pause
 from holo_tasks.desktop import processes, wire
-from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.gate import Gate, Served
+from holo_tasks.desktop.page import Page
 from holo_tasks.desktop.wire import Message
 
 # After the other side is gone, this long to end in good order.
@@ -28,20 +30,20 @@ GRACE_S = 3.0
 
 
 def main() -> None:
-    """Serve one desktop: arguments are the socket, the memory for pixels, and the parent's id."""
-    channel, pixels, parent = (int(argument) for argument in sys.argv[1:4])
+    """Serve one desktop: arguments are the socket, the memories for pixels and the gate, and the parent's id."""
+    channel, pixels, page, parent = (int(argument) for argument in sys.argv[1:5])
     with socket.socket(fileno=channel) as link:
-        Host(link, pixels, parent).run()
+        Host(link, pixels, Gate(Page(page)), parent).run()
 
 
 class Host:
     """Reads requests in one thread, carries them out in the main one."""
 
-    def __init__(self, channel: socket.socket, pixels: int, parent: int) -> None:
+    def __init__(self, channel: socket.socket, pixels: int, gate: Gate, parent: int) -> None:
         self._channel = channel
         self._pixels = pixels
         self._parent = parent
-        self._interrupt = Interrupt()
+        self._gate = gate
         self._requests: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._folder: Path | None = None
         self._station: Any = None
@@ -69,8 +71,8 @@ class Host:
             threading.Thread(target=self._listen, name="requests", daemon=True).start()
 
         try:
-            self._interrupt.arm(order["id"], None)
-            self._station = Station(order, self._pixels, self._interrupt)
+            self._gate.arm(order["id"], None)
+            self._station = Station(order, self._pixels, self._gate)
             started = self._station.start(then=listen)
             self._say({"id": order["id"], **started})
             self._station.warm_up()
@@ -79,7 +81,7 @@ class Host:
             self._requests.put(None)
 
     def _answer(self, request: Message) -> None:
-        self._interrupt.arm(request["id"], request.get("deadline"))
+        self._gate.arm(request["id"], request.get("deadline"))
         try:
             answer = getattr(self, f"_{request['ask']}")(request)
         except Exception as error:
@@ -92,11 +94,23 @@ class Host:
 
     def _do(self, request: Message) -> Message:
         gesture = wire.to_gesture(request["gesture"])
-        answer: Message = self._station.do(gesture, expects_change=not isinstance(gesture, Pause))
+        try:
+            self._gate.admit(gesture, wire.to_slip(request["slip"]))
+            answer: Message = self._station.do(gesture, expects_change=not isinstance(gesture, Pause))
+        finally:
+            self._gate.leave()
         return answer
+
+    def _serve(self, request: Message) -> Message:
+        self._gate.serve(Served(request["run_id"], request["began_s"], Path(request["folder"])))
+        return {}
 
     def _windows(self, request: Message) -> Message:
         return {"windows": self._station.windows()}
+
+    def _owner(self, request: Message) -> Message:
+        at = request["at"]
+        return {"owner": self._station.owner(Point(**at) if at else None)}
 
     def _described(self, error: Exception) -> Message:
         """Turn any error into one that says what to do; details go to the log."""
@@ -143,11 +157,11 @@ class Host:
             if request is None:
                 break
             if request["ask"] == "stop":
-                self._interrupt.stop(request["of"])
+                self._gate.stop(request["of"])
             else:
                 self._requests.put(request)
         self._requests.put(None)
-        self._interrupt.stop()
+        self._gate.stop()
         # The main thread may hang on a stopped X server: do its work, then end all the same.
         time.sleep(GRACE_S)
         processes.end(lambda: processes.descendants(os.getpid()), grace_s=0)

@@ -8,15 +8,19 @@ import time
 
 from holo_tasks.core.errors import Killed, LimitReached
 
+EARLY_S = 0.02
+"""An event that is let through is with the X server a little later: the gate closes this much before the deadline."""
+
 
 class Interrupt:
     """Checked before each input event, and slept on instead of the clock.
 
     ``deadline`` is in seconds of `time.monotonic`, which all processes of a machine share and
-    nobody can set back.
+    nobody can set back. ``longest_nap_s`` is how long it may sleep without looking.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest_nap_s: float = math.inf) -> None:
+        self._longest_nap_s = longest_nap_s
         self._news = threading.Condition()
         self._stopped = -math.inf
         self._request = 0
@@ -25,12 +29,17 @@ class Interrupt:
     def arm(self, request: int, deadline: float | None) -> None:
         """Begin a request; the numbers of requests only grow."""
         with self._news:
-            self._request, self._deadline = request, deadline
+            self._request, self._deadline = request, None if deadline is None else deadline - EARLY_S
 
     def stop(self, request: float = math.inf) -> None:
         """Stop this request and all before it, even if it was not begun (from any thread)."""
         with self._news:
             self._stopped = max(self._stopped, request)
+            self._news.notify_all()
+
+    def wake(self) -> None:
+        """Have whoever sleeps look again (from any thread)."""
+        with self._news:
             self._news.notify_all()
 
     def check(self) -> None:
@@ -48,5 +57,5 @@ class Interrupt:
                 self.check()
                 if self._deadline is not None:
                     left = min(left, max(self._deadline - time.monotonic(), 0.0))
-                self._news.wait(left)
+                self._news.wait(min(left, self._longest_nap_s))
         self.check()

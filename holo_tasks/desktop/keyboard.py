@@ -16,8 +16,9 @@ import xcffib.xkb
 import xcffib.xproto
 import xcffib.xtest
 
+from holo_tasks.core import keynames
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.desktop import keynames
+from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.layout import Layout, Stroke
 from holo_tasks.desktop.xlink import XLink
 
@@ -37,13 +38,15 @@ class Latched:
 class Keyboard:
     """Presses keys, lends free keys to characters the layout lacks, and puts all back."""
 
-    def __init__(self, link: XLink) -> None:
+    def __init__(self, link: XLink, gate: Gate) -> None:
         if not link.has("XTEST"):
             raise DesktopFailed(
                 f"Display {link.display} lacks the XTEST extension, so nothing can be typed or clicked: "
                 "start its X server without `-extension XTEST`."
             )
         self._link = link
+        self._gate = gate
+        self._sent = True
         self._test: Any = link.conn(xcffib.xtest.key)
         self._xkb: Any = link.conn(xcffib.xkb.key) if link.has("XKEYBOARD") else None
         if self._xkb is not None:
@@ -113,6 +116,10 @@ class Keyboard:
         restore(self._link, list(self.lent()))
 
     def press(self, keycode: int) -> None:
+        if self._sent:  # what is sent in one go goes to one window
+            self._gate.belongs(None)
+            self._sent = False
+        self._gate.event()
         self._down.append(keycode)
         self._send(PRESS, keycode)
 
@@ -125,6 +132,7 @@ class Keyboard:
 
     def flush(self) -> None:
         self._link.conn.flush()
+        self._sent = True
 
     def _send(self, kind: int, keycode: int) -> None:
         self._test.FakeInput(kind, keycode, 0, 0, 0, 0, 0)
@@ -138,7 +146,7 @@ class Keyboard:
         self._down.clear()
         if held_by_others:
             let_go(self._link)
-        self._link.conn.flush()
+        self.flush()
 
     @property
     def shift(self) -> int:

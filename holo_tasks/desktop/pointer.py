@@ -11,7 +11,7 @@ from typing import Any
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Button, Direction
-from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.gate import Gate
 
 # Toolkits start a drag after a few pixels and follow the pointer from one event-loop turn to the
 # next: without time in between they fold all moves into one and see a click. HTML5 and Xdnd ask
@@ -25,16 +25,20 @@ DRAG_REST_S = 0.05
 DOUBLE_CLICK_S = 0.5
 DOUBLE_CLICK_PX = 10
 
+PRESS, RELEASE, MOTION = 4, 5, 6  # events of the X protocol
+
 
 class Pointer:
     """Moves, clicks, drags, scrolls. pyautogui is loaded at first use: it takes a third of a second."""
 
-    def __init__(self, display: str, authority: Path, interrupt: Interrupt) -> None:
+    def __init__(self, display: str, authority: Path, gate: Gate) -> None:
         self._display = display
         self._authority = authority
-        self._interrupt = interrupt
+        self._gate = gate
         self._mouse: Any = None
-        self._held: str | None = None
+        self._fake: Any = None
+        self._at = Point(0, 0)
+        self._held: list[int] = []
         self._last: tuple[float, Point, str] | None = None
         self.events = 0
         self.last_event_ns = 0
@@ -57,11 +61,24 @@ class Pointer:
         pyautogui.PAUSE = 0
         pyautogui.FAILSAFE = False  # a click in the corner is as good as any other
         self._mouse = pyautogui
+        self._fake, pyautogui.platformModule.fake_input = pyautogui.platformModule.fake_input, self._send
         return pyautogui
+
+    def _send(self, display: Any, kind: int, detail: int = 0, **where: int) -> None:
+        """Stand where pyautogui sends its events, of which each call makes several: each passes the gate."""
+        if kind == MOTION:
+            self._gate.event()
+            self._at = Point(where["x"], where["y"])
+        elif kind == PRESS:
+            self._gate.press(self._at)
+            self._held.append(detail)
+        self._fake(display, kind, detail, **where)
+        if kind == RELEASE and detail in self._held:
+            self._held.remove(detail)
 
     def move(self, to: Point) -> None:
         mouse = self.load()
-        self._interrupt.check()
+        self._gate.check()
         self._count()
         mouse.moveTo(to.x, to.y, _pause=False)
 
@@ -79,10 +96,10 @@ class Pointer:
         now = start
         try:
             for step in range(1, DRAG_STEPS + 1):
-                self._interrupt.sleep(DRAG_STEP_S)
+                self._gate.sleep(DRAG_STEP_S)
                 now = _between(start, end, step / DRAG_STEPS)
                 self.move(now)
-            self._interrupt.sleep(DRAG_REST_S)
+            self._gate.sleep(DRAG_REST_S)
         finally:
             self._release(now, button)
 
@@ -90,7 +107,7 @@ class Pointer:
         self.move(at)
         mouse = self.load()
         for _ in range(notches):
-            self._interrupt.check()
+            self._gate.turn()
             self._count(2)
             if direction in ("up", "down"):
                 mouse.scroll(1 if direction == "up" else -1, _pause=False)
@@ -98,21 +115,22 @@ class Pointer:
                 mouse.hscroll(1 if direction == "right" else -1, _pause=False)
 
     def release_all(self) -> None:
-        """Let go of a button that an interrupted gesture left down."""
-        if self._held is not None and self._mouse is not None:
-            self._mouse.mouseUp(button=self._held, _pause=False)
-            self._held = None
+        """Let go of what an interrupted gesture left down, where the pointer is: pyautogui would move it first."""
+        if self._held:
+            display = self._mouse.platformModule._display
+            for button in self._held:
+                self._fake(display, RELEASE, button)
+            display.sync()
+            self._held.clear()
 
     def _press(self, at: Point, button: Button) -> None:
-        self._interrupt.check()
-        self._held = button
+        self._gate.check()
         self._count()
         self._mouse.mouseDown(at.x, at.y, button=button, _pause=False)
 
     def _release(self, at: Point, button: Button) -> None:
         self._count()
         self._mouse.mouseUp(at.x, at.y, button=button, _pause=False)
-        self._held = None
         self._last = (time.monotonic(), at, button)
 
     def _count(self, events: int = 1) -> None:
@@ -127,7 +145,7 @@ class Pointer:
         when, where, which = self._last
         near = abs(where.x - at.x) <= DOUBLE_CLICK_PX and abs(where.y - at.y) <= DOUBLE_CLICK_PX
         if near and which == button and (left := when + DOUBLE_CLICK_S - time.monotonic()) > 0:
-            self._interrupt.sleep(left)
+            self._gate.sleep(left)
 
 
 def _between(start: Point, end: Point, part: float) -> Point:

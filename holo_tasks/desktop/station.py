@@ -7,27 +7,31 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Gesture
 from holo_tasks.desktop import processes, xauth, xserver
-from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.vault import Vault
 from holo_tasks.desktop.wire import Message
+
+if TYPE_CHECKING:
+    from holo_tasks.desktop.xlink import XLink
 
 
 class Station:
     """One desktop, from the inside."""
 
-    def __init__(self, order: Message, pixels: int, interrupt: Interrupt) -> None:
+    def __init__(self, order: Message, pixels: int, gate: Gate) -> None:
         self._order = order
         self._folder = Path(order["folder"])
         self._pixels = pixels
-        self._interrupt = interrupt
+        self._gate = gate
         self._server: xserver.XServer | None = None
         self._helpers: list[subprocess.Popen[bytes]] = []
         self._display: str = order["display"] or ""
@@ -59,7 +63,7 @@ class Station:
         then()
         self._lap("connections")
         if program is not None:
-            program.await_window(order["app_timeout_s"], self._interrupt, self._living)
+            program.await_window(order["app_timeout_s"], self._gate, self._living)
             self._eyes.met()
             self._eyes.look(after_action=False)
             self._lap("program")
@@ -132,15 +136,16 @@ class Station:
         from holo_tasks.desktop.screen import Screen
         from holo_tasks.desktop.typist import Typist
 
-        link, interrupt = self._link, self._interrupt
+        link, gate = self._link, self._gate
         self._screen = Screen(link, self._pixels)
         repaints = Repaints(self._display, self._screen.fingerprint)
         pulse = Pulse(link, repaints)
-        self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), interrupt)
-        self._keyboard = Keyboard(link)
-        self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), interrupt)
-        self._typist = Typist(self._keyboard, pulse, repaints, interrupt)
-        self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, interrupt, self.vault)
+        self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), gate)
+        self._keyboard = Keyboard(link, gate)
+        self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate)
+        self._typist = Typist(self._keyboard, pulse, repaints, gate)
+        self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault)
+        gate.owner_at = lambda at: _owner_at(link, at)
 
     def warm_up(self) -> None:
         """Do what would make the first gesture slow."""
@@ -174,6 +179,12 @@ class Station:
 
         return [window.described() for window in windows(self._link)]
 
+    def owner(self, at: Point | None) -> Message:
+        """Describe whose window gets a press at a point or, without one, the keys."""
+        from holo_tasks.desktop.owners import owner_of
+
+        return asdict(owner_of(self._link, at))
+
     def explain(self, error: Exception) -> Exception:
         """Say what really happened when an error only says that the X server does not answer."""
         if isinstance(error, InvalidUsage) or self._link is None or self._link.alive():
@@ -205,3 +216,10 @@ class Station:
             if name == "Xft.dpi" and value.strip().isdigit():
                 return round(int(value) / 96, 3)
         return 1.0
+
+
+def _owner_at(link: XLink, at: Point | None) -> str:
+    """Name the program that gets a press at a point or, without one, a key."""
+    from holo_tasks.desktop.owners import owner_at
+
+    return owner_at(link, at)

@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 
+from holo_tasks.core import keynames
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.desktop import keynames
-from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.gate import POLL_S, Gate
 from holo_tasks.desktop.keyboard import Keyboard
 from holo_tasks.desktop.layout import Stroke
 from holo_tasks.desktop.pulse import Pulse
@@ -40,12 +40,12 @@ class Typist:
         keyboard: Keyboard,
         pulse: Pulse,
         repaints: Repaints,
-        interrupt: Interrupt,
+        gate: Gate,
     ) -> None:
         self._keyboard = keyboard
         self._pulse = pulse
         self._repaints = repaints
-        self._interrupt = interrupt
+        self._gate = gate
         self._used: set[int] = set()
 
     def check(self, text: str) -> None:
@@ -109,7 +109,7 @@ class Typist:
     def _strike(self, symbols: list[int]) -> None:
         sent = 0
         for batch in _batches(symbols, BATCH):
-            self._interrupt.check()
+            self._gate.turn()
             self._send(batch)
             sent += len(batch)
             if sent >= AHEAD:
@@ -142,7 +142,7 @@ class Typist:
         else:
             until = time.monotonic() + PATIENCE_S
             while self._pulse.answered(ping) is None:
-                self._interrupt.check()
+                self._gate.check()
                 if time.monotonic() >= until:
                     if must:
                         raise DesktopFailed("The program does not read its keys: is it frozen?")
@@ -154,12 +154,12 @@ class Typist:
         """Wait until the program has drawn what was typed: for the first repaint, then for the last."""
         began, sent = time.monotonic_ns(), self._keyboard.last_event_ns
         while (now := time.monotonic_ns()) - began < MOST_ECHO_NS:
-            self._interrupt.check()
+            self._gate.check()
             drawn = [repaint.at_ns for repaint in self._repaints.latest()[-1:] if repaint.at_ns > sent]
             left = drawn[0] + quiet_ns - now if drawn else began + first_ns - now
             if left <= 0:
                 return
-            self._repaints.wait(left, repaint=not drawn)
+            self._repaints.wait(min(left, round(POLL_S * 1e9)), repaint=not drawn)
 
 
 def _batches(symbols: list[int], size: int) -> Iterator[list[int]]:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from holo_tasks.core import errors
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
+from holo_tasks.core.slip import Slip
 
 Message: TypeAlias = dict[str, Any]
 
@@ -57,6 +58,16 @@ def to_gesture(message: Message) -> Gesture:
             values[name] = tuple(values[name])
     gesture: Gesture = kind(**values)
     return gesture
+
+
+def from_slip(slip: Slip | None) -> Message | None:
+    """Describe a slip in plain values."""
+    return asdict(slip) if slip is not None else None
+
+
+def to_slip(message: Message | None) -> Slip | None:
+    """Build the slip that `from_slip` described."""
+    return Slip(**message) if message is not None else None
 
 
 def from_error(error: errors.HoloError) -> Message:

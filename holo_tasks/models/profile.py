@@ -152,7 +152,7 @@ def profiles(file: Path | None = None) -> dict[str, Profile]:
 
 
 def read_profiles(text: str, where: str, known: Mapping[str, Profile] | None = None) -> dict[str, Profile]:
-    """Read profiles from TOML, one table a model; ``like`` names one to start from."""
+    """Read profiles from TOML, one table a model; ``like`` names one to start from, else the known one is."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -163,7 +163,7 @@ def read_profiles(text: str, where: str, known: Mapping[str, Profile] | None = N
             raise InvalidUsage(f'{where}: {name} is not a table; begin each model with ["its-name"].')
         fields = dict(table)
         like = fields.pop("like", None)
-        base = {**(known or {}), **found}.get(str(like)) if like is not None else None
+        base = {**(known or {}), **found}.get(name if like is None else str(like))
         if like is not None and base is None:
             raise InvalidUsage(f"{where}: {name} is like {like!r}, which there is no profile of.")
         found[name] = _made(name, base, fields, f"{where}: the profile of {name}")

@@ -1,29 +1,63 @@
-"""What is done already: finished sub-goals by business token, so that a re-run repeats none of them."""
+"""What is done, being done and perhaps done, by business token: so that a re-run repeats no effect.
+
+Exactly once is impossible for a click; at most once is not. Before the first input event of an action an intent is
+written, after the last one that it is done. Whoever finds an intent of an earlier attempt does not act again before
+the effect was looked for: nobody knows whether it came about.
+"""
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import json
-import sqlite3
+import asyncio
+import contextlib
+import os
+import socket
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.core.errors import InvalidUsage, TokenConflict
+import sqlalchemy as sa
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS finished (
-    token TEXT NOT NULL,
-    goal TEXT NOT NULL,
-    inputs TEXT NOT NULL,
-    result TEXT NOT NULL,
-    trace TEXT NOT NULL,
-    PRIMARY KEY (token, goal)
-) STRICT;
-"""
+from holo_tasks.core.errors import InvalidUsage, Killed, TokenConflict
+from holo_tasks.safety.store import TABLES, Store, add
+
+LEASE_S = 10.0
+RENEW_S = 2.0
+
+FINISHED = sa.Table(
+    "finished",
+    TABLES,
+    sa.Column("token", sa.Text, primary_key=True),
+    sa.Column("goal", sa.Text, primary_key=True),
+    sa.Column("inputs", sa.Text, nullable=False),
+    sa.Column("result", sa.Text, nullable=False),
+    sa.Column("trace", sa.Text, nullable=False),
+)
+CLAIMS = sa.Table(
+    "claims",
+    TABLES,
+    sa.Column("token", sa.Text, primary_key=True),
+    sa.Column("goal", sa.Text, primary_key=True),
+    sa.Column("epoch", sa.BigInteger, nullable=False),
+    sa.Column("holder", sa.Text, nullable=False),
+    sa.Column("era", sa.Text, nullable=False),
+    sa.Column("expires_s", sa.Float, nullable=False),
+)
+INTENTS = sa.Table(
+    "intents",
+    TABLES,
+    sa.Column("token", sa.Text, primary_key=True),
+    sa.Column("goal", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True),
+    sa.Column("epoch", sa.BigInteger, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("frame", sa.Text, nullable=False),
+    sa.Column("trace", sa.Text, nullable=False),
+    sa.Column("done", sa.Boolean, nullable=False),
+)
 
 
 @dataclass(frozen=True)
@@ -35,80 +69,242 @@ class Finished:
 
 
 @dataclass(frozen=True)
+class Intent:
+    """An action that was about to be done; ``done`` says that all its input events were sent."""
+
+    number: int
+    action: str
+    frame: str
+    trace: str
+    done: bool
+
+
+@dataclass
+class Claim:
+    """The right to work on one token and goal, while it is renewed. ``earlier`` is what attempts before this one did.
+
+    Whoever takes over from a holder that does not renew gets the next ``epoch``; from then on the old one is refused.
+    """
+
+    ledger: Ledger
+    token: str
+    goal: str
+    epoch: int
+    earlier: tuple[Intent, ...]
+    trace: str = ""
+    valid_until_s: float = field(default=0.0, repr=False)
+
+    def still_mine(self) -> bool:
+        """Say whether nobody can have taken over, without asking the database."""
+        return _now_s() < self.valid_until_s
+
+    async def intend(self, action: str, frame: str) -> int:
+        """Write down an action before its first input event; return its number. Raises `Killed` if taken over."""
+        return await asyncio.to_thread(self.ledger.intend, self, action, frame)
+
+    async def done(self, number: int) -> None:
+        """Write down that all input events of an action were sent."""
+        await asyncio.to_thread(self.ledger.settle, self, number)
+
+    async def void(self, number: int) -> None:
+        """Take back an intent of which no input event was sent."""
+        await asyncio.to_thread(self.ledger.void, self, number)
+
+
 class Ledger:
-    """A SQLite file, safe for several processes; each call is one transaction, synced to the disk.
+    """Kept in the shared database; each call is one transaction, durable when it returns.
 
     ``token`` names the business item, ``goal`` the kind of work done on it. The same token and goal with other
     inputs is an error (`TokenConflict`): it would hand back an answer to another question.
     """
 
-    path: Path
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def find(self, token: str, goal: str, inputs: str) -> Finished | None:
         """Return the stored result of finished work, or None."""
-        with self._open() as db:
-            row = db.execute(
-                "SELECT inputs, result, trace FROM finished WHERE token = ? AND goal = ?", (token, goal)
-            ).fetchone()
+        with self._store.transaction() as db:
+            row = db.execute(sa.select(FINISHED).where(*_of(FINISHED, token, goal))).one_or_none()
         if row is None:
             return None
-        if row[0] != inputs:
+        if row.inputs != inputs:
             raise TokenConflict(
                 f"Token {token!r} was already used for {goal!r} with other inputs; use a new token for new work."
             )
-        return Finished(row[1], row[2])
+        return Finished(row.result, row.trace)
 
-    def finish(self, token: str, goal: str, inputs: str, result: str, trace: str) -> None:
-        """Store a result; the first one stays."""
-        with self._open() as db:
-            db.execute(
-                "INSERT INTO finished VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (token, goal, inputs, result, trace),
-            )
+    def finish(self, claim: Claim, inputs: str, result: str, trace: str) -> None:
+        """Store a result; the first one stays. Raises `Killed` if another worker has taken over."""
+        with self._store.transaction() as db:
+            self._check(db, claim)
+            add(db, FINISHED, token=claim.token, goal=claim.goal, inputs=inputs, result=result, trace=trace)
 
     @contextmanager
-    def claim(self, token: str, goal: str) -> Iterator[None]:
-        """Keep others from the same work; the claim ends with this block, or with this process.
+    def claim(self, token: str, goal: str) -> Iterator[Claim]:
+        """Keep others from the same work; the claim ends with this block, or some seconds after this process does.
 
-        Raises `InvalidUsage` if somebody else on this machine is at it.
+        Raises `InvalidUsage` if somebody else is at it.
         """
-        name = hashlib.sha256(f"{token}\x00{goal}".encode()).hexdigest()
-        folder = self.path.parent / "claims"
+        claim = self._take(token, goal)
+        ended = threading.Event()
+        keeper = threading.Thread(target=self._keep, args=(claim, ended), name=f"claim {token}", daemon=True)
+        keeper.start()
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            file = (folder / name).open("w")
-        except OSError as error:
-            raise InvalidUsage(f"{folder} cannot be written ({error.strerror}); set HOLO_HOME.") from None
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InvalidUsage(
-                    f"{token!r} is being worked on by another run; wait until it ends, then ask again."
-                ) from None
-            yield
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            db = sqlite3.connect(self.path, timeout=30)
-        except (OSError, sqlite3.Error) as error:
-            raise InvalidUsage(f"The ledger {self.path} cannot be opened ({error}); set HOLO_HOME.") from None
-        try:
-            with db:
-                db.execute("PRAGMA journal_mode = WAL")
-                db.execute("PRAGMA synchronous = FULL")
-                db.executescript(SCHEMA)
-                yield db
-        except sqlite3.Error as error:
-            raise InvalidUsage(
-                f"The ledger {self.path} cannot be used ({error}); free disk space or set HOLO_HOME."
-            ) from None
+            yield claim
         finally:
-            db.close()
+            ended.set()
+            keeper.join()
+            with suppress(InvalidUsage):  # the database is away: others wait until the lease is over
+                self._release(claim)
+
+    def forget(self, token: str) -> None:
+        """Forget what earlier attempts did: a person has looked, and decided to try again.
+
+        Raises `InvalidUsage` while somebody is at it.
+        """
+        with self._store.transaction() as db:
+            now = self._store.now_s(db)
+            held = sa.select(CLAIMS).where(*_of(CLAIMS, token, None)).order_by(CLAIMS.c.goal).with_for_update()
+            if any(self._is_held(row, now) for row in db.execute(held).all()):
+                raise _busy(token)
+            db.execute(sa.delete(INTENTS).where(*_of(INTENTS, token, None)))
+
+    def disregard(self, claim: Claim) -> None:
+        """Forget what attempts before this one did: they came to nothing. Raises `Killed` if taken over."""
+        with self._store.transaction() as db:
+            self._check(db, claim)
+            earlier = INTENTS.c.epoch < claim.epoch
+            db.execute(sa.delete(INTENTS).where(*_of(INTENTS, claim.token, claim.goal), earlier))
+
+    def intents(self, token: str, goal: str | None = None) -> tuple[Intent, ...]:
+        """Return what attempts at unfinished work did, in order."""
+        with self._store.transaction() as db:
+            return self._intents(db, token, goal)
+
+    def intend(self, claim: Claim, action: str, frame: str) -> int:
+        with self._store.transaction() as db:
+            self._check(db, claim)
+            last = db.execute(
+                sa.select(sa.func.max(INTENTS.c.number)).where(*_of(INTENTS, claim.token, claim.goal))
+            ).scalar()
+            number = (last or 0) + 1
+            db.execute(
+                sa.insert(INTENTS).values(
+                    token=claim.token,
+                    goal=claim.goal,
+                    number=number,
+                    epoch=claim.epoch,
+                    action=action,
+                    frame=frame,
+                    trace=claim.trace,
+                    done=False,
+                )
+            )
+        return number
+
+    def settle(self, claim: Claim, number: int) -> None:
+        with self._store.transaction() as db:
+            db.execute(sa.update(INTENTS).where(*_own(claim, number)).values(done=True))
+
+    def void(self, claim: Claim, number: int) -> None:
+        with self._store.transaction() as db:
+            db.execute(sa.delete(INTENTS).where(*_own(claim, number), ~INTENTS.c.done))
+
+    def _take(self, token: str, goal: str) -> Claim:
+        asked = _now_s()
+        with self._store.transaction() as db:
+            now = self._store.now_s(db)
+            values = {"holder": _this_process(), "era": self._store.era, "expires_s": now + LEASE_S}
+            if add(db, CLAIMS, token=token, goal=goal, epoch=1, **values):
+                epoch = 1
+            else:
+                row = db.execute(sa.select(CLAIMS).where(*_of(CLAIMS, token, goal)).with_for_update()).one()
+                # The clock is read again: the row may have been another's for a while.
+                now = self._store.now_s(db)
+                if self._is_held(row, now):
+                    raise _busy(token)
+                epoch = row.epoch + 1
+                taken = values | {"epoch": epoch, "expires_s": now + LEASE_S}
+                db.execute(sa.update(CLAIMS).where(*_of(CLAIMS, token, goal)).values(**taken))
+            earlier = self._intents(db, token, goal)
+        return Claim(self, token, goal, epoch, earlier, valid_until_s=asked + LEASE_S)
+
+    def _is_held(self, row: sa.Row[Any], now_s: float) -> bool:
+        """Say whether somebody may be at the work of a claim."""
+        return bool(row.holder) and row.era == self._store.era and row.expires_s > now_s and not _is_gone(row.holder)
+
+    def _keep(self, claim: Claim, ended: threading.Event) -> None:
+        """Renew a claim until it ends; one that could not be renewed in time is not relied on any more."""
+        while not ended.wait(RENEW_S):
+            asked = _now_s()
+            try:
+                with self._store.transaction() as db:
+                    now = self._store.now_s(db)
+                    mine = (*_of(CLAIMS, claim.token, claim.goal), CLAIMS.c.epoch == claim.epoch)
+                    if db.execute(sa.update(CLAIMS).where(*mine).values(expires_s=now + LEASE_S)).rowcount != 1:
+                        claim.valid_until_s = 0.0
+                        return
+            except InvalidUsage:
+                continue  # the database is away: what is left of the lease still holds
+            claim.valid_until_s = asked + LEASE_S
+
+    def _release(self, claim: Claim) -> None:
+        # Where the database cannot be written, the claim ends by itself: nobody renews it any more.
+        with contextlib.suppress(InvalidUsage), self._store.transaction() as db:
+            mine = (*_of(CLAIMS, claim.token, claim.goal), CLAIMS.c.epoch == claim.epoch)
+            db.execute(sa.update(CLAIMS).where(*mine).values(holder="", expires_s=0.0))
+
+    def _check(self, db: sa.Connection, claim: Claim) -> None:
+        row = db.execute(
+            sa.select(CLAIMS.c.epoch).where(*_of(CLAIMS, claim.token, claim.goal)).with_for_update()
+        ).one_or_none()
+        if row is None or row.epoch != claim.epoch:
+            raise Killed(f"Another worker has taken over {claim.token!r}; this one stops.")
+
+    def _intents(self, db: sa.Connection, token: str, goal: str | None) -> tuple[Intent, ...]:
+        rows = db.execute(sa.select(INTENTS).where(*_of(INTENTS, token, goal)).order_by(INTENTS.c.number))
+        return tuple(Intent(row.number, row.action, row.frame, row.trace, row.done) for row in rows)
 
 
-def digest_of(inputs: Any) -> str:
-    """Return the SHA-256 of JSON-like inputs; equal inputs have equal digests whatever their order."""
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()
+def _of(table: sa.Table, token: str, goal: str | None) -> tuple[sa.ColumnElement[bool], ...]:
+    return (table.c.token == token, *(() if goal is None else (table.c.goal == goal,)))
+
+
+def _own(claim: Claim, number: int) -> tuple[sa.ColumnElement[bool], ...]:
+    """Pick an intent of this claim: numbers begin anew when earlier attempts are forgotten."""
+    return (*_of(INTENTS, claim.token, claim.goal), INTENTS.c.epoch == claim.epoch, INTENTS.c.number == number)
+
+
+def _busy(token: str) -> InvalidUsage:
+    return InvalidUsage(f"{token!r} is being worked on by another run; wait until it ends, then ask again.")
+
+
+def _now_s() -> float:
+    """Return seconds on a clock that nobody sets back, and that goes on while the machine sleeps."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _this_process() -> str:
+    """Name this process so that others on this machine can tell when it is gone."""
+    return "|".join((_machine(), str(os.getpid()), _started(os.getpid())))
+
+
+def _is_gone(holder: str) -> bool:
+    """Say whether the process that holds a claim has ended; one on another machine may still be there."""
+    machine, _, rest = holder.partition("|")
+    pid, _, started = rest.partition("|")
+    return machine == _machine() and pid.isdigit() and _started(int(pid)) != started
+
+
+def _machine() -> str:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{socket.gethostname()}/{boot}/{os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115
+
+
+def _started(pid: int) -> str:
+    """When a process began, in clock ticks since the machine did; empty if it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]

@@ -1,28 +1,203 @@
-"""Which actions are allowed: read-only until a person trusts the agent with the mouse and keyboard."""
+"""Which actions are allowed: read-only until a person trusts the agent, then whatever the rules leave."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+import tomllib
+import unicodedata
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from holo_tasks.core.actions import ACTING, AnyCall, label
-from holo_tasks.core.gestures import Gesture
-from holo_tasks.core.permit import Permit
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Gesture, Write
+from holo_tasks.core.permit import Permit, Scene
+from holo_tasks.core.ports import Owner
+from holo_tasks.safety.chords import DENIED, denied_in, parse
+from holo_tasks.safety.confirm import Confirm, Kinds
+from holo_tasks.safety.places import Area, holds, overlap, points_of, surrounds, way_of
+from holo_tasks.safety.programs import runs
 
 Trust: TypeAlias = Literal["read", "act"]
+MOST_CHARACTERS = 10_000
+SHOWN_CHARACTERS = 400
 
 
-@dataclass(frozen=True)
-class TrustPolicy:
-    """``read`` refuses every input event, moving the pointer included; ``act`` allows the whole toolbox."""
+def _chord(text: str) -> str:
+    try:
+        parse(text)
+    except InvalidUsage as error:
+        raise ValueError(str(error)) from None
+    return text
 
-    trust: Trust = "read"
 
-    def permit(self, call: AnyCall, gesture: Gesture) -> Permit:
-        if self.trust == "act" or not isinstance(call, ACTING):
-            return Permit(True, f"allow={self.trust}")
-        return Permit(
-            False,
-            f"The agent wanted to {label(call)}, but this run is read-only; allow input with --allow act "
-            '(or allow="act") if you trust it.',
-        )
+ChordText = Annotated[str, AfterValidator(_chord)]
+ProgramText = Annotated[str, Field(min_length=1)]
+
+
+class Rules(BaseModel):
+    """What an agent may do. A field that is not given forbids nothing; an empty list allows nothing.
+
+    Everything is checked against what would really happen: pixels, keys, and the process whose window gets them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    trust: Trust | None = Field(
+        default=None,
+        description="read: looks only; act: may use mouse and keyboard. Empty: what `allow` says, read unless told.",
+    )
+    actions: Kinds = Field(default=None, description="The only actions allowed, by name: click, write, …")
+    programs: tuple[ProgramText, ...] | None = Field(
+        default=None,
+        description="The only programs that may get input, by the file that their process runs: a name or a whole "
+        "path; for scripts also the script's. A window whose process is not known gets none.",
+    )
+    regions: tuple[Area, ...] | None = Field(
+        default=None, description="The only parts of the screen for the pointer, as [left, top, width, height]."
+    )
+    forbidden_regions: tuple[Area, ...] = Field(default=(), description="Parts of the screen that it never enters.")
+    most_characters: int = Field(default=MOST_CHARACTERS, ge=0, description="The longest text of a single write.")
+    denied_chords: tuple[ChordText, ...] = Field(
+        default=DENIED, description="Key combinations that are never pressed, nor with more keys added."
+    )
+    allow_chords: tuple[ChordText, ...] = Field(
+        default=(), description="Exactly these combinations are allowed although a denied one is in them."
+    )
+    confirm: tuple[Confirm, ...] = Field(default=(), description="Actions that need a person's yes.")
+
+    @classmethod
+    def read(cls, values: Any) -> Rules:
+        """Read rules from plain values, as in a TOML or YAML file; raise `InvalidUsage` with what is wrong."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            place = ".".join(map(str, first["loc"])) or "rules"
+            raise InvalidUsage(
+                f"The rules cannot be used: {place}: {first['msg'].removeprefix('Value error, ')}."
+            ) from None
+
+    @classmethod
+    def load(cls, path: Path) -> Rules:
+        """Read rules from a TOML file."""
+        try:
+            return cls.read(tomllib.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise InvalidUsage(f"The rules in {path} cannot be read ({reason}).") from None
+
+    def under(self, allow: Trust | None) -> Rules:
+        """Return these rules for a run that is told ``allow``; where both say something, the stricter counts."""
+        said = {self.trust, allow} - {None}
+        return self.model_copy(update={"trust": "act" if said == {"act"} else "read"})
+
+    async def permit(self, call: AnyCall, gesture: Gesture, scene: Scene) -> Permit:
+        """Decide about one action. The first rule that is broken says how to change it."""
+        trust = self.trust or "read"
+        if not isinstance(call, ACTING):
+            return Permit(True, f"allow={trust}")
+        wanted = f"The agent wanted to {label(call)}"
+        refusal = self._on_its_own(call, gesture) or self._in_place(gesture)
+        if refusal:
+            return Permit(False, f"{wanted}, but {refusal}.")
+        owners = await self._owners(gesture, scene)
+        refusal = self._in_window(gesture, owners)
+        if refusal:
+            return Permit(False, f"{wanted}, but {refusal}.")
+        owner = owners[0].name if len({one.name for one in owners}) == 1 else ""
+        for rule in self.confirm:
+            for one in owners:
+                if await rule.fits(call, gesture, one, scene):
+                    asked = f"{_in_full(call, gesture)}{f' in {owner}' if owner else ''}"
+                    return Permit(False, f"To {asked} needs a person's yes (confirm: {rule.words})", owner, asks=True)
+        if self.programs is None:
+            return Permit(True, f"allow={trust}")
+        return Permit(True, f"allow={trust}, in {owner}", owner)
+
+    def _on_its_own(self, call: AnyCall, gesture: Gesture) -> str:
+        """Return what is wrong with an action wherever it is done, or nothing."""
+        if self.trust != "act":
+            return 'this run is read-only; allow input with --allow act (or allow="act") if you trust it'
+        if self.actions is not None and call.tool_name not in self.actions:
+            return f"{call.tool_name} is not among the allowed actions; add it to actions if it is wanted"
+        if isinstance(gesture, Write):
+            if len(gesture.text) > self.most_characters:
+                return (
+                    f"the text has {len(gesture.text)} characters; raise most_characters above "
+                    f"{self.most_characters} if that is wanted"
+                )
+            for character in gesture.text:
+                if unicodedata.category(character) in ("Cc", "Cs") and character not in "\n\r\t":
+                    return (
+                        f"the text holds the control character U+{ord(character):04X}, which no rule allows; "
+                        "leave it out, or press a key by its name"
+                    )
+        denied = denied_in(gesture, self.denied_chords, self.allow_chords)
+        if denied:
+            pressed, rule = denied
+            return f"{rule} is denied; add {pressed} to allow_chords if it is wanted"
+        return ""
+
+    def _in_place(self, gesture: Gesture) -> str:
+        """Return what is wrong with where the pointer would go, or nothing."""
+        points = points_of(gesture)
+        inside = any(all(holds(box, point) for point in points) for box in self.regions or ())
+        if self.regions is not None and points and not inside:
+            return f"{_written(points)} is not inside one of the allowed regions; widen regions if that is wanted"
+        for box in self.forbidden_regions:
+            if any(holds(box, point) for point in way_of(gesture)):
+                return f"{_written(points)} enters the forbidden region {box}; change forbidden_regions if it may"
+        return ""
+
+    async def _owners(self, gesture: Gesture, scene: Scene) -> list[Owner]:
+        """Return whose windows a gesture reaches, if any rule needs to know."""
+        keys = not points_of(gesture)
+        places = keys and (self.regions is not None or self.forbidden_regions)
+        if self.programs is None and not self.confirm and not places:
+            return []
+        return [await scene.owner_at(point) for point in points_of(gesture) or (None,)]
+
+    def _in_window(self, gesture: Gesture, owners: list[Owner]) -> str:
+        """Return what is wrong with the windows that would get the input, or nothing."""
+        keys = not points_of(gesture)
+        for owner in owners:
+            if self.programs is not None and not runs(owner, self.programs):
+                got = "the keys" if keys else "the pointer"
+                if owner.executable:
+                    return f"{got} would reach {owner.name}; add it to programs if that is wanted"
+                why = owner.why or "nobody can say which"
+                return f"{got} would reach no known program ({why}), and only those in programs get input"
+        if self.programs is not None and len({owner.name for owner in owners}) > 1:
+            return f"it leads from {owners[0].name} to {owners[-1].name}; only what stays in one program is allowed"
+        return self._with_keyboard(owners[0]) if keys and owners else ""
+
+    def _with_keyboard(self, owner: Owner) -> str:
+        """Return what is wrong with where the window is that would get keys, or nothing."""
+        reached = any(owner.box is not None and overlap(owner.box, box) for box in self.regions or ())
+        if self.regions is not None and not reached:
+            return "the window with the keyboard is outside the allowed regions; widen regions if it may be"
+        if any(owner.box is None or surrounds(box, owner.box) for box in self.forbidden_regions):
+            return "the window with the keyboard is in a forbidden region; change forbidden_regions if it may be"
+        return ""
+
+
+class TrustPolicy(Rules):
+    """The simplest rules: ``read`` refuses every input event, ``act`` all but the usual denied chords."""
+
+    def __init__(self, trust: Trust = "read") -> None:
+        super().__init__(trust=trust)
+
+
+def _in_full(call: AnyCall, gesture: Gesture) -> str:
+    """Say what an action does with all that it writes, up to a length, for a person who has to say yes to it."""
+    points = points_of(gesture)
+    text = gesture.text if isinstance(gesture, Write) and len(gesture.text) > 40 else ""
+    whole = f" [{text[:SHOWN_CHARACTERS]}{'…' if len(text) > SHOWN_CHARACTERS else ''}]" if text else ""
+    return f"{label(call)}{f' at {_written(points)}' if points else ''}{whole}"
+
+
+def _written(points: tuple[Point, ...]) -> str:
+    return " to ".join(f"({point.x}, {point.y})" for point in points)

@@ -8,22 +8,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, StoreLost
 
 DATABASE_VARIABLE = "HOLO_DATABASE_URL"
 TABLES = sa.MetaData()
 """Every table; each module of this package adds its own."""
+PATIENCE_S = 30
+"""How long a transaction waits for another one, or for an answer of the database."""
 
 
 class Store:
     """A database. Each `transaction` is serialised against others that touch the same rows, and durable when it ends.
 
     On SQLite a transaction takes the write lock at its beginning and is synced to the disk at its end. On Postgres
-    a condition has to be part of the UPDATE that relies on it.
+    a condition has to be part of the UPDATE that relies on it, and rows are locked in the order of their keys.
     """
 
     def __init__(self, url: str) -> None:
@@ -38,14 +42,14 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
-        """Do some statements together or not at all. Raises `InvalidUsage` when the database cannot be used."""
+        """Do some statements together or not at all. Raises `StoreLost` when the database cannot be used."""
         try:
             with self._engine.begin() as connection:
                 yield connection
         except sa.exc.SQLAlchemyError as error:
             reason = str(getattr(error, "orig", None) or error).splitlines()[0]
             what = "free disk space or set HOLO_HOME" if self.local else f"check {DATABASE_VARIABLE}"
-            raise InvalidUsage(f"The database {self.place} cannot be used ({reason}); {what}.") from None
+            raise StoreLost(f"The database {self.place} cannot be used ({reason}); {what}.") from None
 
     def now_s(self, connection: sa.Connection) -> float:
         """Return seconds on the clock that all users of this database share, and that nobody sets back.
@@ -65,18 +69,29 @@ class Store:
     def _engine(self) -> sa.Engine:
         try:
             if not self.local:
-                engine = sa.create_engine(self.url, pool_pre_ping=True)
-                TABLES.create_all(engine)
+                waits = {"connect_timeout": 10, "tcp_user_timeout": PATIENCE_S * 1000}
+                engine = sa.create_engine(
+                    self.url, pool_pre_ping=True, isolation_level="READ COMMITTED", connect_args=waits
+                )
+                sa.event.listen(engine, "connect", _prepare_session)
+                with engine.begin() as connection:
+                    # Two that create the same table at the same time would trip over each other.
+                    connection.execute(sa.text("SELECT pg_advisory_xact_lock(484_951_001)"))
+                    TABLES.create_all(connection)
                 return engine
             path = Path(urlsplit(self.url).path.removeprefix("/"))
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            engine = sa.create_engine(self.url, connect_args={"timeout": 30}, poolclass=sa.pool.NullPool)
+            engine = sa.create_engine(self.url, connect_args={"timeout": PATIENCE_S})
             sa.event.listen(engine, "connect", _prepare)
             sa.event.listen(engine, "begin", _begin)
             TABLES.create_all(engine)
-        except (OSError, sa.exc.SQLAlchemyError, ImportError) as error:
+        except ImportError as error:
+            raise InvalidUsage(
+                f"The database {self.place} cannot be opened ({error}); install prefect-holo[postgres]."
+            ) from None
+        except (OSError, sa.exc.SQLAlchemyError) as error:
             reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-            raise InvalidUsage(f"The database {self.place} cannot be opened ({reason}).") from None
+            raise StoreLost(f"The database {self.place} cannot be opened ({reason}).") from None
         return engine
 
 
@@ -92,13 +107,31 @@ def store_at(home: Path) -> Store:
     raise InvalidUsage(f"{DATABASE_VARIABLE} must begin with postgresql:// or sqlite:///.")
 
 
-def _prepare(connection: object, _: object) -> None:
+def add(db: sa.Connection, table: sa.Table, **values: Any) -> bool:
+    """Add a row unless there is one with its key; say whether it was added."""
+    insert = postgresql.insert if db.dialect.name == "postgresql" else sqlite.insert
+    key = table.primary_key.columns.values()[0]
+    return db.execute(insert(table).values(**values).on_conflict_do_nothing().returning(key)).first() is not None
+
+
+def _prepare(connection: Any, _: object) -> None:
     # The driver would begin transactions by itself, late and without the write lock.
-    connection.isolation_level = None  # type: ignore[attr-defined]
-    cursor = connection.cursor()  # type: ignore[attr-defined]
+    connection.isolation_level = None
+    cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
+
+
+def _prepare_session(connection: Any, _: object) -> None:
+    # What was committed outlives a crash of the server; who is stopped while holding locks loses them.
+    for statement in (
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+        f"SET lock_timeout = '{PATIENCE_S}s'",
+        f"SET idle_in_transaction_session_timeout = '{PATIENCE_S}s'",
+    ):
+        connection.execute(statement)
+    connection.commit()
 
 
 def _begin(connection: sa.Connection) -> None:

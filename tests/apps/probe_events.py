@@ -1,4 +1,4 @@
-"""A Tk window that writes every event it gets to a file, one JSON list a line: `probe_events.py LOG`."""
+"""A Tk window that writes every event it gets to a file, one JSON list a line: `probe_events.py LOG [GEOMETRY]`."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ def note(*what):
 
 root = tk.Tk()
 root.title("Events")
-root.geometry("600x400+50+50")
+root.geometry(sys.argv[2] if len(sys.argv) > 2 else "600x400+50+50")
 canvas = tk.Canvas(root, background="white", takefocus=True)
 canvas.pack(fill="both", expand=True)
 spots = []

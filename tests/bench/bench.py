@@ -14,13 +14,11 @@ import shlex
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps")]
+from common import headline, prefect_server, scratch_home
 
 MODEL_S = 0.2
 # What the tutorial loop in seed 000 sleeps: after each action, and before the next screenshot.
@@ -32,25 +30,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--starts", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="holo-bench-") as scratch:
-        home = Path(scratch)
-        os.environ.update(
-            PREFECT_HOME=str(home / "prefect"),
-            HOLO_HOME=str(home / "holo"),
-            PREFECT_LOGGING_LEVEL="WARNING",
-            PREFECT_SERVER_ANALYTICS_ENABLED="0",
-            DO_NOT_TRACK="1",
-        )
-        from holo_tasks.prefect_server import TemporaryServer
-
-        server = TemporaryServer(os.environ)
-        os.environ["PREFECT_API_URL"] = server.url
-        try:
-            server.wait()
+    headline(__file__, "what a step costs beyond the model and the program")
+    with scratch_home() as home:
+        with prefect_server() as url:
             asyncio.run(_steps(options.steps))
-            with_server = [_first_request(home, server.url) for _ in range(options.starts)]
-        finally:
-            server.stop()
+            with_server = [_first_request(home, url) for _ in range(options.starts)]
         without = [_first_request(home, None) for _ in range(options.starts)]
         loading = [_loading("import prefect, prefect.flow_engine"), _loading("import openai")]
         print("\nfrom command to first request of `holo-tasks run`")
@@ -167,7 +151,7 @@ async def _naive(desktop: Any, base_url: str, count: int) -> list[float]:
     for _ in range(count):
         started = time.monotonic()
         shot = ENCODERS["default"].encode(RedactedFrame(await desktop.look()))
-        await endpoint.complete(dialect.request(Transcript("Count.").then(Observed(shot))), timeout_s=30)
+        await endpoint.complete(dialect.request(Transcript("Count.").then(Observed(shot))).body, timeout_s=30)
         await desktop.do(Click(Point(448, 360)))
         for seconds in NAIVE_SLEEPS_S:
             await asyncio.sleep(seconds)

@@ -17,6 +17,7 @@ from pydantic import SecretStr
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.policy import Rules
 
 BLOCKS: list[type[Block]] = [HoloModel, AuditBucket, HoloDesktop]
 
@@ -40,7 +41,8 @@ def test_prefect_finds_the_blocks() -> None:
 
 async def test_blocks_come_back_as_they_were_saved_and_secrets_are_masked(prefect: str) -> None:
     model = HoloModel(base_url="http://127.0.0.1:9/v1", model="m", api_key=SecretStr("key-canary"))
-    desktop = HoloDesktop(app="xterm", secrets=SecretDict({"pin": "pin-canary"}))
+    rules = {"programs": ["xterm"], "regions": [[0, 0, 640, 400]], "confirm": [{"text": "send"}]}
+    desktop = HoloDesktop(app="xterm", secrets=SecretDict({"pin": "pin-canary"}), rules=Rules.read(rules))
     bucket = AuditBucket(bucket="b", access_key_id=SecretStr("id-canary"), secret_access_key=SecretStr("s3-canary"))
     for block in (model, desktop, bucket):
         await block.asave("round-trip", overwrite=True)
@@ -66,6 +68,39 @@ def test_prices_in_the_block_override_the_known_ones() -> None:
 
 def test_a_model_nobody_knows_has_no_price() -> None:
     assert HoloModel(model="my-own").profile().price is None
+
+
+def test_whatever_else_is_different_about_a_model_is_said_in_the_block() -> None:
+    overrides = {"like": "holotron-12b", "image_budget": 2, "tool_suffix": "_desktop"}
+    block = HoloModel(
+        model="my-own",
+        profile_overrides=overrides,
+        schema_transport="response_format",
+        usd_per_million_input_tokens=Decimal(1),
+        usd_per_million_output_tokens=Decimal(2),
+        usd_per_million_cached_tokens=Decimal("0.5"),
+    )
+    profile = block.profile()
+    assert (profile.name, profile.dialects, profile.coordinates) == ("my-own", ("holotron",), "unit")
+    assert (profile.image_budget, profile.tool_suffix, profile.schema_transport) == (2, "_desktop", "response_format")
+    assert profile.price is not None
+    assert (profile.price.input, profile.price.output, profile.price.cached) == (1, 2, Decimal("0.5"))
+    assert block.profile_overrides == overrides
+
+
+@pytest.mark.parametrize("overrides", [{"imagebudget": 2}, {"image_budget": 9}, {"like": "nobody"}, {"price": {}}])
+def test_an_override_that_no_profile_has_is_named(overrides: dict[str, Any]) -> None:
+    with pytest.raises(InvalidUsage, match=f"my-own.*({next(iter(overrides))}|nobody)") as caught:
+        HoloModel(model="my-own", profile_overrides=overrides).profile()
+    assert "\n" not in str(caught.value)
+
+
+async def test_an_advisor_of_a_block_speaks_as_its_profile_says() -> None:
+    async with HoloModel(
+        base_url="http://127.0.0.1:9/v1", model="wise", profile_overrides={"context_tokens": 8192}
+    ).advisor() as model:
+        assert (model.name, model.context_tokens, model.price) == ("wise", 8192, None)
+        assert model.client.endpoint == "http://127.0.0.1:9/v1/"
 
 
 def test_half_a_price_is_refused() -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached
-from holo_tasks.core.money import Price, image_tokens
-from holo_tasks.core.ports import Usage
+from holo_tasks.core.money import Price, Usage, image_tokens
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, "5", True])

@@ -123,9 +123,10 @@ async def test_an_exception_ends_the_desktop_too():
         await desktop.look()
 
 
-async def test_cancelling_a_start_leaves_nothing():
+@pytest.mark.parametrize("after_s", [0, 0.01, 0.5])
+async def test_cancelling_a_start_leaves_nothing(after_s):
     start = asyncio.ensure_future(VirtualDesktop.start(size=SMALL, app="sleep 1000"))
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(after_s)
     start.cancel()
     with pytest.raises(asyncio.CancelledError):
         await start

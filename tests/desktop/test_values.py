@@ -11,10 +11,10 @@ import pytest
 from holo_tasks.core import errors
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
+from holo_tasks.core.keynames import keysym, of_character, small
 from holo_tasks.desktop import Settle, VirtualDesktop, wire, xauth
 from holo_tasks.desktop.environment import for_programs
 from holo_tasks.desktop.interrupt import Interrupt
-from holo_tasks.desktop.keynames import keysym, of_character, small
 from holo_tasks.desktop.layout import Layout, Stroke
 from holo_tasks.desktop.vault import Vault
 

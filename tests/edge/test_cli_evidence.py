@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -67,12 +65,6 @@ def test_keys_pictures_and_a_token(cli: CommandLine, app: str, tmp_path: Path) -
     assert "data:image/jpeg" in (tmp_path / "torn.html").read_text()
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    with S3Server(tmp_path_factory.mktemp("s3")) as server:
-        yield server
-
-
 def test_evidence_in_a_bucket(cli: CommandLine, app: str, s3: S3Server, tmp_path: Path) -> None:
     with ScriptedModel([CLICK, DONE]) as model:
         options = ("--allow", "act", "--base-url", model.base_url, "--audit", f"s3://{s3.bucket}/a b/runs", "--json")
@@ -113,17 +105,6 @@ def test_a_bucket_that_cannot_be_used(
     ended = cli("run", "Go.", *arguments, env={**s3.environment, **env})
     assert (ended.code, ended.told["status"]) == (2, "invalid")
     assert word in ended.complaint
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system that is soon full."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder], capture_output=True).returncode:
-        pytest.skip("mounting needs root")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
 
 
 def test_a_disk_that_fills_up_stops_the_run(cli: CommandLine, app: str, small_disk: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_model_that_hangs_does_not_hold_a_run(cli: CommandLine, app: str, numb
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_long_text_is_not_written_to_its_end(cli: CommandLine, number: signal.Signals) -> None:
     log = cli.home / "events"
-    letters = 20_000
+    letters = 8_000
     with ScriptedModel([step("write", content="ab" * (letters // 2))]) as model:
         app = shlex.join(command("events", log))
         running = cli.start("run", "Go.", "--app", app, "--allow", "act", "--base-url", model.base_url, "--json")

@@ -205,7 +205,6 @@ async def _read_once(model: ScriptedModel, folder: Path) -> Total:
         ([step("click", element="OK", x=1001, y=1)], {}, ModelFailed),
         ([Answer("", finish_reason="length")], {}, ModelFailed),
         ([Answer(None)], {}, ModelFailed),
-        ([Answer(body=b"not json at all")], {}, ModelFailed),
         ([Answer(status=401, body=b"{}")], {}, InvalidUsage),
         ([Answer(status=404, body=b"{}")], {}, InvalidUsage),
         ([Answer(status=400, body=b'{"error": {"message": "tools: [] is rejected"}}')], {}, ModelFailed),

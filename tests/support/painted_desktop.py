@@ -7,20 +7,28 @@ from collections.abc import Callable
 from PIL import Image, ImageDraw
 
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.slip import Slip
 
 SIZE = Size(320, 200)
+WHOLE = Box(0, 0, SIZE.width, SIZE.height)
 
 
 class PaintedDesktop:
-    """Shows the number of gestures it was given; ``on_gesture`` may refuse one by raising."""
+    """Shows the number of gestures it was given; ``on_gesture`` may refuse one by raising.
+
+    ``owners`` says whose window is where; it is one program's as a whole unless told otherwise.
+    """
 
     display = ":painted"
 
     def __init__(self, on_gesture: Callable[[Gesture], None] | None = None, *, frozen: bool = False) -> None:
         self.gestures: list[Gesture] = []
         self.deadlines: list[float | None] = []
+        self.slips: list[Slip | None] = []
+        self.owners: Callable[[Point | None], Owner] = lambda at: Owner("/usr/bin/painted", box=WHOLE)
         self._on_gesture = on_gesture
         self._frozen = frozen
 
@@ -30,12 +38,16 @@ class PaintedDesktop:
         ImageDraw.Draw(image).text((20, 20), f"gestures: {shown}", fill="black")
         return Frame(rgb=image.tobytes(), size=SIZE, display=self.display)
 
-    async def do(self, gesture: Gesture, *, deadline: float | None = None) -> Receipt:
+    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
         if self._on_gesture:
             self._on_gesture(gesture)
         self.gestures.append(gesture)
         self.deadlines.append(deadline)
+        self.slips.append(slip)
         return Receipt(done_at_ns=0, took_ns=1000, events=3)
+
+    async def owner_at(self, at: Point | None) -> Owner:
+        return self.owners(at)
 
     async def close(self) -> None:
         pass

@@ -1,0 +1,70 @@
+"""Working on a business item under a claim: what earlier attempts did, what is noted, what is left to a person."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from holo_tasks.core.errors import NeedsPerson
+from holo_tasks.core.ports import Journal
+from holo_tasks.safety.ledger import Claim, Ledger
+
+
+class NotDone:
+    """What a probe returns when it is certain that the effect did not come about."""
+
+    def __repr__(self) -> str:
+        return "NOT_DONE"
+
+
+NOT_DONE: Final = NotDone()
+Probe = Callable[[], Awaitable[Any]]
+_journal: ContextVar[Journal | None] = ContextVar("holo_journal", default=None)
+
+
+def current_journal() -> Journal | None:
+    """Return where effects are written down before they are tried; None where there can be none."""
+    return _journal.get()
+
+
+@contextmanager
+def journalled(journal: Journal | None) -> Iterator[None]:
+    """Write the actions inside into a journal, or into none."""
+    mark = _journal.set(journal)
+    try:
+        yield
+    finally:
+        _journal.reset(mark)
+
+
+async def look_for_effect(ledger: Ledger, claim: Claim, probe: Probe | None) -> Any:
+    """Return what an earlier attempt came to, or `NOT_DONE` if it is certain that it came to nothing.
+
+    Raises `NeedsPerson` when nobody knows: then nothing is done again.
+    """
+    if not claim.earlier:
+        return NOT_DONE
+    found = None
+    if probe is not None:
+        with journalled(None):
+            found = await probe()
+    if found is None:
+        raise NeedsPerson(in_doubt(claim))
+    if found is NOT_DONE:
+        ledger.disregard(claim)
+    return found
+
+
+def in_doubt(claim: Claim) -> str:
+    """Say what an earlier attempt did, and what a person can do about it."""
+    last, item = claim.earlier[-1], shlex.quote(claim.token)
+    state = "was done" if last.done else "may have been done or not"
+    evidence = f" (evidence: {last.trace})" if last.trace else ""
+    return (
+        f"An earlier attempt at {claim.token!r} was interrupted after {len(claim.earlier)} actions; the last one, "
+        f"{last.action}, {state}{evidence}. Nothing was repeated. Look at the program, then: "
+        f"`holo-tasks retry {item} --done` or `--not-done`."
+    )

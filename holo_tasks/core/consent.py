@@ -1,0 +1,67 @@
+"""A person's yes to one action on one screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from holo_tasks.core.errors import PolicyRefused
+from holo_tasks.core.frame import Frame
+
+PATIENCE_S = 1.5
+"""For a screen to look again as it did when a person said yes: a blinking caret is there only half of the time."""
+AGAIN_S = 0.1
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person is asked: may ``action`` be done on the screen ``frame``, for the business item ``token``?
+
+    Both are digests, of everything the action is and of every pixel. ``words`` say it for people; ``picture`` is the
+    SHA-256 of the picture in the trace.
+    """
+
+    token: str
+    action: str
+    frame: str
+    words: str
+    picture: str = ""
+
+
+class Approver(Protocol):
+    """Where persons say yes."""
+
+    async def take(self, asked: Asked) -> str | None:
+        """Use up a yes to exactly this; return whose it was, None if there is none. It is never there again."""
+        ...
+
+    async def ask(self, asked: Asked) -> None:
+        """Return when a person has answered; raise `NeedsPerson` with what to do if that is not waited for."""
+        ...
+
+
+async def consent(approver: Approver, asked: Asked, look: Callable[[], Awaitable[Frame]]) -> str:
+    """Return who said yes to an action; the yes is used up.
+
+    ``look`` takes a fresh frame: a yes counts only while the screen is, pixel by pixel, the one it was given for.
+    Raises `NeedsPerson` if nobody was asked yet, `PolicyRefused` if the answer was not yes to this.
+    """
+    by = await _taken(approver, asked, look)
+    if by is None:
+        await approver.ask(asked)
+        by = await _taken(approver, asked, look)
+    if by is None:
+        raise PolicyRefused(f"Nobody said yes to this on the screen as it is now: {asked.words}.")
+    return by
+
+
+async def _taken(approver: Approver, asked: Asked, look: Callable[[], Awaitable[Frame]]) -> str | None:
+    end = asyncio.get_running_loop().time() + PATIENCE_S
+    while True:
+        frame = await look()
+        by = await approver.take(replace(asked, frame=frame.digest))
+        if by is not None or asyncio.get_running_loop().time() >= end:
+            return by
+        await asyncio.sleep(AGAIN_S)

@@ -1,0 +1,26 @@
+"""What the hands are shown with a gesture: that it is permitted, this very one, once, for a while."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from holo_tasks.core.gestures import Gesture
+
+
+@dataclass(frozen=True)
+class Slip:
+    """What the process that owns the mouse is shown with a gesture, and checks before every event of it.
+
+    It is good once, for exactly the gesture with this digest, until ``expires_s`` on the monotonic clock, while the
+    window that gets the input belongs to ``owner`` (an `Owner.name`; empty for any).
+    """
+
+    gesture: str
+    expires_s: float
+    owner: str = ""
+
+
+def gesture_digest(gesture: Gesture) -> str:
+    """Return a digest of a gesture: of every field, and of what kind it is."""
+    return hashlib.sha256(repr(gesture).encode()).hexdigest()

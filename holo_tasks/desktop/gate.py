@@ -1,0 +1,155 @@
+"""The one way to the pointer and the keyboard: every press and every motion is let through here, or is not sent.
+
+Releases need no leave: whatever stops a gesture, nothing stays pressed.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from holo_tasks.core.errors import DesktopFailed, Killed, PolicyRefused
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Gesture, Pause
+from holo_tasks.core.slip import Slip, gesture_digest
+from holo_tasks.desktop import kill_files
+from holo_tasks.desktop.interrupt import EARLY_S, Interrupt
+from holo_tasks.desktop.page import Page
+
+POLL_S = 0.05
+"""How often requests to stop are looked for."""
+BLIND_S = 1.0
+"""Input stops when it could not be known for this long whether it should."""
+LATE_S = 2.0
+"""A run that is only late is waited for before the next key, with nothing pressed."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """The run that a desktop belongs to: who it is, when it began (`time.monotonic`), where requests to stop are."""
+
+    run_id: str
+    began_s: float
+    folder: Path
+
+
+class Gate(Interrupt):
+    """An interrupt that also asks for the kill latch and, once the desktop serves a run, for its lease and its slips.
+
+    ``owner_at`` names the program that gets a press at a point or, without one, a key; empty if that is not known.
+    """
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(longest_nap_s=POLL_S)
+        self.owner_at: Callable[[Point | None], str] = lambda at: ""
+        self._page = page
+        self._served: Served | None = None
+        self._slip: Slip | None = None
+        self._used: set[Slip] = set()
+        self._busy = False
+
+    def serve(self, run: Served) -> None:
+        """From now on, and for good, let input through only with a lease and slips; stop when this run is killed."""
+        first = self._served is None
+        self._served = run
+        if first:
+            threading.Thread(target=self._watch, name="gate", daemon=True).start()
+
+    def admit(self, gesture: Gesture, slip: Slip | None) -> None:
+        """Begin a gesture. Raises `PolicyRefused` if its slip is not good for it; `leave` ends it in any case."""
+        self._busy = True
+        self.check()
+        if isinstance(gesture, Pause) or (slip is None and self._served is None):
+            return
+        if slip is None:
+            raise PolicyRefused("This desktop serves a run: it takes no input that the run's policy did not permit.")
+        now = time.monotonic()
+        if slip.gesture != gesture_digest(gesture):
+            raise PolicyRefused("The input is not what was permitted: the permit is for another gesture.")
+        if not (math.isfinite(slip.expires_s) and now < slip.expires_s):
+            raise PolicyRefused("The permit for this input has expired.")
+        if slip in self._used:
+            raise PolicyRefused("The permit for this input was used before: it is good once.")
+        self._used = {used for used in self._used if used.expires_s > now}
+        self._used.add(slip)
+        self._slip = slip
+        self.turn()
+
+    def leave(self) -> None:
+        """End a gesture; nothing is pressed any more."""
+        self._slip = None
+        self._busy = False
+
+    def check(self) -> None:
+        if self._page.latched:
+            raise Killed("The kill switch was used: this desktop takes no more input.")
+        super().check()
+
+    def event(self) -> None:
+        """Raise unless one more press or motion may be sent now."""
+        self.check()
+        slip = self._slip
+        if slip is not None:
+            if time.monotonic() >= slip.expires_s:
+                raise PolicyRefused("The permit for this input expired before the gesture was complete.")
+        elif self._served is not None:
+            raise PolicyRefused("This desktop serves a run: there is no permit for this input.")
+        if self._lapsed():
+            raise _lapse()
+
+    def press(self, at: Point | None) -> None:
+        """As `event`, and what gets the press, at a point or on the keyboard, must belong to the permitted program."""
+        self.belongs(at)
+        self.event()
+
+    def belongs(self, at: Point | None) -> None:
+        """Raise `PolicyRefused` unless the window there is one of the permitted program, if one was named."""
+        slip = self._slip
+        if slip is not None and slip.owner and (found := self.owner_at(at)) != slip.owner:
+            raise PolicyRefused(
+                f"The input is permitted in {slip.owner} only, and would go to {found or 'an unknown program'}."
+            )
+
+    def turn(self) -> None:
+        """Between two keys, with nothing pressed: go on, or wait a moment for a run that is late."""
+        self.check()
+        if not self._lapsed():
+            return
+        until = time.monotonic() + LATE_S
+        while self._lapsed():
+            if time.monotonic() >= until:
+                raise _lapse()
+            self.sleep(0.01)
+
+    def _lapsed(self) -> bool:
+        # EARLY_S: what is sent now is with the X server a little later.
+        return self._served is not None and time.monotonic() >= self._page.lease_until_s - EARLY_S
+
+    def _watch(self) -> None:
+        """Look for requests to stop, and acknowledge the latch; in a thread of its own."""
+        looked_s = time.monotonic()
+        while True:
+            time.sleep(POLL_S)
+            run = self._served
+            assert run is not None
+            if not self._page.latched:
+                try:
+                    if kill_files.asked(run.folder, run.run_id, run.began_s):
+                        self._page.latch()
+                    looked_s = time.monotonic()
+                except OSError:
+                    if time.monotonic() - looked_s > BLIND_S:
+                        self._page.latch()
+            if self._page.latched:
+                self.wake()
+                if not self._busy and not self._page.seen:
+                    self._page.see()
+                    kill_files.answer(run.folder, run.run_id)
+
+
+def _lapse() -> DesktopFailed:
+    return DesktopFailed("Input stopped half-way: the process that runs the agent was not heard from in time.")

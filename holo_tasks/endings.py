@@ -1,0 +1,51 @@
+"""How work that was stopped by a guardrail ends in Prefect: a state named after the reason, and an event to act on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect.client.schemas.objects import State, StateType
+from prefect.context import FlowRunContext
+from prefect.events import emit_event
+
+from holo_tasks.core.errors import HoloError, Killed, LimitReached
+
+LIMIT_EVENT = "holo.limit-reached"
+
+
+async def failed_state(error: HoloError) -> State[Any]:
+    """Return the final state of the present flow run for an error; whoever awaits its result gets the error.
+
+    A limit is also told to Prefect's event stream, for an automation to act on.
+    """
+    if isinstance(error, LimitReached):
+        _tell(error)
+    kind = StateType.CANCELLED if isinstance(error, Killed) else StateType.FAILED
+    return State(type=kind, name=state_name(error), message=str(error), data=error)
+
+
+def state_name(error: HoloError) -> str:
+    """Name a state after what stopped the work: ``Limit: max_cost_usd``, ``Needs person``."""
+    if isinstance(error, LimitReached):
+        return f"Limit: {error.limit}"
+    return error.status.replace("_", " ").capitalize()
+
+
+def _tell(error: LimitReached) -> None:
+    context = FlowRunContext.get()
+    if context is None or context.flow_run is None:
+        return
+    run = context.flow_run
+    emit_event(
+        event=LIMIT_EVENT,
+        resource={"prefect.resource.id": f"prefect.flow-run.{run.id}", "prefect.resource.name": run.name},
+        related=[
+            {
+                "prefect.resource.id": f"prefect.deployment.{run.deployment_id}",
+                "prefect.resource.role": "deployment",
+            }
+        ]
+        if run.deployment_id
+        else [],
+        payload={"limit": error.limit, "message": str(error)},
+    )

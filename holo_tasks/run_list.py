@@ -1,0 +1,77 @@
+"""`holo-tasks runs`: what ran here, how it ended, what it spent of what it was allowed; and what waits for a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from holo_tasks.core.money import usd
+from holo_tasks.running import running
+from holo_tasks.safety.items import Item, Items
+from holo_tasks.safety.runbook import RunBook, RunRow
+from holo_tasks.safety.store import store_at
+
+
+def listing(home: Path, most: int, *, as_json: bool) -> str:
+    """Return the newest runs and the dead-letter list, for people or as one JSON object."""
+    store = store_at(home)
+    alive = {run.run_id for run in running(home)}
+    rows = [_as_it_is(row, alive, local=store.local) for row in RunBook(store).latest(most)]
+    items = Items(store).all()
+    if as_json:
+        return json.dumps({"runs": [_plain(row) for row in rows], "items": [asdict(item) for item in items]})
+    lines = list(_runs(rows)) if rows else ["No run yet."]
+    return "\n".join([*lines, *_items(items)])
+
+
+def _as_it_is(row: RunRow, alive: set[str], *, local: bool) -> RunRow:
+    """A run that was never closed and whose process is gone has been interrupted; one elsewhere may go on."""
+    if row.status != "running" or row.run_id in alive or not local:
+        return row
+    return RunRow(**{**asdict(row), "status": "interrupted", "reason": "its process ended without closing it"})
+
+
+def _plain(row: RunRow) -> dict[str, object]:
+    values = asdict(row)
+    for name in ("spent", "limit"):
+        micro = values.pop(f"{name}_micro")
+        values[f"{name}_usd"] = None if micro is None else micro / 1_000_000
+    return values
+
+
+def _runs(rows: Sequence[RunRow]) -> Iterable[str]:
+    head = ("RUN", "STATUS", "STEPS", "SPENT", "LIMIT", "BEGAN (UTC)", "TITLE")
+    table = [
+        (
+            row.run_id,
+            row.status,
+            str(row.steps),
+            usd(row.spent_micro),
+            "none" if row.limit_micro is None else usd(row.limit_micro),
+            row.began[:19].replace("T", " "),
+            " ".join(row.title.split())[:60],
+        )
+        for row in rows
+    ]
+    return _aligned([head, *table])
+
+
+def _items(items: Sequence[Item]) -> Iterable[str]:
+    if not items:
+        return
+    yield ""
+    yield f"{len(items)} waiting for somebody to drive them again (`holo-tasks retry ITEM`):"
+    head = ("ITEM", "STATUS", "TRIES", "SINCE (UTC)", "REASON")
+    table = [
+        (item.token, item.status, str(item.attempts), item.at[:19].replace("T", " "), " ".join(item.reason.split()))
+        for item in items
+    ]
+    yield from _aligned([head, *table])
+
+
+def _aligned(table: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

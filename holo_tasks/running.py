@@ -1,0 +1,81 @@
+"""The runs that are under way on this machine: a file each, locked for as long as its process lives."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import time
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class Running:
+    """One run. ``began_s`` is on the monotonic clock, ``started`` says the same for people."""
+
+    run_id: str
+    title: str
+    trace: str
+    flow_run_id: str = ""
+    pid: int = field(default_factory=os.getpid)
+    started: str = field(default_factory=_now)
+    began_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether its process is there, but was stopped (SIGSTOP) and does nothing."""
+        try:
+            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] in ("T", "t")
+        except OSError:
+            return False
+
+
+class Registration:
+    """A run's file in ``<home>/running``. A lock tells a run that is under way from one whose process has died."""
+
+    def __init__(self, home: Path, run: Running) -> None:
+        folder = home / "running"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._path = folder / f"{run.run_id}.json"
+        draft = folder / f".{secrets.token_hex(8)}"
+        self._file = draft.open("x", encoding="utf-8")
+        # Locked before it gets its name: nobody can take it for a dead one.
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        json.dump(asdict(run), self._file)
+        self._file.flush()
+        draft.replace(self._path)
+
+    def close(self) -> None:
+        """Say that the run is over; more than once does no harm."""
+        if not self._file.closed:
+            self._path.unlink(missing_ok=True)
+            self._file.close()
+
+
+def running(home: Path) -> list[Running]:
+    """List the runs under way, the oldest first, and clear away what dead ones left."""
+    found = []
+    for path in (home / "running").glob("*.json"):
+        with contextlib.suppress(OSError, ValueError, TypeError), path.open(encoding="utf-8") as file:
+            if _dead(file):
+                path.unlink(missing_ok=True)
+            else:
+                found.append(Running(**json.load(file)))
+    return sorted(found, key=lambda run: (run.began_s, run.run_id))
+
+
+def _dead(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

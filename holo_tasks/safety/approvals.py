@@ -1,0 +1,158 @@
+"""A person's yes: for one action on one screen, once, and not for long."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from holo_tasks.core.consent import Asked
+from holo_tasks.core.errors import InvalidUsage, NeedsPerson
+from holo_tasks.safety.store import TABLES, Store
+
+TTL_S = 900.0
+"""How long a yes can be used, in seconds, unless told otherwise."""
+LONGEST_S = 86_400.0
+
+APPROVALS = sa.Table(
+    "approvals",
+    TABLES,
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
+    sa.Column("scope", sa.Text, nullable=False, index=True),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("frame", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("words", sa.Text, nullable=False),
+    sa.Column("evidence", sa.Text, nullable=False),
+    sa.Column("asked_at", sa.Text, nullable=False),
+    sa.Column("granted_by", sa.Text, nullable=False),
+    sa.Column("era", sa.Text, nullable=False),
+    sa.Column("expires_s", sa.Float, nullable=False),
+    sa.Column("taken", sa.Boolean, nullable=False),
+    sqlite_autoincrement=True,
+)
+_ROW = APPROVALS.c
+_WAITING = sa.and_(_ROW.granted_by == "", ~_ROW.taken)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """An action that waits for a person's yes."""
+
+    id: int
+    scope: str
+    run_id: str
+    words: str
+    evidence: str
+    asked_at: str
+
+
+class Approvals:
+    """Keeps what persons are asked and what they said.
+
+    ``scope`` is what a yes is good for: a business item, or else a run. Digests name the action and the screen.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def request(self, run_id: str, scope: str, action: str, frame: str, words: str, evidence: str = "") -> int:
+        """Note that an action waits for a person's yes; return its number, the same one if it waits already."""
+        with self._store.transaction() as db:
+            same = sa.and_(_WAITING, *_is(scope, action, frame))
+            known = db.execute(sa.select(sa.func.min(_ROW.id)).where(same)).scalar_one()
+            if known is not None:
+                return int(known)
+            values = {"run_id": run_id, "scope": scope, "action": action, "frame": frame, "words": words}
+            values |= {"evidence": evidence, "asked_at": datetime.now(UTC).isoformat(timespec="seconds")}
+            unanswered = {"granted_by": "", "era": "", "expires_s": 0.0, "taken": False}
+            added = db.execute(sa.insert(APPROVALS).values(**values, **unanswered).returning(_ROW.id))
+            return int(added.scalar_one())
+
+    def grant(self, number: int, by: str, ttl_s: float = TTL_S) -> Waiting:
+        """Say yes to what waits under a number; it can be used once within ``ttl_s`` seconds.
+
+        Raises `InvalidUsage` if nothing waits there: an answer is never given twice.
+        """
+        if not 0 < ttl_s <= LONGEST_S:
+            raise InvalidUsage(f"A yes holds for more than 0 and at most {LONGEST_S:g} seconds, not {ttl_s:g}.")
+        if not by.strip():
+            raise InvalidUsage("A yes needs the name of who says it.")
+        with self._store.transaction() as db:
+            until = self._store.now_s(db) + ttl_s
+            said = {"granted_by": by.strip(), "era": self._store.era, "expires_s": until}
+            if db.execute(sa.update(APPROVALS).where(_ROW.id == number, _WAITING).values(**said)).rowcount != 1:
+                known = db.execute(sa.select(_ROW.granted_by).where(_ROW.id == number)).scalar_one_or_none()
+                reason = f"was answered already by {known}" if known else "is not known"
+                raise InvalidUsage(f"Approval {number} {reason}; `holo-tasks approve` lists what waits for an answer.")
+            found = db.execute(sa.select(APPROVALS).where(_ROW.id == number)).one()
+        return _waiting(found)
+
+    def take(self, action: str, frame: str, scope: str) -> str | None:
+        """Use up a yes to exactly this action on exactly this screen; return whose it was, None if there is none."""
+        with self._store.transaction() as db:
+            # The conditions are part of the update: of two who try at once, one gets it.
+            good = sa.and_(
+                *_is(scope, action, frame),
+                _ROW.granted_by != "",
+                ~_ROW.taken,
+                _ROW.era == self._store.era,
+                _ROW.expires_s > self._store.now_s(db),
+            )
+            first = sa.select(sa.func.min(_ROW.id)).where(good).scalar_subquery()
+            taken = sa.update(APPROVALS).where(_ROW.id == first, good).values(taken=True).returning(_ROW.granted_by)
+            by = db.execute(taken).scalar_one_or_none()
+        return None if by is None else str(by)
+
+    def unused(self, scope: str, action: str) -> bool:
+        """Say whether somebody said yes to an action and it was not used, on whatever screen and however long ago."""
+        row = sa.and_(_ROW.scope == scope, _ROW.action == action, _ROW.granted_by != "", ~_ROW.taken)
+        with self._store.transaction() as db:
+            return db.execute(sa.select(_ROW.id).where(row).limit(1)).first() is not None
+
+    def waiting(self) -> list[Waiting]:
+        """List what waits for an answer, the oldest first."""
+        with self._store.transaction() as db:
+            found = db.execute(sa.select(APPROVALS).where(_WAITING).order_by(_ROW.id)).all()
+        return [_waiting(row) for row in found]
+
+
+class OnRequest:
+    """Asks persons by leaving a note: the work ends, and goes on when it is run again after the answer.
+
+    Without a business token a yes is good for this run only; ``flow_run_id`` makes that the Prefect flow run, its
+    retries included.
+    """
+
+    def __init__(self, approvals: Approvals, *, run_id: str, trace: str, flow_run_id: str = "") -> None:
+        self._approvals = approvals
+        self._run_id = run_id
+        self._run = flow_run_id or run_id
+        self._trace = trace
+
+    async def take(self, asked: Asked) -> str | None:
+        return await asyncio.to_thread(self._approvals.take, asked.action, asked.frame, self._good_for(asked))
+
+    async def ask(self, asked: Asked) -> None:
+        raise NeedsPerson(await asyncio.to_thread(self._note, asked))
+
+    def _note(self, asked: Asked) -> str:
+        scope, evidence = self._good_for(asked), f"{self._trace} (picture {asked.picture[:12]})"
+        number = self._approvals.request(self._run_id, scope, asked.action, asked.frame, asked.words, evidence)
+        unused = self._approvals.unused(scope, asked.action)
+        but = " An earlier yes has expired, or was for a screen that looked different." if unused else ""
+        again = "run it again" if asked.token else "retry this flow run (or give the work a token and run it again)"
+        return f"{asked.words}: say yes with `holo-tasks approve {number}`, then {again}.{but}"
+
+    def _good_for(self, asked: Asked) -> str:
+        return f"token {asked.token}" if asked.token else f"run {self._run}"
+
+
+def _is(scope: str, action: str, frame: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return (_ROW.scope == scope, _ROW.action == action, _ROW.frame == frame)
+
+
+def _waiting(row: sa.Row[tuple[object, ...]]) -> Waiting:
+    return Waiting(row.id, row.scope, row.run_id, row.words, row.evidence, row.asked_at)

@@ -1,0 +1,187 @@
+"""What scopes have spent, in the shared database: limits that hold over retries, crashes, re-runs and many workers.
+
+The worst case of a call is held before it is made and replaced by the bill after it. What nobody settled, because
+its process died or because nobody knows the bill, stays held for good: it may have been spent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from holo_tasks.core.budget import Guard, Limits, too_expensive, too_many_actions, too_many_calls
+from holo_tasks.safety.store import TABLES, Store, add
+
+WINDOW_S = 300.0
+
+BUDGETS = sa.Table(
+    "budgets",
+    TABLES,
+    sa.Column("scope", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("spent_micro", sa.BigInteger, nullable=False, default=0),
+    sa.Column("held_micro", sa.BigInteger, nullable=False, default=0),
+    sa.Column("actions", sa.BigInteger, nullable=False, default=0),
+)
+HOLDS = sa.Table(
+    "holds",
+    TABLES,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("scope", sa.Text, primary_key=True),
+    sa.Column("worst_micro", sa.BigInteger, nullable=False),
+)
+CALLS = sa.Table(
+    "calls",
+    TABLES,
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
+    sa.Column("scope", sa.Text, nullable=False, index=True),
+    sa.Column("era", sa.Text, nullable=False),
+    sa.Column("at_s", sa.Float, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What a scope has used up, in micro-USD and input actions."""
+
+    spent_micro: int
+    held_micro: int
+    actions: int
+
+
+class Budgets:
+    """Keeps the durable side of guardrails; only scopes with a key and a limit are kept."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def reserve(self, guard: Guard, worst_micro: int) -> str:
+        """Hold the worst case of a call in every durable scope around it, outermost first; return what to settle.
+
+        Raises `LimitReached`, holding nothing, if money or calls in five minutes would be too many.
+        """
+        return await asyncio.to_thread(self.hold, _durable(guard), worst_micro)
+
+    async def headroom_micro(self, guard: Guard) -> int | None:
+        """Return the micro-USD that all durable scopes together leave; None when none limits money."""
+        scopes = [scope for scope in _durable(guard) if scope.limits.max_cost_micro is not None]
+        return await asyncio.to_thread(self.left, scopes) if scopes else None
+
+    def left(self, scopes: Sequence[Guard]) -> int:
+        with self._store.transaction() as db:
+            rows = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope.in_([scope.key for scope in scopes])))
+            used = {row.scope: int(row.spent_micro + row.held_micro) for row in rows}
+        return min((scope.limits.max_cost_micro or 0) - used.get(scope.key, 0) for scope in scopes)
+
+    async def settle(self, hold: str, actual_micro: int) -> None:
+        """Replace what was held by the bill."""
+        if hold:
+            await asyncio.to_thread(self.pay, hold, actual_micro)
+
+    async def count_action(self, guard: Guard) -> None:
+        """Count an action that is about to be done; raise `LimitReached` if it is one too many."""
+        scopes = _durable(guard)
+        if scopes:
+            await asyncio.to_thread(self.act, scopes)
+
+    def hold(self, scopes: Sequence[Guard], worst_micro: int) -> str:
+        if not scopes:
+            return ""
+        name = secrets.token_hex(12)
+        with self._store.transaction() as db:
+            _open(db, scopes)
+            for scope, more in _each_once(scopes):
+                most = scope.limits.max_cost_micro
+                held = BUDGETS.c.held_micro + more * worst_micro
+                # The condition is part of the update: checking first and adding afterwards lets two workers through.
+                fits = sa.true() if most is None else BUDGETS.c.spent_micro + held <= most
+                kept = db.execute(sa.update(BUDGETS).where(BUDGETS.c.scope == scope.key, fits).values(held_micro=held))
+                if kept.rowcount != 1:
+                    raise too_expensive(scope, worst_micro, *self._used(db, scope))
+                if more:
+                    db.execute(sa.insert(HOLDS).values(id=name, scope=scope.key, worst_micro=worst_micro))
+                self._count_call(db, scope, more)
+        return name
+
+    def pay(self, hold: str, actual_micro: int) -> None:
+        with self._store.transaction() as db:
+            # Whoever deletes a hold settles it; a budget that was forgotten meanwhile is charged nothing.
+            paid = db.execute(sa.delete(HOLDS).where(HOLDS.c.id == hold).returning(HOLDS.c.scope, HOLDS.c.worst_micro))
+            for scope, worst_micro in sorted(paid.all()):
+                db.execute(
+                    sa.update(BUDGETS)
+                    .where(BUDGETS.c.scope == scope)
+                    .values(
+                        held_micro=BUDGETS.c.held_micro - worst_micro,
+                        spent_micro=BUDGETS.c.spent_micro + actual_micro,
+                    )
+                )
+
+    def act(self, scopes: Sequence[Guard]) -> None:
+        with self._store.transaction() as db:
+            _open(db, scopes)
+            for scope, more in _each_once(scopes):
+                most, actions = scope.limits.max_actions, BUDGETS.c.actions + more
+                fits = sa.true() if most is None else actions <= most
+                counted = db.execute(
+                    sa.update(BUDGETS).where(BUDGETS.c.scope == scope.key, fits).values(actions=actions)
+                )
+                if counted.rowcount != 1:
+                    raise too_many_actions(scope)
+
+    def balance(self, key: str) -> Balance:
+        """Return what a scope has used up; nothing if it was never opened."""
+        with self._store.transaction() as db:
+            found = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == key)).one_or_none()
+        return Balance(found.spent_micro, found.held_micro, found.actions) if found else Balance(0, 0, 0)
+
+    def forget(self, key_prefix: str) -> None:
+        """Give a fresh budget to what begins with this key: a person has decided to try again."""
+        with self._store.transaction() as db:
+            mine = BUDGETS.c.scope.startswith(key_prefix, autoescape=True)
+            db.execute(sa.select(BUDGETS.c.scope).where(mine).order_by(BUDGETS.c.scope).with_for_update()).all()
+            for table in (BUDGETS, HOLDS, CALLS):
+                db.execute(sa.delete(table).where(table.c.scope.startswith(key_prefix, autoescape=True)))
+
+    def _used(self, db: sa.Connection, scope: Guard) -> tuple[int, int]:
+        found = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == scope.key)).one()
+        return found.spent_micro, found.held_micro
+
+    def _count_call(self, db: sa.Connection, scope: Guard, more: int) -> None:
+        # The scope's row is locked by the update before: calls are counted one after the other.
+        most = scope.limits.max_calls_per_5_minutes
+        if most is None:
+            return
+        now, era = self._store.now_s(db), self._store.era
+        recent = sa.and_(CALLS.c.scope == scope.key, CALLS.c.era == era, CALLS.c.at_s > now - WINDOW_S)
+        if db.execute(sa.select(sa.func.count()).where(recent)).scalar_one() + more > most:
+            raise too_many_calls(scope)
+        db.execute(sa.delete(CALLS).where(CALLS.c.scope == scope.key, ~recent))
+        if more:
+            db.execute(sa.insert(CALLS).values(scope=scope.key, era=era, at_s=now))
+
+
+def _durable(guard: Guard) -> list[Guard]:
+    return [scope for scope in guard.lineage() if scope.key and scope.limits != Limits()]
+
+
+def _each_once(scopes: Sequence[Guard]) -> Iterator[tuple[Guard, int]]:
+    """Go through scopes, outermost first; of those that share a key all limits count, but only the first is charged."""
+    charged: set[str] = set()
+    for scope in scopes:
+        yield scope, int(scope.key not in charged)
+        charged.add(scope.key)
+
+
+def _open(db: sa.Connection, scopes: Sequence[Guard]) -> None:
+    """Make sure that scopes are kept, and lock them: in one order for all, whatever is nested in what."""
+    names = {scope.key: scope.name for scope in scopes}
+    rows = sa.select(BUDGETS.c.scope).where(BUDGETS.c.scope.in_(names)).order_by(BUDGETS.c.scope)
+    missing = names.keys() - set(db.scalars(rows))
+    for key in sorted(missing):
+        add(db, BUDGETS, scope=key, name=names[key], spent_micro=0, held_micro=0, actions=0)
+    db.execute(rows.with_for_update()).all()

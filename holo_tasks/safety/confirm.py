@@ -1,0 +1,108 @@
+"""Which actions need a person's yes."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from holo_tasks.core import keynames
+from holo_tasks.core.actions import AnyCall, MoveToCall, ScrollCall
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Gesture, Write
+from holo_tasks.core.permit import Scene
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.toolbox import CALLS
+from holo_tasks.safety.chords import chords_in
+from holo_tasks.safety.places import points_of
+from holo_tasks.safety.programs import runs
+
+_HARMLESS = (MoveToCall, ScrollCall)
+_PRESSING = {keynames.RETURN, keynames.of_character(" ")}
+_COMMANDING = {keynames.MODIFIERS[name] for name in ("ctrl", "alt", "super")}
+_EDITING = {keynames.keysym(name) for name in (*"acvxyz", "home", "end", "left", "right", "backspace", "delete")}
+
+
+def known_kinds(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return names of tools; raise ValueError for one that there is not."""
+    for name in names or ():
+        if name not in CALLS:
+            raise ValueError(f"there is no action {name!r}; there are: {', '.join(CALLS)}")
+    return names
+
+
+Kinds = Annotated[tuple[str, ...] | None, AfterValidator(known_kinds)]
+
+
+def _pattern(text: str | None) -> str | None:
+    try:
+        re.compile(text or "")
+    except re.error as error:
+        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+    return text
+
+
+class Confirm(BaseModel):
+    """One rule: an action that all of its given fields fit needs a person's yes.
+
+    Pointing and scrolling do not, unless ``kinds`` names them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: Annotated[str | None, AfterValidator(_pattern)] = Field(
+        default=None,
+        description="A regular expression, in any case, for what is written on the target: in the model's own words "
+        "and, where OCR is installed, on the screen. Enter, Space and shortcuts may mean all that their window shows.",
+    )
+    kinds: Kinds = Field(default=None, description="Names of actions, for example click and hotkey; empty: all.")
+    programs: tuple[str, ...] | None = Field(default=None, description="Executables or scripts; empty: all.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Confirm:
+        if self.text is None and self.kinds is None and self.programs is None:
+            raise ValueError("a rule of confirm needs a text, kinds or programs")
+        return self
+
+    @property
+    def words(self) -> str:
+        """The rule as it is named to people."""
+        given = {"text": self.text, "kinds": self.kinds, "programs": self.programs}
+        return "; ".join(
+            f"{name} {value if isinstance(value, str) else ', '.join(value)}" for name, value in given.items() if value
+        )
+
+    async def fits(self, call: AnyCall, gesture: Gesture, owner: Owner, scene: Scene) -> bool:
+        """Say whether an action needs a person's yes by this rule. What cannot be known counts as fitting."""
+        if self.kinds is None and isinstance(call, _HARMLESS):
+            return False
+        if self.kinds is not None and call.tool_name not in self.kinds:
+            return False
+        if self.programs is not None and owner.executable and not runs(owner, self.programs):
+            return False
+        return self.text is None or await self._written(call, gesture, owner, scene)
+
+    async def _written(self, call: AnyCall, gesture: Gesture, owner: Owner, scene: Scene) -> bool:
+        """Say whether the text is on what the action is aimed at, cheap ways first."""
+        wanted = re.compile(self.text or "", re.IGNORECASE)
+        if wanted.search(getattr(call, "element", "")):
+            return True
+        targets: list[Point | Box] = list(points_of(gesture))
+        if presses(gesture):
+            size = scene.frame.size
+            targets.append(owner.box or Box(0, 0, size.width, size.height))
+        try:
+            return any([wanted.search(await scene.text(target)) for target in targets])
+        except Exception:
+            return True  # a target that cannot be read may be the one
+
+
+def presses(gesture: Gesture) -> bool:
+    """Say whether keys may press a button, as Enter, Space and shortcuts do, rather than only write and edit."""
+    if isinstance(gesture, Write):
+        return gesture.press_enter or "\n" in gesture.text or "\r" in gesture.text or not gesture.text.strip()
+    return any(
+        _PRESSING & chord.keys or (_COMMANDING & chord.keys and chord.keys - _COMMANDING - {keynames.SHIFT} - _EDITING)
+        for chord in chords_in(gesture)
+    )

@@ -1,0 +1,92 @@
+"""The dead-letter list: business items that could not be finished, and why, until somebody drives them again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from holo_tasks.safety.store import TABLES, Store, add
+
+ITEMS = sa.Table(
+    "items",
+    TABLES,
+    sa.Column("token", sa.Text, primary_key=True),
+    sa.Column("goal", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("trace", sa.Text, nullable=False),
+    sa.Column("flow_run_id", sa.Text, nullable=False),
+    sa.Column("how", sa.Text, nullable=False),
+    sa.Column("attempts", sa.BigInteger, nullable=False),
+    sa.Column("at", sa.Text, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Item:
+    """An unfinished item. ``how`` says how it can be driven again; ``at`` is when it failed last (RFC 3339, UTC)."""
+
+    token: str
+    goal: str
+    status: str
+    reason: str
+    trace: str
+    flow_run_id: str
+    how: Mapping[str, Any]
+    attempts: int
+    at: str
+
+
+class Items:
+    """Kept in the shared database."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def file(
+        self,
+        token: str,
+        goal: str,
+        *,
+        status: str,
+        reason: str,
+        trace: str,
+        flow_run_id: str,
+        how: Mapping[str, Any],
+        anew: bool = True,
+    ) -> None:
+        """Put an item on the list, or note that it failed again; ``anew`` is false for a failure that is on it."""
+        values = {
+            "goal": goal,
+            "status": status,
+            "reason": reason,
+            "trace": trace,
+            "flow_run_id": flow_run_id,
+            "how": json.dumps(dict(how)),
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        with self._store.transaction() as db:
+            if not add(db, ITEMS, token=token, attempts=1, **values):
+                again = sa.update(ITEMS).where(ITEMS.c.token == token)
+                db.execute(again.values(attempts=ITEMS.c.attempts + int(anew), **values))
+
+    def settle(self, token: str, goal: str | None = None) -> bool:
+        """Take an item off the list, if it is there for this goal or none is named; say whether it was."""
+        which = (ITEMS.c.token == token, *(() if goal is None else (ITEMS.c.goal == goal,)))
+        with self._store.transaction() as db:
+            return db.execute(sa.delete(ITEMS).where(*which)).rowcount > 0
+
+    def find(self, token: str) -> Item | None:
+        """Return an item of the list."""
+        return next((item for item in self.all() if item.token == token), None)
+
+    def all(self) -> list[Item]:
+        """Return the whole list, the oldest failure first."""
+        with self._store.transaction() as db:
+            rows = db.execute(sa.select(ITEMS).order_by(ITEMS.c.at, ITEMS.c.token)).all()
+        return [Item(**{**row._mapping, "how": json.loads(row.how)}) for row in rows]

@@ -1,0 +1,74 @@
+"""Requests to stop runs on other machines, in the database that they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from holo_tasks.safety.store import TABLES, Store
+
+KILLS = sa.Table(
+    "kills",
+    TABLES,
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
+    sa.Column("run_id", sa.Text, nullable=False),  # empty for all runs
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("era", sa.Text, nullable=False),
+    sa.Column("at_s", sa.Float, nullable=False),
+)
+STOPPED = sa.Table(
+    "stopped",
+    TABLES,
+    sa.Column("kill_id", sa.BigInteger, primary_key=True),
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("host", sa.Text, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Kill:
+    """A request that is meant for a run."""
+
+    id: int
+    reason: str
+
+
+class Kills:
+    """Who was asked to stop, and who did. Times are those of the database's clock (`Store.now_s`)."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def now_s(self) -> float:
+        """Return the database's time."""
+        with self._store.transaction() as connection:
+            return self._store.now_s(connection)
+
+    def ask(self, run_id: str, reason: str) -> int:
+        """Ask a run to stop, or with an empty id all that have begun by now; return the request's number."""
+        with self._store.transaction() as connection:
+            at_s = self._store.now_s(connection)
+            values = {"run_id": run_id, "reason": reason, "era": self._store.era, "at_s": at_s}
+            return int(connection.execute(KILLS.insert().values(values).returning(KILLS.c.id)).scalar_one())
+
+    def asked(self, run_id: str, began_s: float) -> Kill | None:
+        """Return a request that is meant for a run that began then, if there is one."""
+        to_all = (KILLS.c.run_id == "") & (KILLS.c.era == self._store.era) & (KILLS.c.at_s >= began_s)
+        wanted = sa.select(KILLS.c.id, KILLS.c.reason).where((KILLS.c.run_id == run_id) | to_all).limit(1)
+        with self._store.transaction() as connection:
+            found = connection.execute(wanted).one_or_none()
+        return Kill(found.id, found.reason) if found else None
+
+    def answer(self, kill: Kill, run_id: str, host: str) -> None:
+        """Say that input of a run on a machine has stopped; once is enough."""
+        with self._store.transaction() as connection:
+            same = (STOPPED.c.kill_id == kill.id) & (STOPPED.c.run_id == run_id)
+            if connection.execute(sa.select(STOPPED.c.host).where(same)).one_or_none() is None:
+                connection.execute(STOPPED.insert().values(kill_id=kill.id, run_id=run_id, host=host))
+
+    def answers(self, kill_id: int) -> dict[str, str]:
+        """Return the runs whose input has stopped, with their machines."""
+        wanted = sa.select(STOPPED.c.run_id, STOPPED.c.host).where(STOPPED.c.kill_id == kill_id)
+        with self._store.transaction() as connection:
+            return {row.run_id: row.host for row in connection.execute(wanted)}

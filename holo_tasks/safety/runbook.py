@@ -1,0 +1,90 @@
+"""The list of runs: what each was, how it ended, what it spent and what it was allowed to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from holo_tasks.safety.store import TABLES, Store
+
+RUNS = sa.Table(
+    "runs",
+    TABLES,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("steps", sa.BigInteger, nullable=False),
+    sa.Column("spent_micro", sa.BigInteger),
+    sa.Column("limit_micro", sa.BigInteger),
+    sa.Column("trace", sa.Text, nullable=False),
+    sa.Column("flow_run_id", sa.Text, nullable=False),
+    sa.Column("began", sa.Text, nullable=False),
+    sa.Column("ended", sa.Text, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run. ``status`` is "running" until it ends; ``spent_micro`` is None when a price was not known."""
+
+    run_id: str
+    title: str
+    model: str
+    status: str
+    reason: str
+    steps: int
+    spent_micro: int | None
+    limit_micro: int | None
+    trace: str
+    flow_run_id: str
+    began: str
+    ended: str
+
+
+class RunBook:
+    """Kept in the shared database."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def began(
+        self, run_id: str, *, title: str, model: str, limit_micro: int | None, trace: str, flow_run_id: str
+    ) -> None:
+        """Write down that a run has begun."""
+        with self._store.transaction() as db:
+            db.execute(
+                sa.insert(RUNS).values(
+                    run_id=run_id,
+                    title=title,
+                    model=model,
+                    status="running",
+                    reason="",
+                    steps=0,
+                    spent_micro=0,
+                    limit_micro=limit_micro,
+                    trace=trace,
+                    flow_run_id=flow_run_id,
+                    began=_now(),
+                    ended="",
+                )
+            )
+
+    def ended(self, run_id: str, *, status: str, reason: str, steps: int, spent_micro: int | None) -> None:
+        """Write down how a run ended."""
+        values = {"status": status, "reason": reason, "steps": steps, "spent_micro": spent_micro, "ended": _now()}
+        with self._store.transaction() as db:
+            db.execute(sa.update(RUNS).where(RUNS.c.run_id == run_id).values(**values))
+
+    def latest(self, most: int) -> list[RunRow]:
+        """Return the newest runs, newest first."""
+        with self._store.transaction() as db:
+            rows = db.execute(sa.select(RUNS).order_by(RUNS.c.began.desc(), RUNS.c.run_id.desc()).limit(most)).all()
+        return [RunRow(**row._mapping) for row in rows]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

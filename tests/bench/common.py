@@ -1,0 +1,194 @@
+"""What the benchmarks share: a scratch home, the legacy program on a screen, the rehearsal model, plain tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+APPS = ROOT / "tests" / "apps"
+sys.path[:0] = [str(ROOT), str(APPS)]
+
+if TYPE_CHECKING:
+    from holo_tasks.core.events import Event
+    from holo_tasks.core.frame import Frame, Shot
+    from holo_tasks.core.geometry import Box, Size
+    from holo_tasks.core.model import Model
+    from holo_tasks.core.ports import Desktop
+    from holo_tasks.core.walk import Walk
+    from holo_tasks.desktop import VirtualDesktop
+    from tests.support.painted_desktop import PaintedDesktop
+
+PASSWORD = "tulip-7"
+READ = (
+    "Open transaction {} in Meridian Ledger and read its record. If the program asks you to sign on again, the user "
+    "is auditor and the password is {{{{secret:portal_password}}}}."
+)
+
+
+@contextmanager
+def scratch_home() -> Iterator[Path]:
+    """Give Prefect and this library a home that is gone afterwards; goes before Prefect is imported."""
+    with tempfile.TemporaryDirectory(prefix="holo-bench-", ignore_cleanup_errors=True) as scratch:
+        home = Path(scratch)
+        os.environ.update(
+            PREFECT_HOME=str(home / "prefect"),
+            HOLO_HOME=str(home / "holo"),
+            PREFECT_LOGGING_LEVEL="WARNING",
+            PREFECT_SERVER_ANALYTICS_ENABLED="0",
+            DO_NOT_TRACK="1",
+        )
+        yield home
+
+
+@contextmanager
+def prefect_server() -> Iterator[str]:
+    """Run a Prefect server of the scratch home's own; flows of this process use it."""
+    from holo_tasks.prefect_server import TemporaryServer
+
+    server = TemporaryServer(os.environ)
+    os.environ["PREFECT_API_URL"] = server.url
+    try:
+        yield server.wait()
+    finally:
+        server.stop()
+
+
+@contextmanager
+def rehearsal(*, latency_ms: int = 0) -> Iterator[str]:
+    """Serve the demo's playbook as the demo does; returns the base URL."""
+    playbook = ROOT / "flows" / "expense_audit.playbook.yaml"
+    command = [sys.executable, "-m", "holo_tasks.playbooks.rehearsal", "--playbook", str(playbook)]
+    command += ["--log", "warning", "--latency-ms", str(latency_ms)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        yield json.loads(server.stdout.readline())["base_url"]
+        server.terminate()
+
+
+@asynccontextmanager
+async def ledger(
+    folder: Path, size: Size | None = None, *options: str, still: bool = False
+) -> AsyncIterator[VirtualDesktop]:
+    """Start the legacy program, with the demo's transactions, on a desktop of its own.
+
+    With ``still`` its text cursor does not blink.
+    """
+    from legacy_ledger_db import Transaction, create_database
+    from receipts_mailbox import transactions
+    from tk_python import tk_python
+
+    from holo_tasks.core.geometry import Size
+    from holo_tasks.desktop import VirtualDesktop
+
+    own = Path(tempfile.mkdtemp(dir=folder))
+    (own / ".Xdefaults").write_text("*insertOffTime: 0\n" if still else "")
+    database = own / "ledger.db"
+    create_database(database, [Transaction(**cast("dict[str, Any]", row)) for row in transactions()])
+    app = shlex.join([tk_python(), str(APPS / "legacy_ledger.py"), "--db", str(database), *options])
+    async with VirtualDesktop(
+        size=size or Size(1280, 800),
+        app=app,
+        env={"MERIDIAN_PASSWORD": PASSWORD, "HOME": str(own)},
+        secrets={"portal_password": PASSWORD},
+    ) as desktop:
+        yield desktop
+
+
+@dataclass
+class Unrecorded:
+    """A recorder that writes nothing to disk: what is measured is the way there."""
+
+    events: list[Event] = field(default_factory=list)
+
+    async def keep(self, shot: Shot) -> None:
+        pass
+
+    async def record(self, event: Event) -> None:
+        self.events.append(event)
+
+
+def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = None) -> Walk:
+    """Return a walk that may act, through the usual doors but for the recorder, without Prefect."""
+    from holo_tasks.core.budget import Guard, Limits
+    from holo_tasks.core.transcript import Transcript
+    from holo_tasks.core.walk import Doors, Walk
+    from holo_tasks.models.encoding import ENCODERS
+    from holo_tasks.safety.policy import TrustPolicy
+    from holo_tasks.safety.redaction import NothingToRedact
+
+    doors = Doors(
+        desktop=desktop,
+        redactor=NothingToRedact(),
+        encoder=ENCODERS["default"],
+        model=model,
+        policy=TrustPolicy("act"),
+        recorder=Unrecorded(),
+        now_s=time.monotonic,
+    )
+    return Walk(doors, Guard("The benchmark", Limits(), started_s=time.monotonic()), 1, Transcript(task), region)
+
+
+async def pursue(walk: Walk, *, max_steps: int = 60) -> str:
+    """Work on a walk's task without Prefect; return the answer's text."""
+    from holo_tasks.core import loop
+
+    answered = await loop.pursue(
+        walk,
+        read=str,
+        decide=lambda walk, answer_only: walk.decide(answer_only=answer_only),
+        act=lambda walk, step: walk.act(step),
+        max_steps=max_steps,
+    )
+    return answered.text
+
+
+def showing(frames: Sequence[Frame]) -> PaintedDesktop:
+    """Return a desktop that shows recorded screens, the next one after each gesture."""
+    from tests.support.painted_desktop import PaintedDesktop
+
+    class Showing(PaintedDesktop):
+        async def look(self, *, after_action: bool = False) -> Frame:
+            return frames[len(self.gestures) % len(frames)]
+
+    return Showing()
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, words: int = 1) -> None:
+    """Print a plain table; the first ``words`` columns are text and stand left, the others right."""
+    cells = [[str(cell) for cell in row] for row in [columns, *rows]]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(columns))]
+    print(f"\n{title}")
+    for row in cells:
+        aligned = [
+            cell.ljust(width) if place < words else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print(f"  {'  '.join(aligned).rstrip()}")
+    sys.stdout.flush()
+
+
+def ms(seconds: Sequence[float]) -> str:
+    """Write the median of some times in milliseconds."""
+    return f"{statistics.median(seconds) * 1000:.1f}"
+
+
+def load() -> str:
+    """Say how busy the machine is: times mean little on a busy one."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs"
+
+
+def headline(script: str, what: str) -> None:
+    """Print what a benchmark measures, and how busy the machine is as it begins."""
+    print(f"\n== {Path(script).stem}: {what} ({load()})")

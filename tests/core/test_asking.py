@@ -1,0 +1,80 @@
+"""A question beside the conversation: asked, paid for, and sent back once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.asking import Question, ask
+from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.errors import ModelFailed, UnusableReply
+from holo_tasks.core.ports import Reply
+from holo_tasks.core.predict import Till
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, shot, wrote
+
+PAID = wrote({"paid": True})
+SCHEMA = {"type": "object", "properties": {"paid": {"type": "boolean"}}}
+
+
+async def asking(client: MemoryModel, recorder: MemoryRecorder, **changes: Any) -> Any:
+    guard = Guard("The run", Limits(), 0.0)
+    question = Question("judge", "Is it paid?", (shot(1), shot(2)), SCHEMA)
+
+    def read(value: dict[str, Any]) -> Any:
+        if "paid" not in value:
+            raise UnusableReply("there is no paid", correction="Say whether it is paid.")
+        return value["paid"]
+
+    return await ask(as_model(client, **changes), question, Till(guard, recorder.record, lambda: 0.0), read)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        wrote({"a": 1}),
+        wrote("Yes, it is paid."),
+        wrote(""),
+        wrote('{"paid": "\\ud800"}'),
+        wrote('{"paid": true, "paid": false}'),
+        wrote({"paid": True}, finish_reason="length"),
+    ],
+    ids=lambda reply: repr(reply.content),
+)
+async def test_a_reply_of_no_use_is_sent_back_once_with_what_was_wrong(first: Reply) -> None:
+    client, recorder = MemoryModel([first, PAID]), MemoryRecorder()
+    assert await asking(client, recorder) is True
+    texts = [body["messages"][0]["content"][-1]["text"] for body in client.bodies]
+    (correction,) = recorder.of("correction")
+    assert correction.reason.encode()
+    assert texts[1].startswith("Is it paid?\n\n")
+    assert len(texts[1]) > len(texts[0])
+    assert [event.purpose for event in recorder.of("request")] == ["judge", "judge"]
+    assert sum(event.cost_micro_usd for event in recorder.of("reply")) == 2 * 340
+
+
+async def test_two_replies_of_no_use_are_the_end() -> None:
+    client = MemoryModel([wrote("Yes.")])
+    with pytest.raises(ModelFailed, match="twice"):
+        await asking(client, MemoryRecorder())
+    assert len(client.bodies) == 2
+
+
+async def test_a_question_is_one_message_with_the_pictures_first_and_no_thinking() -> None:
+    client = MemoryModel([PAID])
+    await asking(client, MemoryRecorder())
+    (body,) = client.bodies
+    (message,) = body["messages"]
+    assert [part["type"] for part in message["content"]] == ["image_url", "image_url", "text"]
+    assert body["structured_outputs"] == {"json": SCHEMA}
+    assert body["chat_template_kwargs"] == {"enable_thinking": False}
+    assert body["temperature"] == 0
+    assert "reasoning_effort" not in body
+    assert "tools" not in body
+
+
+async def test_a_model_that_nothing_is_said_about_thinking_is_told_nothing() -> None:
+    client = MemoryModel([PAID])
+    await asking(client, MemoryRecorder(), thinking="default", schema_transport="response_format")
+    assert "chat_template_kwargs" not in client.bodies[0]
+    assert client.bodies[0]["response_format"]["json_schema"]["schema"] == SCHEMA

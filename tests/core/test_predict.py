@@ -1,0 +1,231 @@
+"""A call is paid for as soon as its bill arrives, whatever the reply is worth, and refused if it may cost too much."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.errors import InvalidUsage, LimitReached, ModelFailed, TransientModelFault
+from holo_tasks.core.model import Request
+from holo_tasks.core.money import Usage, image_tokens
+from holo_tasks.core.ports import Reply, ToolRequest
+from holo_tasks.core.predict import predict, prompt_tokens
+from holo_tasks.core.transcript import Observed
+from holo_tasks.core.walk import Walk
+from holo_tasks.models.profile import PriceTable
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, MemoryRecorder, a_step, after_steps, as_model, shot, walk_of, wrote
+
+PRICE = PriceTable(input=Decimal("0.30"), output=Decimal("2.00"), cached=Decimal("0.03"))
+CLICK = wrote(step("click", element="OK", x=5, y=5))
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def counter(client: MemoryModel, limits: Limits | None = None, **changes: Any) -> tuple[Walk, MemoryRecorder]:
+    """A walk that has seen its first screen, with a priced model."""
+    recorder, clock = MemoryRecorder(), Clock()
+    model = as_model(client, **{"price": PRICE, **changes})
+    walk = walk_of(model, recorder=recorder, limits=limits, now_s=clock)
+    walk.transcript = walk.transcript.then(Observed(shot(0)))
+    return walk, recorder
+
+
+async def asked(walk: Walk, request: Request | None = None) -> Reply:
+    made = request or walk.request()
+    return await predict(walk.doors.model, made, walk.till, attempt=1, purpose="step")
+
+
+async def test_cached_tokens_have_their_own_price() -> None:
+    usage = Usage(10_000, 100, cached_tokens=9_000)
+    walk, recorder = counter(MemoryModel([wrote("x", usage=usage)]))
+    await asked(walk)
+    (reply,) = recorder.of("reply")
+    assert walk.guard.spent_micro == reply.cost_micro_usd == 300 + 270 + 200
+    assert (reply.cached_tokens, reply.estimated) == (9_000, False)
+
+
+@pytest.mark.parametrize(
+    ("reply", "written"),
+    [
+        (Reply("x" * 3000, "stop", None), 1000),
+        (Reply("", "stop", None, reasoning="x" * 3000), 1000),
+        (Reply("", "tool_calls", None, tool_calls=(ToolRequest("1", "n" * 300, "x" * 2700),)), 1000),
+        (Reply("x" * 300, "stop", None, reasoning="ä" * 150, tool_calls=(ToolRequest("1", "", "x" * 300),)), 300),
+        (Reply("", "length", None), 4096),
+        (Reply("", "stop", None), 1),
+    ],
+    ids=["content", "reasoning", "calls", "all", "cut off", "nothing"],
+)
+async def test_a_missing_bill_is_estimated_from_all_that_was_written_and_marked(reply: Reply, written: int) -> None:
+    walk, recorder = counter(MemoryModel([reply]))
+    request = walk.request()
+    await asked(walk, request)
+    (event,) = recorder.of("reply")
+    assert event.estimated
+    assert (event.prompt_tokens, event.completion_tokens) == (prompt_tokens(request), written)
+    assert walk.guard.spent_micro == walk.doors.model.price.of(Usage(prompt_tokens(request), written))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("dialect", ["structured", "tools"])
+def test_a_prompt_is_estimated_by_all_that_is_in_it(dialect: str) -> None:
+    model = as_model(MemoryModel([]), dialect=dialect)
+
+    def tokens(**fields: Any) -> int:
+        steps = [a_step("write", content="x" * 3000).model_copy(update=fields)]
+        return prompt_tokens(model.dialect.request(after_steps(steps)))
+
+    bare = prompt_tokens(model.dialect.request(after_steps([a_step("write", content="")])))
+    assert tokens() >= bare + 1000
+    assert tokens(note="ä" * 1500) >= tokens() + 1000
+    if dialect == "tools":
+        assert tokens(reasoning="x" * 3000) >= tokens() + 1000
+    one, two = (prompt_tokens(model.dialect.request(after_steps([a_step()] * count))) for count in (1, 2))
+    assert two - one > image_tokens(64, 48)
+
+
+@pytest.mark.parametrize("said", ["I will click now.", "", '{"a": 1}'])
+async def test_a_reply_of_no_use_is_paid_all_the_same(said: str) -> None:
+    walk, recorder = counter(MemoryModel([wrote(said)]))
+    with pytest.raises(ModelFailed, match="twice"):
+        await walk.decide()
+    assert walk.guard.spent_micro == 2 * 400
+    assert [event.cost_micro_usd for event in recorder.of("reply")] == [400, 400]
+    assert [event.attempt for event in recorder.of("request")] == [1, 2]
+
+
+async def test_a_call_that_may_cost_too_much_is_not_made() -> None:
+    client = MemoryModel([CLICK])
+    walk, recorder = counter(client, Limits(max_cost_usd=0.001))
+    with pytest.raises(LimitReached) as caught:
+        await asked(walk)
+    assert caught.value.limit == "max_cost_usd"
+    assert client.bodies == []
+    assert (walk.guard.spent_micro, walk.guard.held_micro) == (0, 0)
+    assert recorder.events == []
+
+
+async def test_a_reply_is_kept_as_short_as_it_has_to_be_to_be_affordable() -> None:
+    client = MemoryModel([CLICK])
+    walk, _ = counter(client, Limits(max_cost_usd=0.01))
+    prompt = walk.doors.model.price.of(Usage(prompt_tokens(walk.request()), 0))  # type: ignore[union-attr]
+    walk.guard.spent_micro = 10_000 - prompt - 2 * 300 - 1
+    await asked(walk)
+    assert client.bodies[0]["max_tokens"] == 300
+    walk, _ = counter(client, Limits(max_cost_usd=0.01))
+    walk.guard.spent_micro = 10_000 - prompt - 2 * 255
+    with pytest.raises(LimitReached):
+        await asked(walk)
+    assert len(client.bodies) == 1
+
+
+async def test_the_worst_case_is_held_while_a_call_is_out() -> None:
+    held: list[int] = []
+
+    def script(number: int, body: Mapping[str, Any]) -> Reply:
+        held.append(walk.guard.held_micro)
+        return CLICK
+
+    walk, _ = counter(MemoryModel(script), Limits(max_cost_usd=1))
+    await asked(walk)
+    assert held[0] > 2 * 4096
+    assert (walk.guard.held_micro, walk.guard.spent_micro) == (0, 400)
+
+
+async def test_a_server_that_bills_more_than_was_estimated_is_remembered() -> None:
+    dear = wrote("x", usage=Usage(100_000, 1))
+    walk, _ = counter(MemoryModel([dear]), Limits(max_cost_usd=0.05))
+    await asked(walk)
+    with pytest.raises(LimitReached):
+        await asked(walk)
+    assert walk.guard.spent_micro == 30_002
+
+
+@pytest.mark.parametrize(
+    ("fault", "still_held"),
+    [
+        (TransientModelFault("503"), False),
+        (TransientModelFault("timed out", maybe_billed=True), True),
+        (InvalidUsage("401"), False),
+        (ModelFailed("400"), False),
+        (RuntimeError("a bug"), True),
+    ],
+    ids=lambda value: str(value),
+)
+async def test_what_may_still_be_billed_stays_held(fault: Exception, still_held: bool) -> None:
+    walk, recorder = counter(MemoryModel([fault]), Limits(max_cost_usd=1))
+    with pytest.raises(type(fault)):
+        await asked(walk)
+    assert walk.guard.spent_micro == 0
+    assert (walk.guard.held_micro > 0) == still_held
+    failed = [(event.reason, event.transient) for event in recorder.of("call_failed")]
+    assert failed == ([] if isinstance(fault, RuntimeError) else [(str(fault), isinstance(fault, TransientModelFault))])
+
+
+async def test_a_cancelled_call_stays_held() -> None:
+    class Hung(MemoryModel):
+        async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    walk, _ = counter(Hung([]), Limits(max_cost_usd=1))
+    call = asyncio.create_task(asked(walk))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert walk.guard.held_micro > 0
+
+
+async def test_the_deadline_bounds_the_call_and_ends_it() -> None:
+    client = MemoryModel([CLICK])
+    walk, _ = counter(client, Limits(timeout_seconds=30), call_timeout_s=120.0)
+    await asked(walk)
+    walk.doors.now_s.now += 10  # type: ignore[attr-defined]
+    await asked(walk)
+    assert client.timeouts_s == [30, 20]
+    walk.doors.now_s.now += 20  # type: ignore[attr-defined]
+    with pytest.raises(LimitReached, match="ran out"):
+        await asked(walk)
+    assert len(client.bodies) == 2
+    walk, _ = counter(client, call_timeout_s=7.0)
+    await asked(walk)
+    assert client.timeouts_s[-1] == 7
+
+
+async def test_a_fault_past_the_deadline_is_the_deadlines() -> None:
+    def late(number: int, body: Mapping[str, Any]) -> Exception:
+        walk.doors.now_s.now += 60  # type: ignore[attr-defined]
+        return TransientModelFault("timed out", maybe_billed=True)
+
+    walk, recorder = counter(MemoryModel(late), Limits(timeout_seconds=30, max_cost_usd=1))
+    with pytest.raises(LimitReached) as caught:
+        await asked(walk)
+    assert caught.value.limit == "timeout_seconds"
+    assert [event.reason for event in recorder.of("call_failed")] == ["timed out"]
+    assert walk.guard.held_micro > 0
+
+
+async def test_a_model_nobody_knows_the_price_of_is_never_free() -> None:
+    client = MemoryModel([CLICK])
+    walk, recorder = counter(client, price=None)
+    await asked(walk)
+    assert walk.guard.total_micro is None
+    assert recorder.of("reply")[0].cost_micro_usd is None
+    inner = Guard("inner", Limits(max_cost_usd=1), 100.0, parent=walk.guard)
+    walk.guard = inner
+    with pytest.raises(InvalidUsage, match="price"):
+        await asked(walk)
+    assert len(client.bodies) == 1

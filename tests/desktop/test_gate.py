@@ -1,0 +1,350 @@
+"""The gate in the process that owns the mouse: what it lets through, and what stops it half-way."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.errors import DesktopFailed, Killed, LimitReached, PolicyRefused
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
+from holo_tasks.core.slip import Slip, gesture_digest
+from holo_tasks.desktop import Desktop, Settle, VirtualDesktop, kill_files
+from tests.support.inputs import Inputs, witnessed
+
+SPOT, OTHER = Point(200, 200), Point(400, 300)
+GESTURES = [
+    Click(SPOT),
+    Move(SPOT),
+    Drag(SPOT, OTHER),
+    Scroll(SPOT, "down", 2),
+    Write("text"),
+    Write("text", overwrite=True, press_enter=True, at=SPOT),
+    Hotkey(("ctrl", "c")),
+    HoldAndTap(("ctrl",), ("a", "b")),
+]
+LONG = Write("Ab " * 5_000)
+RUN = "20260101-000000-run"
+
+
+class Served:
+    """A desktop that serves a run, with a witness of all its input, and somebody who keeps up the lease."""
+
+    def __init__(self, desktop: Desktop, inputs: Inputs, folder: Path) -> None:
+        self.desktop, self.inputs, self.folder = desktop, inputs, folder
+        self.alive = True
+        threading.Thread(target=self._renew, daemon=True).start()
+
+    def _renew(self) -> None:
+        while True:
+            if self.alive:
+                self.desktop.renew(time.monotonic() + 0.8)
+            time.sleep(0.1)
+
+    async def do(self, gesture: Gesture, deadline: float | None = None, **slip: Any) -> Any:
+        return await self.desktop.do(gesture, deadline, Slip(gesture_digest(gesture), **in_time(**slip)))
+
+    async def quiet(self) -> int:
+        """Count what has arrived by now, certainly all of it."""
+        await self.desktop.look()
+        return len(self.inputs.sent())
+
+    async def typing(self, gesture: Gesture = LONG, **slip: Any) -> asyncio.Task[Any]:
+        """Begin something long, and return when it is well under way."""
+        before = len(self.inputs.sent())
+        task = asyncio.create_task(self.do(gesture, **in_time(600, **slip)))
+        while len(self.inputs.sent()) < before + 20:
+            await asyncio.sleep(0.01)
+        return task
+
+
+def in_time(seconds: float = 60, **slip: Any) -> dict[str, Any]:
+    return {"expires_s": time.monotonic() + seconds, **slip}
+
+
+async def serving(folder: Path) -> Served:
+    log = folder / "inputs"
+    desktop = await VirtualDesktop.start(app=witnessed(log), settle=Settle(first_change_s=0.05))
+    inputs, requests = Inputs(log), kill_files.folder_in(folder)
+    while not inputs.ready:
+        await asyncio.sleep(0.01)
+    await desktop.serve(RUN, time.monotonic(), requests)
+    return Served(desktop, inputs, requests)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One for the tests that leave it as it was; each test has an event loop of its own."""
+    one = asyncio.run(serving(tmp_path_factory.mktemp("served")))
+    yield one
+    asyncio.run(one.desktop.close())
+
+
+@pytest.fixture
+async def doomed(tmp_path: Path) -> AsyncIterator[Served]:
+    """One whose input is stopped for good."""
+    one = await serving(tmp_path)
+    yield one
+    await one.desktop.close()
+
+
+@pytest.mark.parametrize("gesture", GESTURES, ids=lambda gesture: type(gesture).__name__)
+async def test_without_a_slip_nothing_is_sent(served: Served, gesture: Gesture) -> None:
+    before = await served.quiet()
+    with pytest.raises(PolicyRefused, match="did not permit"):
+        await served.desktop.do(gesture)
+    assert await served.quiet() == before
+
+
+@pytest.mark.parametrize("gesture", GESTURES, ids=lambda gesture: type(gesture).__name__)
+async def test_with_its_own_slip_a_gesture_is_carried_out(served: Served, gesture: Gesture) -> None:
+    before = await served.quiet()
+    await served.do(gesture)
+    assert await served.quiet() > before
+    assert served.inputs.held() == set()
+
+
+@pytest.mark.parametrize("other", [Click(OTHER), Click(SPOT, button="right"), Click(SPOT, count=2), Move(SPOT)])
+async def test_a_slip_for_another_gesture_is_refused(served: Served, other: Gesture) -> None:
+    before = await served.quiet()
+    with pytest.raises(PolicyRefused, match="another gesture"):
+        await served.desktop.do(Click(SPOT), slip=Slip(gesture_digest(other), **in_time()))
+    assert await served.quiet() == before
+
+
+@pytest.mark.parametrize("expires_s", [0.0, -1.0, math.nan, math.inf])
+async def test_a_slip_that_has_expired_or_never_would_is_refused(served: Served, expires_s: float) -> None:
+    before = await served.quiet()
+    with pytest.raises(PolicyRefused, match="expired"):
+        await served.do(Click(SPOT), expires_s=expires_s)
+    assert await served.quiet() == before
+
+
+async def test_a_slip_is_good_once(served: Served) -> None:
+    slip = Slip(gesture_digest(Click(SPOT)), **in_time())
+    await served.desktop.do(Click(SPOT), slip=slip)
+    before = await served.quiet()
+    with pytest.raises(PolicyRefused, match="used before"):
+        await served.desktop.do(Click(SPOT), slip=slip)
+    assert await served.quiet() == before
+    await served.do(Click(SPOT))  # the same again, with a slip of its own
+    assert await served.quiet() > before
+
+
+async def test_a_slip_is_used_up_by_a_gesture_that_fails(served: Served) -> None:
+    slip = Slip(gesture_digest(LONG), **in_time())
+    with pytest.raises(LimitReached):
+        await served.desktop.do(LONG, time.monotonic() + 0.3, slip)
+    before = await served.quiet()
+    with pytest.raises(PolicyRefused, match="used before"):
+        await served.desktop.do(LONG, slip=slip)
+    assert await served.quiet() == before
+
+
+async def test_a_slip_that_expires_stops_a_long_text(served: Served) -> None:
+    expires_s = time.monotonic() + 0.5
+    with pytest.raises(PolicyRefused, match="expired before"):
+        await served.do(LONG, expires_s=expires_s)
+    assert served.inputs.last_s() < expires_s + 0.02
+    assert served.inputs.held() == set()
+
+
+async def test_a_pause_needs_no_slip_for_it_sends_nothing(served: Served) -> None:
+    assert (await served.desktop.do(Pause(0))).events == 0
+
+
+async def test_a_desktop_that_serves_no_run_needs_no_slip_but_holds_to_one(tmp_path: Path) -> None:
+    async with VirtualDesktop() as desktop:
+        await desktop.do(Click(SPOT))
+        with pytest.raises(PolicyRefused, match="another gesture"):
+            await desktop.do(Click(SPOT), slip=Slip(gesture_digest(Click(OTHER)), **in_time()))
+        with pytest.raises(PolicyRefused, match="expired"):
+            await desktop.do(Click(SPOT), slip=Slip(gesture_digest(Click(SPOT)), 0.0))
+        await desktop.do(Click(SPOT), slip=Slip(gesture_digest(Click(SPOT)), **in_time()))
+
+
+async def test_a_press_in_the_window_of_another_program_is_not_sent(served: Served) -> None:
+    mine = (await served.desktop.owner_at(SPOT)).name
+    assert mine
+    await served.do(Click(SPOT), owner=mine)
+    await served.do(Write("x"), owner=mine)
+    presses = [event for event in served.inputs.sent() if event.kind != "motion"]
+    for gesture in (Click(SPOT), Write("x"), Drag(SPOT, OTHER), Hotkey(("a",)), Scroll(SPOT, "up", 1)):
+        with pytest.raises(PolicyRefused, match="permitted in /usr/bin/other only"):
+            await served.do(gesture, owner="/usr/bin/other")
+    await served.quiet()
+    assert [event for event in served.inputs.sent() if event.kind != "motion"] == presses
+
+
+async def test_nothing_is_dropped_on_the_window_of_another_program(served: Served) -> None:
+    mine = (await served.desktop.owner_at(SPOT)).name
+    before = await served.quiet()
+    with pytest.raises(PolicyRefused, match="unknown program"):
+        await served.do(Drag(SPOT, Point(1200, 700)), owner=mine)
+    assert await served.quiet() == before
+
+
+async def test_a_run_that_is_late_is_waited_for_and_its_text_arrives_whole(served: Served) -> None:
+    text = Write("ab" * 400)
+    task = await served.typing(text)
+    served.alive = False
+    served.desktop.renew(0.0)
+    await asyncio.sleep(0.3)
+    before = len(served.inputs.sent())
+    await asyncio.sleep(0.3)
+    assert len(served.inputs.sent()) == before
+    served.alive = True
+    assert (await task).events == 1600
+
+
+async def test_a_run_that_is_not_heard_from_loses_its_input_and_gets_it_back(served: Served) -> None:
+    task = await served.typing()
+    served.alive = False
+    lapses_s = time.monotonic() + 0.8
+    with pytest.raises(DesktopFailed, match="not heard from"):
+        await task
+    assert served.inputs.last_s() < lapses_s + 0.1
+    assert served.inputs.held() == set()
+    served.alive = True
+    await served.do(Click(SPOT))
+
+
+async def test_a_button_is_not_held_for_a_run_that_is_late(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    served.alive = False
+    served.desktop.renew(time.monotonic() + 0.12)
+    before = len(served.inputs.sent())
+    with pytest.raises(DesktopFailed, match="not heard from"):
+        await served.do(Drag(SPOT, OTHER))
+    served.alive = True
+    await served.quiet()
+    assert len(served.inputs.sent()) > before
+    assert served.inputs.held() == set()
+
+
+async def test_the_latch_stops_a_text_and_all_that_comes_later(doomed: Served) -> None:
+    task = await doomed.typing()
+    doomed.desktop.latch()
+    latched_s = time.monotonic()
+    with pytest.raises(Killed):
+        await task
+    for gesture in (Click(SPOT), Pause(0)):
+        with pytest.raises(Killed):
+            await doomed.do(gesture)
+    with pytest.raises(Killed):
+        await doomed.desktop.look()
+    await asyncio.sleep(0.3)
+    assert doomed.inputs.last_s() < latched_s + 0.1
+    assert doomed.inputs.held() == set()
+    assert doomed.desktop.at_rest
+
+
+async def test_the_latch_wakes_a_pause(doomed: Served) -> None:
+    pause = asyncio.create_task(doomed.desktop.do(Pause(3600)))
+    await asyncio.sleep(0.1)
+    began = time.monotonic()
+    doomed.desktop.latch()
+    with pytest.raises(Killed):
+        await pause
+    assert time.monotonic() - began < 0.5
+
+
+@pytest.mark.parametrize("request_", ["run", "all"])
+async def test_a_request_to_stop_is_seen_where_the_input_is_sent(doomed: Served, request_: str) -> None:
+    kill_files.ask_one(doomed.folder, "20260101-000000-other", "not this one")
+    (doomed.folder / "all-0000-99999999999999999").touch()  # of before the machine was started
+    task = await doomed.typing()
+    if request_ == "run":
+        kill_files.ask_one(doomed.folder, RUN, "")
+    else:
+        kill_files.ask_all(doomed.folder, "")
+    asked_s = time.monotonic()
+    with pytest.raises(Killed):
+        await task
+    assert doomed.inputs.last_s() < asked_s + 0.3
+    while not kill_files.answered(doomed.folder, RUN):
+        await asyncio.sleep(0.01)
+    assert time.monotonic() - asked_s < 1
+
+
+async def test_a_request_from_before_the_run_is_not_for_it(served: Served) -> None:
+    kill_files.ask_all(served.folder, "too early")
+    await served.desktop.serve("a-later-run", time.monotonic(), served.folder)
+    await asyncio.sleep(0.2)
+    await served.do(Click(SPOT))
+    await served.desktop.serve(RUN, time.monotonic(), served.folder)
+
+
+async def test_a_drag_that_is_stopped_leaves_the_button_up_and_the_pointer_where_it_was(doomed: Served) -> None:
+    task = asyncio.create_task(doomed.do(Drag(SPOT, OTHER)))
+    while not [event for event in doomed.inputs.all() if event.kind == "press"]:
+        await asyncio.sleep(0)
+    doomed.desktop.latch()
+    latched_s = time.monotonic()
+    with pytest.raises(Killed):
+        await task
+    await asyncio.sleep(0.2)
+    assert doomed.inputs.held() == set()
+    assert doomed.inputs.all()[-1].kind == "release"
+    assert doomed.inputs.last_s() < latched_s + 0.1
+
+
+async def test_input_stops_when_nobody_can_know_whether_it_should(doomed: Served) -> None:
+    task = await doomed.typing()
+    doomed.folder.rename(doomed.folder.with_name("moved"))
+    doomed.folder.touch()
+    with pytest.raises(Killed):
+        await task
+
+
+DRIVER = """
+import asyncio, sys, threading, time
+from pathlib import Path
+from holo_tasks.core.gestures import Write
+from holo_tasks.core.slip import Slip, gesture_digest
+from holo_tasks.desktop import VirtualDesktop
+
+async def main(folder, *app):
+    async with VirtualDesktop(app=list(app)) as desktop:
+        await desktop.serve("run", time.monotonic(), Path(folder))
+        def renew():
+            while True:
+                desktop.renew(time.monotonic() + 0.8)
+                time.sleep(0.2)
+        threading.Thread(target=renew, daemon=True).start()
+        text = Write("ab" * 2500)
+        print("typing", flush=True)
+        await desktop.do(text, slip=Slip(gesture_digest(text), time.monotonic() + 600))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+def test_input_stops_with_the_process_that_asked_for_it(tmp_path: Path, number: signal.Signals) -> None:
+    log = tmp_path / "inputs"
+    inputs, folder = Inputs(log), kill_files.folder_in(tmp_path)
+    command = [sys.executable, "-c", DRIVER, str(folder), *witnessed(log)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as driver:
+        try:
+            until_s = time.monotonic() + 30
+            while len(inputs.sent()) < 100 and time.monotonic() < until_s:
+                time.sleep(0.02)
+            os.kill(driver.pid, number)
+            stopped_s = time.monotonic()
+            time.sleep(2.5)
+            assert 100 <= len(inputs.sent()) < 5000
+            assert inputs.last_s() < stopped_s + 1.0
+            assert inputs.held() == set()
+        finally:
+            driver.kill()

@@ -1,0 +1,240 @@
+"""Whose window gets a click or a key is known by process: titles, properties and overlaps do not deceive."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.gestures import Click
+from holo_tasks.desktop import AttachedDesktop, VirtualDesktop, owners
+from holo_tasks.desktop.xlink import XLink
+
+APPS = Path(__file__).parent.parent / "apps"
+EMPTY = Point(1190, 790)
+
+
+@pytest.fixture(scope="module")
+def desktop():
+    found = asyncio.run(VirtualDesktop.start(size=Size(1200, 800)))
+    yield found
+    asyncio.run(found.close())
+
+
+@pytest.fixture(scope="module")
+def link(desktop):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XAUTHORITY", str(desktop.authority))
+        made = XLink(desktop.display)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def show(desktop, tk, tmp_path, until):
+    """Starts programs and returns their windows' ids; what was started ends with the test."""
+    env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+    started = []
+
+    async def start(*command, **options):
+        known = {window.id for window in await desktop.windows()}
+        started.append(subprocess.Popen([*map(str, command)], env=env, stderr=subprocess.DEVNULL, **options))
+        for _ in range(500):
+            for window in await desktop.windows():
+                if window.id not in known:
+                    await desktop.look()
+                    return window
+            await asyncio.sleep(0.02)
+        raise AssertionError("no window")
+
+    async def script(name, geometry, title="Accounts"):
+        copy = tmp_path / f"{name}.py"
+        shutil.copy(APPS / "probe_window.py", copy)
+        return await start(tk, copy, title, geometry)
+
+    start.script, start.started, start.env = script, started, env
+    yield start
+    for process in started:
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+        process.wait()
+    asyncio.run(_gone(desktop))
+
+
+async def _gone(desktop):
+    while await desktop.windows():
+        await asyncio.sleep(0.02)
+
+
+def named(owner):
+    return Path(owner.script).stem
+
+
+async def test_two_programs_with_one_title_are_two(desktop, show):
+    await show.script("ledger", "300x200+100+100")
+    await show.script("impostor", "300x200+600+100")
+    one, other = await desktop.owner_at(Point(200, 250)), await desktop.owner_at(Point(700, 250))
+    assert (named(one), named(other)) == ("ledger", "impostor")
+    assert one.title == other.title == "Accounts"
+    assert one.executable == other.executable
+    assert one.name != other.name
+    assert [one.pid, other.pid] == [process.pid for process in show.started]
+    assert one.box is not None
+    assert (one.box.width, one.box.height) == (300, 200)
+
+
+async def test_a_program_that_lies_about_its_process_is_itself(desktop, show, x_client):
+    await show.script("ledger", "300x200+100+100")
+    liar = await show.script("impostor", "300x200+600+100")
+    pretended = show.started[0].pid
+    x_client(desktop, "xprop", "-id", str(liar.id), "-f", "_NET_WM_PID", "32c", "-set", "_NET_WM_PID", str(pretended))
+    assert [window.pid for window in await desktop.windows() if window.id == liar.id] == [pretended]
+    found = await desktop.owner_at(Point(700, 250))
+    assert (found.pid, named(found)) == (show.started[1].pid, "impostor")
+
+
+def naive(windows, at):
+    """The naive way: the topmost window at a point, by what it says of itself."""
+    around = [w for w in windows if w.box.left <= at.x < w.box.right and w.box.top <= at.y < w.box.bottom]
+    return around[-1].pid
+
+
+async def test_the_naive_way_believes_the_liar(desktop, show, x_client):
+    await show.script("ledger", "300x200+100+100")
+    liar = await show.script("impostor", "300x200+600+100")
+    pretended = show.started[0].pid
+    x_client(desktop, "xprop", "-id", str(liar.id), "-f", "_NET_WM_PID", "32c", "-set", "_NET_WM_PID", str(pretended))
+    assert naive(await desktop.windows(), Point(700, 250)) == pretended
+
+
+async def test_where_windows_overlap_the_upper_one_counts(desktop, show, x_client):
+    lower = await show.script("ledger", "300x200+100+100")
+    upper = await show.script("impostor", "300x200+250+150")
+    both = Point(300, 250)
+    for window, name in ((lower, "ledger"), (upper, "impostor"), (lower, "ledger")):
+        x_client(desktop, "xdotool", "windowraise", str(window.id))
+        await asyncio.sleep(0.1)
+        assert named(await desktop.owner_at(both)) == name
+    assert named(await desktop.owner_at(Point(150, 150))) == "ledger"
+    assert named(await desktop.owner_at(Point(500, 320))) == "impostor"
+
+
+async def test_a_menu_belongs_to_its_program(desktop, show):
+    await show.script("ledger", "300x200+100+100")
+    await show.script("impostor", "300x300+420+100")
+    below = Point(500, 250)
+    assert named(await desktop.owner_at(below)) == "impostor"
+    await desktop.do(Click(Point(380, 200), "right"))
+    await desktop.look(after_action=True)
+    assert named(await desktop.owner_at(below)) == "ledger"  # the menu lies over the other window, and has no title
+
+
+async def test_an_invisible_window_is_not_looked_through(desktop, show):
+    await show.script("ledger", "300x200+100+100")
+    code = APPS / "probe_overlay.py"
+    overlay = subprocess.Popen(
+        [sys.executable, code, "150", "150", "50", "50"],
+        env=show.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    show.started.append(overlay)
+    assert overlay.stdout.readline() == "mapped\n"
+    assert named(await desktop.owner_at(Point(160, 160))) == "probe_overlay"
+    assert named(await desktop.owner_at(Point(210, 210))) == "ledger"
+
+
+async def test_title_bars_are_the_window_managers_and_the_empty_desktop_is_nobodys(desktop, show):
+    window = await show.script("ledger", "300x200+100+100")
+    found = await desktop.owner_at(Point(window.box.left + 100, window.box.top - 8))
+    assert found.executable.endswith("/openbox")
+    nobody = await desktop.owner_at(EMPTY)
+    assert (nobody.name, nobody.why) == ("", "it is the empty desktop")
+
+
+async def test_keys_go_to_the_focus_wherever_the_pointer_is(desktop, show, link):
+    await show.script("ledger", "300x200+100+100")
+    await show.script("impostor", "300x200+600+100")
+    for at, name in ((Point(200, 250), "ledger"), (Point(700, 250), "impostor"), (Point(200, 250), "ledger")):
+        await desktop.do(Click(at))
+        await desktop.look(after_action=True)
+        for pointer in (Point(200, 250), Point(700, 250), EMPTY):
+            link.conn.core.WarpPointer(0, link.root, 0, 0, 0, 0, pointer.x, pointer.y)
+            link.sync()
+            assert named(await desktop.owner_at(None)) == name
+
+
+async def test_without_a_window_manager_keys_may_go_to_nobody(x_server, tk, tmp_path, monkeypatch):
+    display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
+    monkeypatch.setenv("XAUTHORITY", str(authority))
+    copy = tmp_path / "ledger.py"
+    shutil.copy(APPS / "probe_window.py", copy)
+    async with AttachedDesktop(display, app=[tk, str(copy), "Accounts", "300x200+100+100"]) as desktop:
+        link = XLink(display)
+        inside, outside = Point(200, 250), Point(800, 500)
+        for focus in (1, link.root):  # PointerRoot: whatever is below the pointer; so it is where the root has it
+            for at, name in ((inside, "ledger"), (outside, "")):
+                link.conn.core.SetInputFocus(0, focus, 0)
+                link.conn.core.WarpPointer(0, link.root, 0, 0, 0, 0, at.x, at.y)
+                link.sync()
+                assert named(await desktop.owner_at(None)) == name
+        link.conn.core.SetInputFocus(0, 0, 0)
+        link.sync()
+        assert (await desktop.owner_at(None)).why == "no window has the keyboard"
+        assert named(await desktop.owner_at(inside)) == "ledger"
+        link.close()
+
+
+async def test_a_program_file_that_was_replaced_is_not_known(desktop, show, tmp_path):
+    program = tmp_path / "xterm"
+    shutil.copy(Path(shutil.which("xterm")).resolve(), program)
+    window = await show(program, "-geometry", "40x10+100+100", "-e", "sleep", "60")
+    inside = window.box.center
+    assert (await desktop.owner_at(inside)).name == str(program)
+    program.unlink()
+    assert "gone" in (await desktop.owner_at(inside)).why
+    program.write_text("another file")
+    assert (await desktop.owner_at(inside)).name == ""
+
+
+async def test_a_frozen_program_is_still_known(desktop, show):
+    await show.script("ledger", "300x200+100+100")
+    show.started[0].send_signal(signal.SIGSTOP)
+    assert named(await desktop.owner_at(Point(200, 250))) == "ledger"
+
+
+async def test_the_gate_asks_the_same_question_in_no_time(desktop, show, link):
+    await show.script("ledger", "300x200+100+100")
+    at = Point(200, 250)
+    found = await desktop.owner_at(at)
+    assert owners.owner_at(link, at) == found.name == f"{found.executable} {found.script}"
+    began = time.perf_counter()
+    for _ in range(100):
+        owners.owner_at(link, at)
+    assert (time.perf_counter() - began) / 100 < 0.02
+
+
+async def test_a_server_that_cannot_tell_processes_is_not_believed(desktop, show, link, monkeypatch):
+    await show.script("ledger", "300x200+100+100")
+    at = Point(200, 250)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: 1)  # as if the server were in another container
+        assert "cannot say which process" in owners.owner_of(link, at).why
+
+
+async def test_a_server_without_the_extension_leaves_only_the_property(desktop, show, x_client, link, monkeypatch):
+    window = await show.script("ledger", "300x200+100+100")
+    at, pid = Point(200, 250), str(show.started[0].pid)
+    monkeypatch.setitem(owners._clients, link, None)
+    assert owners.owner_at(link, at) == ""  # Tk does not say
+    x_client(desktop, "xprop", "-id", str(window.id), "-f", "_NET_WM_PID", "32c", "-set", "_NET_WM_PID", pid)
+    assert owners.owner_at(link, at).endswith("ledger.py")

@@ -1,0 +1,242 @@
+"""A decision is reused where everything that it rests on is the same, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image, ImageDraw
+from prefect import flow
+from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
+
+from holo_tasks import LimitReached, ModelFailed, PolicyRefused, pursue, subgoal
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.walk import Walk
+from holo_tasks.models.encoding import ENCODERS, Tier
+from holo_tasks.models.profile import profile_for
+from holo_tasks.run import Run
+from tests.support.agents import agent, events
+from tests.support.painted_desktop import SIZE, PaintedDesktop
+from tests.support.scripted_model import Answer, ScriptedModel, step
+from tests.support.shots import MemoryModel, a_step, as_model, walk_of
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+CLICK = step("click", element="OK button", x=500, y=500, note="the total is 7")
+SCRIPT = [CLICK, CLICK, step("answer", content="done")]
+
+
+@pytest.fixture(autouse=True)
+def _results(tmp_path: Path) -> Iterator[None]:
+    """Prefect keeps results in a folder of this test alone."""
+    with temporary_settings({PREFECT_LOCAL_STORAGE_PATH: tmp_path / "results"}):
+        yield
+
+
+class Sign(PaintedDesktop):
+    """Shows a text, too."""
+
+    def __init__(self, text: str = "", *, changed: Callable[[int], bool] | None = None) -> None:
+        super().__init__()
+        self.text, self._changed, self.looks = text, changed, 0
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        self.looks += 1
+        frame = await super().look(after_action=after_action)
+        image = Image.frombytes("RGB", (SIZE.width, SIZE.height), frame.rgb)
+        ImageDraw.Draw(image).text((20, 60), self.text, fill="black")
+        if self._changed and self._changed(self.looks):
+            ImageDraw.Draw(image).rectangle((200, 100, 300, 180), fill="navy")
+        return replace(frame, rgb=image.tobytes())
+
+
+class Visit:
+    """One run with cached decisions, and what came of it."""
+
+    def __init__(self, model: ScriptedModel, folder: Path, **options: Any) -> None:
+        self.model, self.folder = model, folder
+        self.options = {"cache_decisions": True, **options}
+        self.run: Run
+
+    async def __call__(self, desktop: PaintedDesktop | None = None, goal: str = "Press OK.") -> tuple[str, int, int]:
+        """Return the answer, how many gestures were made and how many calls."""
+        screen, before = desktop or Sign(), len(self.model.requests)
+
+        @subgoal
+        async def press() -> str:
+            answer: str = await pursue(goal)
+            return answer
+
+        @flow(name="visit", persist_result=False)
+        async def around() -> str:
+            async with agent(self.model, screen, self.folder, **self.options) as self.run:
+                return await press()
+
+        answer = await around()
+        return answer, len(screen.gestures), len(self.model.requests) - before
+
+
+def by_turn(number: int, body: dict[str, Any]) -> Any:
+    """Reply by how far the conversation is: two clicks, then an answer."""
+    done = sum(message["role"] == "assistant" for message in body["messages"])
+    return SCRIPT[min(done, 2)]
+
+
+async def test_a_second_run_over_the_same_screens_asks_nothing_and_still_acts(tmp_path: Path) -> None:
+    with ScriptedModel(by_turn) as model:
+        visit = Visit(model, tmp_path)
+        assert await visit() == ("done", 2, 3)
+        first = visit.run
+        assert await visit() == ("done", 2, 0)
+    assert (first.guard.spent_micro > 0, visit.run.guard.spent_micro, visit.run.guard.total_micro) == (True, 0, 0)
+    before, after = events(first.trace), events(visit.run.trace)
+    kinds = [event.kind for event in after]
+    assert not {"request", "reply"} & set(kinds)
+    assert kinds.count("receipt") == kinds.count("permit") == kinds.count("verdict") == 2
+    decisions = [[event for event in told if event.kind == "decision"] for told in (before, after)]
+    assert [[event.cached for event in made] for made in decisions] == [[False] * 3, [True] * 3]
+    assert [event.model_copy(update={"cached": False}) for event in decisions[1]] == decisions[0]
+    assert [event.cost_micro_usd for event in after if event.kind == "subgoal_closed"] == [0]
+    timed = [event.decide_us for event in after if event.kind == "step_timed"]
+    assert timed == [0, 0]
+
+
+async def test_nothing_is_reused_unless_it_is_asked_for(tmp_path: Path) -> None:
+    with ScriptedModel(by_turn) as model:
+        assert (await Visit(model, tmp_path)())[2] == 3
+        assert (await Visit(model, tmp_path, cache_decisions=False)())[2] == 3
+        assert (await Visit(model, tmp_path, cache_decisions=False)())[2] == 3
+
+
+@pytest.mark.parametrize(
+    ("other", "calls"),
+    [
+        ({"desktop": Sign("7")}, 3),
+        ({"goal": "Press OK!"}, 3),
+        ({"image_quality": "full"}, 3),
+        ({"profile": profile_for("holo3-1-35b-a3b", temperature=0.7)}, 3),
+        ({"profile": profile_for("holo3-1-35b-a3b", image_budget=1)}, 2),
+        ({"profile": profile_for("holo3-122b-a10b")}, 3),
+        ({"profile": profile_for("holo3-1-35b-a3b", max_output_tokens=2000)}, 0),
+        ({"profile": profile_for("holo3-1-35b-a3b", price={"input": 9, "output": 9})}, 0),
+        ({"profile": profile_for("holo3-1-35b-a3b", call_timeout_s=9, note="slow")}, 0),
+        ({"max_steps": 7}, 0),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+async def test_what_the_decision_rests_on_makes_another_one_and_what_does_not_does_not(
+    tmp_path: Path, other: dict[str, Any], calls: int
+) -> None:
+    asking = {name: value for name, value in other.items() if name in ("desktop", "goal")}
+    options = {name: value for name, value in other.items() if name not in asking}
+    with ScriptedModel(by_turn) as model:
+        await Visit(model, tmp_path)()
+        assert (await Visit(model, tmp_path, **options)(**asking))[::2] == ("done", calls)
+
+
+async def test_another_endpoint_is_another_model(tmp_path: Path) -> None:
+    for _ in range(2):
+        with ScriptedModel(by_turn) as model:
+            assert await Visit(model, tmp_path)() == ("done", 2, 3)
+
+
+async def test_a_screen_that_changes_half_way_is_asked_about_from_there(tmp_path: Path) -> None:
+    with ScriptedModel(by_turn) as model:
+        visit = Visit(model, tmp_path)
+        assert await visit(Sign()) == ("done", 2, 3)
+        assert await visit(Sign(changed=lambda look: look == 3)) == ("done", 2, 1)
+        assert await visit(Sign(changed=lambda look: look == 2)) == ("done", 2, 2)
+
+
+async def test_what_the_policy_refuses_is_refused_from_the_cache_too(tmp_path: Path) -> None:
+    with ScriptedModel(by_turn) as model:
+        await Visit(model, tmp_path)()
+        desktop = Sign()
+        with pytest.raises(PolicyRefused):
+            await Visit(model, tmp_path, allow="read")(desktop)
+    assert (desktop.gestures, len(model.requests)) == ([], 3)
+
+
+async def test_a_decision_that_failed_is_not_kept(tmp_path: Path) -> None:
+    def script(number: int, body: dict[str, Any]) -> Any:
+        return by_turn(number, body) if number else Answer(status=400, body=b"{}")
+
+    with ScriptedModel(script) as model:
+        visit = Visit(model, tmp_path)
+        with pytest.raises(ModelFailed, match="400"):
+            await visit()
+        assert await visit() == ("done", 2, 3)
+
+
+async def test_the_last_word_at_the_step_limit_is_kept_apart(tmp_path: Path) -> None:
+    with ScriptedModel(by_turn) as model:
+        for calls in (3, 0):
+            visit = Visit(model, tmp_path, max_steps=2)
+            before = len(model.requests)
+            with pytest.raises(LimitReached) as caught:
+                await visit()
+            assert caught.value.partial_answer == "done"
+            assert len(model.requests) - before == calls
+        assert await Visit(model, tmp_path)() == ("done", 2, 1)
+
+
+async def test_a_decision_on_a_second_look_is_not_taken_for_one_on_the_first(tmp_path: Path) -> None:
+    """A model that was unsure is shown the screen again: what it decides then rests on that screen."""
+    flat = {"element_type": "button", "action": "click", "x": 0.5, "y": 0.5, "text": None, "reasoning": "OK"}
+    sure, unsure = {**flat, "confidence": 0.9}, {**flat, "confidence": 0.2}
+    done = {**sure, "action": "answer", "text": "done"}
+    options = {"profile": profile_for("holotron-12b")}
+    with ScriptedModel([unsure, {**sure, "x": 0.9}, done, sure, done]) as model:
+        first, second = Sign(changed=lambda look: look == 2), Sign()
+        assert await Visit(model, tmp_path, **options)(first) == ("done", 1, 3)
+        assert (await Visit(model, tmp_path, **options)(second))[2] > 0
+        (gesture,) = second.gestures
+    assert gesture != first.gestures[0], "what was decided on the changed screen is not done on the unchanged one"
+
+
+def numbers(value: int) -> Frame:
+    """A small screen that shows a number."""
+    image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
+    ImageDraw.Draw(image).text((20, 20), f"Invoice 2024-{value:05}: 1,{value % 1000:03}.50 EUR", fill="black")
+    return Frame(rgb=image.tobytes(), size=SIZE, display=":painted")
+
+
+async def test_five_hundred_screens_that_differ_in_one_digit_are_all_different_situations() -> None:
+    found: list[str] = []
+    model = as_model(MemoryModel([]))
+
+    async def situation(value: int) -> str:
+        class Shown(PaintedDesktop):
+            async def look(self, *, after_action: bool = False) -> Frame:
+                return numbers(value)
+
+        walk: Walk = walk_of(model, desktop=Shown())
+        await walk.look()
+        walk.begin()
+        found.append(walk.situation())
+        return found[-1]
+
+    for value in range(500):
+        one, other = await situation(value), await situation(value + 10_000)
+        assert one != other
+    assert len(set(found)) == 1000
+    assert await situation(3) == found[6]
+
+
+async def test_the_history_the_quality_and_the_dialect_are_part_of_the_situation() -> None:
+    async def situation(*notes: str, quality: Tier = "default", dialect: str = "auto", final: bool = False) -> str:
+        walk = walk_of(as_model(MemoryModel([]), dialect=dialect))
+        walk.doors = replace(walk.doors, encoder=ENCODERS[quality])
+        await walk.look()
+        walk.begin()
+        for note in notes:
+            walk.remember(a_step(note=note), "Done.")
+        return walk.situation(answer_only=final)
+
+    told = [await situation(), await situation("a"), await situation("b"), await situation("a", "a")]
+    told += [await situation(quality="full"), await situation(dialect="tools"), await situation(final=True)]
+    assert len(set(told)) == len(told)
+    assert await situation("a") == told[1]

@@ -1,0 +1,199 @@
+"""Guardrails that outlive the process: limits over retries, named states, events, shared budgets."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.events.filters import EventFilter, EventNameFilter, EventOccurredFilter
+
+from holo_tasks import LimitReached, Limits, cost_guardrail, pursue, subgoal
+from holo_tasks.core.budget import Guard
+from holo_tasks.endings import LIMIT_EVENT
+from holo_tasks.safety.budgets import Budgets
+from holo_tasks.safety.store import store_at
+from tests.support.agents import agent
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import Answer, ScriptedModel, step
+
+CLICK = step("click", element="OK button", x=500, y=500)
+DONE = step("answer", content="done")
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+
+@subgoal(title="Press OK for {item}", token="{item}", effect=False)
+@cost_guardrail(max_actions=3)
+async def press(item: str) -> str:
+    answer: str = await pursue("Press OK.")
+    return answer
+
+
+@subgoal
+@cost_guardrail(max_cost_usd=0.01)
+async def ask_often() -> str:
+    answer: str = await pursue("Press OK.")
+    return answer
+
+
+def budgets(folder: Path) -> Budgets:
+    return Budgets(store_at(folder / "holo"))
+
+
+async def test_a_flow_ends_in_a_state_named_after_its_limit_and_says_so_to_automations(tmp_path: Path) -> None:
+    @flow(name="guarded flow", persist_result=False)
+    @cost_guardrail(max_cost_usd=0.01)
+    async def nightly() -> None:
+        async with agent(model, PaintedDesktop(), tmp_path):
+            await pursue("Press OK.")
+
+    with ScriptedModel([CLICK]) as model:
+        state: Any = await nightly(return_state=True)  # type: ignore[call-arg]
+    assert state.name == "Limit: max_cost_usd"
+    assert state.is_failed()
+    assert "has spent $0.0" in state.message
+    with pytest.raises(LimitReached):
+        await state.result(raise_on_failure=True)
+    run_id = str(state.state_details.flow_run_id)
+    event = await _event(run_id)
+    assert event.payload["limit"] == "max_cost_usd"
+    assert "has spent" in event.payload["message"]
+
+
+async def _event(flow_run_id: str) -> Any:
+    resource = f"prefect.flow-run.{flow_run_id}"
+    async with get_client() as client:
+        for _ in range(100):
+            wanted = EventFilter(event=EventNameFilter(name=[LIMIT_EVENT]), occurred=EventOccurredFilter())
+            body = {"filter": wanted.model_dump(mode="json"), "limit": 50}
+            page = (await client._client.post("/events/filter", json=body)).json()
+            for found in page["events"]:
+                if found["resource"]["prefect.resource.id"] == resource:
+                    return type("Event", (), found)
+            await asyncio.sleep(0.2)
+    raise AssertionError("no event came")
+
+
+async def test_a_sub_goals_state_is_named_after_its_limit_too(tmp_path: Path) -> None:
+    names: list[str] = []
+
+    @flow(name="around", persist_result=False)
+    async def around() -> None:
+        async with agent(model, PaintedDesktop(), tmp_path):
+            state: Any = await press("I-1", return_state=True)  # type: ignore[call-arg]
+            names.append(state.name)
+
+    with ScriptedModel([CLICK]) as model:
+        await around()
+    assert names == ["Limit: max_actions"]
+
+
+async def test_a_limit_of_a_business_item_holds_over_re_runs(tmp_path: Path) -> None:
+    desktop = PaintedDesktop()
+
+    @flow(name="around", persist_result=False)
+    async def around() -> None:
+        async with agent(model, desktop, tmp_path):
+            await press("I-2")
+
+    for _ in range(3):
+        with ScriptedModel([CLICK]) as model, pytest.raises(LimitReached):
+            await around()
+    assert len(desktop.gestures) == 3
+    budgets(tmp_path).forget("item:I-2:")
+    with ScriptedModel([CLICK, DONE]) as model:
+        await around()
+    assert len(desktop.gestures) == 4
+
+
+async def test_a_limit_of_a_flow_run_holds_over_its_retries(tmp_path: Path) -> None:
+    tries: list[int] = []
+
+    @flow(name="tried thrice", persist_result=False, retries=2, retry_delay_seconds=0)
+    async def around() -> None:
+        tries.append(1)
+        async with agent(model, desktop, tmp_path):
+            await ask_often()
+
+    desktop = PaintedDesktop()
+    with ScriptedModel([CLICK] * 3 + [Answer(status=401, body=b"{}")] + [CLICK]) as model, pytest.raises(LimitReached):
+        await around()
+    assert len(tries) == 3
+    billed = sum(1 for number in range(len(model.requests)) if number != 3)
+    assert billed * (1000 * 0.25 + 50 * 1.8) <= 10_000
+
+
+async def test_scopes_nest_and_all_ancestors_are_charged(tmp_path: Path) -> None:
+    @subgoal
+    @cost_guardrail(max_cost_usd=1.0, budget="inner of {name}")
+    async def inner(name: str) -> str:
+        answer: str = await pursue("Press OK.")
+        return answer
+
+    @flow(name="outer", persist_result=False)
+    @cost_guardrail(max_cost_usd=1.0, budget="outer")
+    async def outer() -> None:
+        async with agent(model, PaintedDesktop(), tmp_path, limits=Limits(max_cost_usd=1.0), budget="the run"):
+            await inner("a")
+            await inner("b")
+
+    with ScriptedModel([CLICK, DONE]) as model:
+        await outer()
+    kept = budgets(tmp_path)
+    spent = [kept.balance(key).spent_micro for key in ("shared:inner of a", "shared:inner of b")]
+    assert all(spent)
+    assert kept.balance("shared:outer").spent_micro == kept.balance("the run").spent_micro == sum(spent)
+    assert kept.balance("shared:outer").held_micro == 0
+
+
+async def test_a_stuck_agent_is_stopped_by_the_calls_of_five_minutes(tmp_path: Path) -> None:
+    @subgoal
+    @cost_guardrail(max_calls_per_5_minutes=4, budget="stuck")
+    async def stuck() -> str:
+        answer: str = await pursue("Press OK.")
+        return answer
+
+    @flow(name="around", persist_result=False)
+    async def around() -> None:
+        async with agent(model, PaintedDesktop(), tmp_path):
+            await stuck()
+
+    with ScriptedModel([CLICK]) as model:
+        with pytest.raises(LimitReached) as caught:
+            await around()
+        assert caught.value.limit == "max_calls_per_5_minutes"
+        assert len(model.requests) == 4
+        with pytest.raises(LimitReached):
+            await around()
+        assert len(model.requests) == 4
+
+
+def test_calls_older_than_five_minutes_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, scope = budgets(tmp_path), Guard("s", Limits(max_calls_per_5_minutes=2), 0, key="s")
+    clock = [1000.0]
+    monkeypatch.setattr("holo_tasks.safety.store.time.monotonic", lambda: clock[0])
+    for _ in range(2):
+        kept.hold([scope], 0)
+    with pytest.raises(LimitReached):
+        kept.hold([scope], 0)
+    clock[0] += 299.0
+    with pytest.raises(LimitReached):
+        kept.hold([scope], 0)
+    clock[0] += 1.5
+    kept.hold([scope], 0)
+
+
+def test_what_nobody_settled_stays_held(tmp_path: Path) -> None:
+    scope = Guard("s", Limits(max_cost_usd=0.001), 0, key="s")
+    orphan = budgets(tmp_path).hold([scope], 600)
+    again = budgets(tmp_path)
+    with pytest.raises(LimitReached, match="are held"):
+        again.hold([scope], 600)
+    again.pay(orphan, 50)
+    again.pay(orphan, 50)
+    assert again.balance("s").spent_micro == 50
+    again.hold([scope], 600)

@@ -1,0 +1,264 @@
+"""Runs the expense audit on the real legacy program, kills it, runs it again to its end, and counts the flags."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import sqlalchemy as sa
+from legacy_ledger_db import LedgerFile, Transaction, create_database
+from receipts_mailbox import Expected, messages, transactions
+from tk_python import tk_python
+
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.ledger import FINISHED
+from holo_tasks.safety.store import store_at
+from tests.faults.clerk import HEIGHT, WIDTH, Clerk
+from tests.support.command_line import EXECUTABLE, related
+
+FAULTS = Path(__file__).parent
+APPS = FAULTS.parent / "apps"
+MOST_RUNS, RUN_PATIENCE_S = 8, 180.0
+OUTCOMES = ("wrong_amount", "match", "unknown_merchant", "unreadable")
+"""One receipt of each: two of the four want a flag."""
+
+
+class Runner:
+    """A process that forks one process per run of the flow."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(FAULTS / "runner.py")],
+            env={**os.environ, **env},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+
+    def start(self, job: dict[str, Any]) -> int:
+        """Start a run; return its process id."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(job) + "\n")
+        return int(self._line())
+
+    def wait(self) -> int:
+        """Return how the run ended: its exit code, or minus the signal that killed it."""
+        return int(self._line())
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        if not (line := self._process.stdout.readline()):
+            raise RuntimeError("the runner ended")
+        return line
+
+    def close(self) -> None:
+        """End it."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+
+
+@dataclass
+class Outcome:
+    """What became of one audit that was killed, in the program's own database and in the library's lists."""
+
+    fault: str
+    killed: int = 0
+    runs: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    flags: dict[str, int] = field(default_factory=dict)
+    wanted: list[str] = field(default_factory=list)
+    handed_over: dict[str, str] = field(default_factory=dict)
+    person: int = 0
+    unfinished: list[str] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+
+    @property
+    def doubled(self) -> list[str]:
+        """The transactions with more than one flag."""
+        return [reference for reference, count in self.flags.items() if count > 1]
+
+    @property
+    def problems(self) -> list[str]:
+        """Whatever was promised and is not so; empty if all is well."""
+        ended = not self.handed_over
+        checks = {
+            f"two flags for {self.doubled}": bool(self.doubled),
+            f"neither done nor handed over: {self.unfinished}": bool(self.unfinished),
+            f"handed over without a reason: {self.handed_over}": not all(self.handed_over.values()),
+            f"flags {self.flags}, not {self.wanted}": ended and sorted(self.flags) != sorted(self.wanted),
+            f"rows {self.rows}": ended and set(self.rows.values()) != {1},
+            f"two rows for a receipt: {self.rows}": any(count > 1 for count in self.rows.values()),
+            f"processes left: {self.left}": bool(self.left),
+            f"runs ended {self.runs}": ended and self.runs[-1] != 0,
+        }
+        return [problem for problem, holds in checks.items() if holds]
+
+
+class Audit:
+    """A mailbox, a ledger, and local state: one audit, whatever number of processes it takes."""
+
+    def __init__(
+        self, folder: Path, outcomes: Sequence[str] = OUTCOMES, bucket: dict[str, str] | None = None
+    ) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self.name = f"faults-{secrets.token_hex(4)}"
+        self.expected = self._mailbox(outcomes)
+        self.database, self.state = folder / "meridian.db", folder / "state.json"
+        create_database(self.database, [Transaction(**row) for row in transactions()])  # type: ignore[arg-type]
+        self.log = folder / "points"
+        self.home = folder / "holo"
+        self.workbook = folder / "audit.xlsx"
+        self.clerk = Clerk(self.state)
+        self.bucket = bucket
+        self._password = secrets.token_urlsafe(12)
+
+    def _mailbox(self, outcomes: Sequence[str]) -> list[Expected]:
+        wanted, kept = list(outcomes), []
+        for sub in ("cur", "new", "tmp"):
+            (self.folder / "mailbox" / sub).mkdir(parents=True)
+        for number, (raw, expected) in enumerate(messages()):
+            if expected.outcome in wanted:
+                wanted.remove(expected.outcome)
+                kept.append(expected)
+                (self.folder / "mailbox" / "new" / f"{number:03d}.M{number:06d}P1.mail.example").write_bytes(raw)
+        return kept
+
+    def __enter__(self) -> Audit:
+        self.clerk.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.clerk.__exit__(*exc)
+
+    def blocks(self) -> dict[str, Any]:
+        """Describe to the runner what a person would fill in once in the Prefect UI."""
+        secret = self.folder / "password"
+        secret.write_text(self._password)
+        app = [tk_python(), str(APPS / "legacy_ledger.py"), "--db", str(self.database), "--secret-file", str(secret)]
+        app += ["--state-file", str(self.state), "--slow", "0,0", "--tip-after", "0", "--session-actions", "0"]
+        told = {"name": self.name, "base_url": self.clerk.base_url, "password": self._password}
+        told |= {"app": shlex.join(app), "width": WIDTH, "height": HEIGHT}
+        told |= {"audit": self.bucket or {"local_folder": str(self.folder / "evidence")}}
+        return {"blocks": told, "env": {}, "log": str(self.folder / "log")}
+
+    def job(self, fault: str = "", mutant: str = "") -> dict[str, Any]:
+        """Describe a run to the runner; ``fault`` is as in `kill_points`."""
+        source = str(FAULTS / "injection")
+        env = {"HOLO_HOME": str(self.home), "PYTHONPATH": source, "HOLO_FAULT_LOG": str(self.log)}
+        arguments = {"mailbox": str(self.folder / "mailbox"), "workbook": str(self.workbook), "report": None}
+        arguments |= dict.fromkeys(("model", "desktop", "audit"), self.name)
+        env |= {"HOLO_FAULT": fault, "HOLO_MUTANT": mutant}
+        return {"env": env, "arguments": arguments, "log": str(self.folder / "log")}
+
+    def points(self) -> list[str]:
+        """Every durable call of the runs so far, as ``point number detail``."""
+        return self.log.read_text().splitlines()
+
+    # what is known of it afterwards
+
+    def judge(self, outcome: Outcome) -> Outcome:
+        """Fill in what the program's database, the ledger, the list and the workbook say."""
+        store = store_at(self.home)
+        listed = {item.token: item.reason for item in Items(store).all()}
+        outcome.flags = dict(Counter(flag.reference for flag in LedgerFile(self.database).flags()))
+        outcome.wanted = [str(item.reference) for item in self.expected if item.flag_reason]
+        outcome.handed_over = listed
+        done = _finished(self.home)
+        outcome.unfinished = [e.receipt_id for e in self.expected if e.receipt_id not in {*done, *listed}]
+        outcome.rows = self._rows()
+        deadline = time.monotonic() + 20
+        while (left := related(str(self.home))) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        outcome.left = left
+        return outcome
+
+    def _rows(self) -> dict[str, int]:
+        if not self.workbook.exists():
+            return {}
+        sheet = openpyxl.load_workbook(self.workbook)["Audit"]
+        found = Counter(str(row[0]) for row in sheet.iter_rows(min_row=2, values_only=True) if row[0])
+        return {item.receipt_id: found[item.receipt_id] for item in self.expected} | dict(found)
+
+    def ask_person(self) -> int:
+        """Play the person who looks into the program and answers for each item in doubt; return how often."""
+        asked = 0
+        flagged = {flag.reference for flag in LedgerFile(self.database).flags()}
+        by_token = {item.receipt_id: item.reference for item in self.expected}
+        for item in Items(store_at(self.home)).all():
+            if item.status != "needs_person" or by_token.get(item.token) in flagged:
+                continue
+            command = [str(EXECUTABLE), "retry", item.token, "--not-done"]
+            subprocess.run(command, env={**os.environ, "HOLO_HOME": str(self.home)}, check=True, timeout=60)
+            asked += 1
+        return asked
+
+
+def _finished(home: Path) -> set[str]:
+    with store_at(home).transaction() as db:
+        rows = db.execute(sa.select(FINISHED.c.token).where(FINISHED.c.goal == "audit receipt"))
+        return {row.token for row in rows}
+
+
+def run(
+    runner: Runner,
+    audit: Audit,
+    *,
+    faults: Sequence[str] = (),
+    after_s: Sequence[float] = (),
+    mutant: str = "",
+) -> Outcome:
+    """Kill the first runs, at points or after some seconds, then run to the end; return what became of it."""
+    outcome = Outcome(", ".join(faults) or " and ".join(f"{s:.2f} s" for s in after_s))
+    runner.start(audit.blocks())
+    assert runner.wait() == 0, (audit.folder / "log").read_text()
+    started = time.monotonic()
+    while len(outcome.runs) < MOST_RUNS:
+        number = len(outcome.runs)
+        fault = faults[number] if number < len(faults) else ""
+        pid = runner.start(audit.job(fault, mutant))
+        watch = _Watch(pid, after_s[number] if number < len(after_s) else RUN_PATIENCE_S)
+        code = runner.wait()
+        watch.done()
+        outcome.runs.append(code)
+        outcome.killed += code == -signal.SIGKILL
+        if code == 0:
+            break
+        if code > 0 and number >= max(len(faults), len(after_s)):
+            outcome.person += (answered := audit.ask_person())
+            if not answered and outcome.runs[-3:].count(code) == 3:
+                break  # it goes on like this
+    outcome.seconds = time.monotonic() - started
+    return audit.judge(outcome)
+
+
+class _Watch:
+    """Kills a process after some seconds unless it is done before."""
+
+    def __init__(self, pid: int, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._kill, (pid,))
+        self._timer.start()
+
+    def _kill(self, pid: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+    def done(self) -> None:
+        self._timer.cancel()

@@ -1,0 +1,216 @@
+"""Kills and deadlines at random moments of an agent that types and clicks all the time, while something hangs.
+
+Counts the input events that the X server was given later than they may be: a second after the kill command was
+started, or the deadline itself. `latch_trials.py [TRIALS]` prints a table; the promise is that all of them are 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    ROOT = Path(__file__).parent.parent.parent
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps")]
+
+from holo_tasks.desktop import kill_files
+from holo_tasks.prefect_server import TemporaryServer, reach_directly
+from tests.support.command_line import EXECUTABLE
+from tests.support.inputs import Inputs
+from tests.support.scripted_model import ScriptedModel, step
+
+AGENT = Path(__file__).parent.parent / "support" / "typing_agent.py"
+MUTANTS = Path(__file__).parent / "gate_mutants"
+STOPS = ("kill", "deadline", "silence")
+HANGS = ("model hung", "process stopped", "Prefect down", "nothing")
+WITHIN_S = 1.0
+WATCHED_S = 1.5
+"""How long after the last permitted moment it is watched whether anything comes."""
+STARTED_S = 0.5
+"""On a machine so busy that a command takes longer than this to get going, the rest of the second counts from there."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One of them: ``late`` events, and by how many seconds the last event came after the stop was asked for."""
+
+    stop: str
+    hang: str
+    events: int
+    late: int
+    last_s: float
+    held: int
+    ended: str
+
+
+class Trials:
+    """A Prefect server, a model and an agent's process, which one trial after the other is made with."""
+
+    def __init__(self, folder: Path, seed: int = 0, mutant: str = "") -> None:
+        self._chance = random.Random(seed)
+        self._folder = folder
+        env = {**os.environ, "HOLO_HOME": str(folder / "holo")}
+        reach_directly(env)
+        self._server = TemporaryServer(env)
+        self._env = {**env, "PREFECT_API_URL": self._server.wait()}
+        self._hung, self._goes_on = False, threading.Event()
+        self._model = ScriptedModel(self._answer).__enter__()
+        self._mutant = {"PYTHONPATH": str(MUTANTS), "HOLO_GATE": mutant} if mutant else {}
+        self._number = 0
+        self._start()
+
+    def _start(self) -> None:
+        root = str(AGENT.parent.parent.parent)
+        path = os.pathsep.join([root, f"{root}/tests/apps"])
+        quiet = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL", "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL"}
+        self._agent = subprocess.Popen(
+            [sys.executable, str(AGENT)],
+            env={**self._env, **quiet, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._said()
+
+    def close(self) -> None:
+        self._goes_on.set()
+        self._agent.kill()
+        self._agent.wait()
+        self._model.__exit__()
+        self._server._process.kill()
+        self._server._process.wait()
+
+    def run(self, stop: str, hang: str) -> Trial:
+        """Make a trial: let the agent work, have something hang, stop the agent, and see what comes after."""
+        self._number += 1
+        inputs = Inputs(self._folder / f"inputs-{self._number}")
+        asked: dict[str, Any] = {"model": self._model.base_url, "inputs": str(inputs.path), "env": self._mutant}
+        if stop == "deadline":
+            asked["timeout"] = self._chance.uniform(2.5, 5.0)
+        assert self._agent.stdin is not None
+        self._agent.stdin.write(json.dumps(asked) + "\n")
+        self._agent.stdin.flush()
+        run = self._said()
+        _until(lambda: len(inputs.sent()) > 10 or time.monotonic() > (run["deadline"] or 1e99))
+        time.sleep(self._chance.uniform(0.0, 2.0))
+        undo = self._hang(hang)
+        try:
+            time.sleep(self._chance.uniform(0.0, 0.5) if stop != "silence" else 0.0)
+            asked_s, last_s = self._stop(stop, run)
+            time.sleep(max(0.0, last_s + WATCHED_S - time.monotonic()))
+            sent = inputs.sent()
+            late = len(inputs.sent(since_s=last_s))
+            held = len(inputs.held())
+        finally:
+            undo()
+        if stop == "silence":
+            self._agent.terminate()
+        ended = str(self._said())
+        after = max((event.at_s - asked_s for event in sent), default=0.0)
+        return Trial(stop, hang, len(sent), late, after, held, ended)
+
+    def _stop(self, stop: str, run: dict[str, Any]) -> tuple[float, float]:
+        """Stop the agent; return when that was asked for, and when the last event may be."""
+        if stop == "deadline":
+            return run["deadline"], run["deadline"]
+        asked_s = time.monotonic()
+        if stop == "silence":
+            return asked_s, asked_s + WITHIN_S
+        command = [str(EXECUTABLE), "kill", "--run", run["run"]]
+        subprocess.Popen(command, env=self._env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        folder = kill_files.folder_in(self._folder / "holo")
+        _until(lambda: (folder / run["run"]).exists() or time.monotonic() > asked_s + 5.0)
+        return asked_s, max(asked_s, time.monotonic() - STARTED_S) + WITHIN_S
+
+    def _hang(self, hang: str) -> Callable[[], None]:
+        """Have something hang; return what ends that."""
+        if hang == "model hung":
+            self._goes_on.clear()
+            self._hung = True
+
+            def answer_again() -> None:
+                self._hung = False
+                self._goes_on.set()
+
+            return answer_again
+        if hang == "nothing":
+            return lambda: None
+        pid = self._agent.pid if hang == "process stopped" else self._server._process.pid
+        os.kill(pid, signal.SIGSTOP)
+        return lambda: os.kill(pid, signal.SIGCONT)
+
+    def _answer(self, number: int, body: dict[str, Any]) -> Any:
+        if self._hung:
+            self._goes_on.wait(60)
+        chance = self._chance
+        at = {"element": "there", "x": chance.randint(100, 450), "y": chance.randint(200, 500)}
+        match number % 4:
+            case 0:
+                return step("write", content="Ab " * chance.randint(20, 700))
+            case 1:
+                return step("click", **at)
+            case 2:
+                return step("hold_and_tap_key", hold_keys=["shift"], tap_keys=["a"] * chance.randint(1, 20))
+            case _:
+                return step("scroll", direction="down", scroll_size=chance.randint(1, 50), **at)
+
+    def _said(self) -> dict[str, Any]:
+        assert self._agent.stdout is not None
+        line = self._agent.stdout.readline()
+        found: dict[str, Any] = json.loads(line) if line else {}
+        return found
+
+
+def _until(true: Callable[[], bool]) -> None:
+    while not true():
+        time.sleep(0.002)
+
+
+def table(trials: list[Trial]) -> str:
+    """Return the trials' table, a line for each kind."""
+    lines = [f"{'stop':10} {'meanwhile':16} {'trials':>6} {'events':>7} {'late':>5} {'held':>5}   last event after"]
+    for stop in STOPS:
+        for hang in HANGS:
+            some = [trial for trial in trials if (trial.stop, trial.hang) == (stop, hang)]
+            if some:
+                after = [trial.last_s for trial in some]
+                lines.append(
+                    f"{stop:10} {hang:16} {len(some):6} {sum(t.events for t in some):7} {sum(t.late for t in some):5} "
+                    f"{sum(t.held for t in some):5}   median {statistics.median(after):6.3f} s, most {max(after):6.3f} s"
+                )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Make the trials; return 0 if no event was late and nothing stayed pressed."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    kinds = [(stop, hang) for stop in STOPS[:2] for hang in HANGS[:3]]
+    found: list[Trial] = []
+    with tempfile.TemporaryDirectory(prefix="holo-latch-") as folder:
+        os.environ["PREFECT_HOME"] = f"{folder}/prefect"
+        trials = Trials(Path(folder), seed=count)
+        try:
+            for number in range(count):
+                found.append(trials.run(*kinds[number % len(kinds)]))
+                print(f"{number + 1:4} {found[-1]}", flush=True)
+        finally:
+            trials.close()
+    print(table(found))
+    return int(any(trial.late or trial.held for trial in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

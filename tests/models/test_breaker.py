@@ -1,0 +1,232 @@
+"""An endpoint that keeps failing is left alone by all conversations at once, then tried by one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.errors import InvalidUsage, TransientModelFault
+from holo_tasks.core.ports import Reply
+from holo_tasks.models import breaker as breakers
+from holo_tasks.models.breaker import FAILURES, LONGEST_REST_S, REST_S, Breaker
+from holo_tasks.models.client import ModelEndpoint
+from tests.support.scripted_model import Answer, ScriptedModel
+
+BODY = {"model": "m", "messages": [], "max_tokens": 100}
+DOWN = TransientModelFault("503")
+
+
+class Clock:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+        monkeypatch.setattr(breakers.asyncio, "sleep", self.sleep)
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def broken(clock: Clock, failures: int = FAILURES) -> Breaker:
+    breaker = Breaker("http://x", clock)
+    for _ in range(failures):
+        breaker.failed(DOWN, probe=False)
+    return breaker
+
+
+async def test_it_stays_closed_until_there_were_five_failures_in_a_row(clock: Clock) -> None:
+    breaker = broken(clock, FAILURES - 1)
+    assert not await breaker.admit(1)
+    breaker.succeeded()
+    for _ in range(FAILURES - 1):
+        breaker.failed(DOWN, probe=False)
+        assert not await breaker.admit(1)
+    assert clock.slept == []
+    breaker.failed(DOWN, probe=False)
+    assert await breaker.admit(100)
+    assert clock.slept == [REST_S]
+
+
+async def test_one_call_at_a_time_finds_out_whether_the_endpoint_is_back(clock: Clock) -> None:
+    breaker = broken(clock)
+    clock.now += REST_S
+    assert await breaker.admit(0)
+    for _ in range(3):
+        with pytest.raises(TransientModelFault):
+            await breaker.admit(1)
+    breaker.succeeded()
+    assert not await breaker.admit(0)
+    assert not await breaker.admit(0)
+
+
+async def test_the_rest_doubles_with_each_probe_that_fails_up_to_a_minute(clock: Clock) -> None:
+    breaker = broken(clock)
+    for _ in range(7):
+        assert await breaker.admit(1000)
+        breaker.failed(DOWN, probe=True)
+    assert clock.slept == [5, 10, 20, 40, 60, 60, 60]
+    assert LONGEST_REST_S == 60
+    assert await breaker.admit(1000)
+    breaker.succeeded()
+    for _ in range(FAILURES):
+        breaker.failed(DOWN, probe=False)
+    assert await breaker.admit(1000)
+    assert clock.slept[-1] == REST_S, "after a success it begins anew"
+
+
+async def test_calls_that_were_out_when_it_opened_make_the_rest_no_longer(clock: Clock) -> None:
+    breaker = broken(clock, 4 * FAILURES)
+    assert await breaker.admit(1000)
+    assert clock.slept == [REST_S]
+
+
+async def test_a_late_failure_or_cancel_of_another_call_lets_no_second_probe_through(clock: Clock) -> None:
+    breaker = broken(clock)
+    assert await breaker.admit(1000)
+    breaker.failed(DOWN, probe=False)
+    breaker.gave_up(probe=False)
+    with pytest.raises(TransientModelFault):
+        await breaker.admit(1)
+
+
+async def test_a_probe_that_is_cancelled_lets_the_next_one_through(clock: Clock) -> None:
+    breaker = broken(clock)
+    assert await breaker.admit(1000)
+    breaker.gave_up(probe=True)
+    assert await breaker.admit(0)
+
+
+async def test_patience_shorter_than_the_rest_is_a_fault_that_may_pass_and_no_failure(clock: Clock) -> None:
+    breaker = broken(clock)
+    with pytest.raises(TransientModelFault, match="http://x") as caught:
+        await breaker.admit(REST_S - 1)
+    assert caught.value.retry_after_s == REST_S
+    assert not caught.value.maybe_billed
+    assert (clock.slept, breaker.failures) == ([], FAILURES)
+
+
+@pytest.mark.parametrize("failures", [0, FAILURES])
+async def test_a_rest_that_the_server_asks_for_holds_back_everyone(clock: Clock, failures: int) -> None:
+    breaker = broken(clock, failures)
+    breaker.failed(TransientModelFault("429", retry_after_s=30), probe=False)
+    breaker.failed(TransientModelFault("429", retry_after_s=2), probe=False)
+    for _ in range(2):
+        with pytest.raises(TransientModelFault) as caught:
+            await breaker.admit(29)
+        assert caught.value.retry_after_s == 30
+    breaker.succeeded()
+    with pytest.raises(TransientModelFault):
+        await breaker.admit(29)
+    assert not await breaker.admit(31)
+    assert clock.slept == [30]
+
+
+async def test_a_server_that_asks_for_no_time_at_all_is_counted(clock: Clock) -> None:
+    breaker = Breaker("http://x", clock)
+    for _ in range(FAILURES):
+        breaker.failed(TransientModelFault("503", retry_after_s=0.0), probe=False)
+    with pytest.raises(TransientModelFault):
+        await breaker.admit(1)
+
+
+class Busy:
+    """A server that is down for its first requests; says how many it ever served at once after the first burst."""
+
+    def __init__(self, down: int, burst: int, fault: Answer | None = None) -> None:
+        self._down, self._burst = down, burst
+        self._fault = fault or Answer(status=503, body=b"{}")
+        self._gate = threading.Barrier(burst)
+        self.model = ScriptedModel(self._serve)
+
+    def _serve(self, number: int, body: dict[str, Any]) -> Answer:
+        if number < self._burst:
+            self._gate.wait(20)
+        return self._fault if number < self._down else Answer("fine")
+
+
+async def converse(endpoint: ModelEndpoint) -> Reply:
+    """Ask until there is a reply, as Prefect's retries do."""
+    while True:
+        try:
+            return await endpoint.complete(BODY, timeout_s=20)
+        except TransientModelFault:
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("down", [10, 13])
+async def test_ten_conversations_do_not_storm_a_server_that_is_down(down: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten requests are out when it goes down; from then on one at a time asks, and after the first reply all do."""
+    monkeypatch.setattr(breakers, "REST_S", 0.05)
+    busy = Busy(down, 10)
+    with busy.model as model:
+        endpoint = ModelEndpoint(model.base_url, None)
+        endpoint._breaker._rest_s = 0.05
+        replies = await asyncio.gather(*(converse(endpoint) for _ in range(10)))
+        await endpoint.close()
+    assert [reply.content for reply in replies] == ["fine"] * 10
+    assert len(model.requests) == down + 10
+
+
+async def test_five_failures_among_ten_conversations_cost_five_more_requests() -> None:
+    busy = Busy(5, 10)
+    with busy.model as model:
+        endpoint = ModelEndpoint(model.base_url, None)
+        await asyncio.gather(*(converse(endpoint) for _ in range(10)))
+        await endpoint.close()
+    assert len(model.requests) == 15
+
+
+async def test_a_rest_asked_for_over_http_holds_back_the_other_conversations() -> None:
+    limit = Answer(status=429, headers={"retry-after": "30"}, body=b"{}")
+    with ScriptedModel([limit, Answer("fine")]) as model:
+        endpoint = ModelEndpoint(model.base_url, None)
+        for _ in range(3):
+            with pytest.raises(TransientModelFault) as caught:
+                await endpoint.complete(BODY, timeout_s=5)
+            assert caught.value.retry_after_s == pytest.approx(30, abs=5)
+        await endpoint.close()
+    assert len(model.requests) == 1
+
+
+async def test_a_refusal_is_no_failure_of_the_endpoint_and_a_cancelled_probe_no_lock(clock: Clock) -> None:
+    with ScriptedModel(lambda number, body: Answer(status=401, body=b"{}")) as model:
+        endpoint = ModelEndpoint(model.base_url, None)
+        for _ in range(FAILURES + 2):
+            with pytest.raises(InvalidUsage):
+                await endpoint.complete(BODY, timeout_s=5)
+        await endpoint.close()
+    assert endpoint._breaker.failures == 0
+    assert len(model.requests) == FAILURES + 2
+
+
+async def test_a_call_that_is_cancelled_while_it_finds_out_does_not_lock_the_endpoint() -> None:
+    arrived = threading.Event()
+
+    def hang(number: int, body: dict[str, Any]) -> Answer:
+        arrived.set()
+        return Answer("fine", delay_s=1.0 if number == 0 else 0)
+
+    with ScriptedModel(hang) as model:
+        endpoint = ModelEndpoint(model.base_url, None)
+        endpoint._breaker.failures = FAILURES
+        probe = asyncio.create_task(endpoint.complete(BODY, timeout_s=20))
+        await asyncio.to_thread(arrived.wait, 20)
+        probe.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await probe
+        reply = await endpoint.complete(BODY, timeout_s=20)
+        await endpoint.close()
+    assert reply.content == "fine"

@@ -1,0 +1,240 @@
+"""An action that needs a person's yes waits for it, and goes through once, on the screen it was given for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core import consent as consenting
+from holo_tasks.core.consent import Approver, Asked, consent
+from holo_tasks.core.errors import NeedsPerson, PolicyRefused
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.walk import Walk
+from holo_tasks.safety.approvals import Approvals, OnRequest
+from holo_tasks.safety.policy import Rules
+from holo_tasks.safety.store import store_at
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, walk_of, wrote
+
+SUBMIT = {"element": "the Submit button", "x": 500, "y": 500}
+
+
+@pytest.fixture
+def approvals(tmp_path: Path) -> Approvals:
+    return Approvals(store_at(tmp_path))
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consenting, "PATIENCE_S", 0.0)
+
+
+def walk(desktop: PaintedDesktop, approver: Approver | None, **options: Any) -> Walk:
+    """Return a walk whose clicks on Submit need a person's yes."""
+    rules = Rules.read({"trust": "act", "confirm": [{"text": "submit"}]})
+    made = walk_of(as_model(MemoryModel([wrote("")])), desktop=desktop, recorder=MemoryRecorder())
+    made.doors = type(made.doors)(**{**vars(made.doors), "policy": rules, "approver": approver, **options})
+    made.token = "T"
+    return made
+
+
+def on_request(approvals: Approvals) -> OnRequest:
+    return OnRequest(approvals, run_id="run", trace="/trace", flow_run_id="flow")
+
+
+async def attempt(desktop: PaintedDesktop, approvals: Approvals, **arguments: Any) -> Walk:
+    """Look, then click."""
+    one = walk(desktop, on_request(approvals))
+    await one.look()
+    await one.act(a_step("click", **{**SUBMIT, **arguments}))
+    return one
+
+
+async def test_the_work_waits_for_a_yes_and_goes_through_once(approvals: Approvals) -> None:
+    desktop = PaintedDesktop(frozen=True)
+    one = walk(desktop, on_request(approvals))
+    await one.look()
+    with pytest.raises(NeedsPerson) as caught:
+        await one.act(a_step("click", **SUBMIT))
+    (waiting,) = approvals.waiting()
+    assert str(caught.value) == (
+        "To click ‘the Submit button’ at (160, 100) in /usr/bin/painted needs a person's yes (confirm: text submit): "
+        f"say yes with `holo-tasks approve {waiting.id}`, then run it again."
+    )
+    recorder = one.doors.recorder
+    assert isinstance(recorder, MemoryRecorder)
+    assert recorder.of("handoff")[0].question == str(caught.value)
+    assert desktop.gestures == []
+    with pytest.raises(NeedsPerson):
+        await attempt(desktop, approvals)  # nobody answered yet
+    assert len(approvals.waiting()) == 1
+
+    approvals.grant(waiting.id, "ada")
+    again = (await attempt(desktop, approvals)).doors.recorder
+    assert isinstance(again, MemoryRecorder)
+    assert [(event.allowed, event.rule) for event in again.of("permit")][-1] == (True, "ada said yes")
+    assert len(desktop.gestures) == 1
+    with pytest.raises(NeedsPerson):
+        await attempt(desktop, approvals)  # a replay
+    assert len(desktop.gestures) == 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"x": 501}, {"y": 499}, {"element": "the Submit button!"}, {"button": "right"}], ids=str
+)
+async def test_another_action_needs_a_yes_of_its_own(approvals: Approvals, other: dict[str, Any]) -> None:
+    desktop = PaintedDesktop(frozen=True)
+    with pytest.raises(NeedsPerson):
+        await attempt(desktop, approvals)
+    approvals.grant(approvals.waiting()[0].id, "ada")
+    with pytest.raises(NeedsPerson, match="say yes with"):
+        await attempt(desktop, approvals, **other)
+    desktop.owners = lambda at: Owner("/usr/bin/another")
+    with pytest.raises(NeedsPerson):
+        await attempt(desktop, approvals)
+    assert desktop.gestures == []
+
+
+async def test_another_screen_needs_a_yes_of_its_own(approvals: Approvals) -> None:
+    desktop = PaintedDesktop()
+    with pytest.raises(NeedsPerson):
+        await attempt(desktop, approvals)
+    approvals.grant(approvals.waiting()[0].id, "ada")
+    one = walk(desktop, on_request(approvals))
+    await one.look()
+    desktop.gestures.append(None)  # type: ignore[arg-type]  # the screen shows how many there were
+    with pytest.raises(NeedsPerson, match="looked different"):
+        await one.act(a_step("click", **SUBMIT))  # it looked right, and changed since
+    desktop.gestures.clear()
+    await attempt(desktop, approvals)
+    assert len(desktop.gestures) == 1
+
+
+async def test_a_caret_that_blinks_is_waited_for(approvals: Approvals, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consenting, "PATIENCE_S", 5.0)
+    number = approvals.request("run", "token T", "action", (await PaintedDesktop().look()).digest, "To click")
+    approvals.grant(number, "ada")
+    looks = 0
+
+    async def look() -> Any:
+        nonlocal looks
+        looks += 1
+        desktop = PaintedDesktop()
+        desktop.gestures = [None] * (0 if looks == 3 else 1)  # type: ignore[list-item]
+        return await desktop.look()
+
+    by = await consent(on_request(approvals), Asked("T", "action", "frame", "To click"), look)
+    assert (by, looks) == ("ada", 3)
+
+
+async def test_without_a_token_a_yes_is_for_this_flow_run(approvals: Approvals) -> None:
+    asked = Asked("", "action", "frame", "To click")
+    with pytest.raises(NeedsPerson, match="retry this flow run"):
+        await on_request(approvals).ask(asked)
+    approvals.grant(approvals.waiting()[0].id, "ada")
+    assert await OnRequest(approvals, run_id="run", trace="", flow_run_id="other").take(asked) is None
+    assert await OnRequest(approvals, run_id="next", trace="", flow_run_id="flow").take(asked) == "ada"
+
+
+async def test_where_nobody_can_be_asked_it_is_refused() -> None:
+    desktop = PaintedDesktop()
+    one = walk(desktop, None)
+    await one.look()
+    with pytest.raises(PolicyRefused, match="needs a person's yes"):
+        await one.act(a_step("click", **SUBMIT))
+    assert desktop.gestures == []
+
+
+async def test_an_approver_that_waits_can_let_the_work_go_on() -> None:
+    answers = [None, "ada"]
+
+    class Pausing:
+        async def take(self, asked: Asked) -> str | None:
+            return answers.pop(0)
+
+        async def ask(self, asked: Asked) -> None:
+            pass
+
+    desktop = PaintedDesktop()
+    one = walk(desktop, Pausing())
+    await one.look()
+    assert await one.act(a_step("click", **SUBMIT)) == "Done: click."
+    answers[:] = [None, None]
+    await one.look()
+    with pytest.raises(PolicyRefused, match="Nobody said yes"):
+        await one.act(a_step("click", **SUBMIT))
+
+
+# which actions
+
+
+@pytest.mark.parametrize(
+    ("rule", "call", "asks"),
+    [
+        ({"text": "submit|send"}, ("click", SUBMIT), True),
+        ({"text": "send"}, ("click", SUBMIT), False),
+        ({"text": "send", "kinds": ["click"]}, ("click", {**SUBMIT, "element": "SEND it"}), True),
+        ({"text": "send", "kinds": ["hotkey"]}, ("click", {**SUBMIT, "element": "SEND it"}), False),
+        ({"kinds": ["hotkey"]}, ("hotkey", {"keys": ["a"]}), True),
+        ({"kinds": ["hotkey"]}, ("click", SUBMIT), False),
+        ({"text": "submit"}, ("move_to", SUBMIT), False),
+        ({"text": "submit", "kinds": ["move_to"]}, ("move_to", SUBMIT), True),
+        ({"programs": ["painted"]}, ("write", {"content": "a"}), True),
+        ({"programs": ["another"]}, ("write", {"content": "a"}), False),
+        # What is on the screen counts, whatever the model calls it: here the reader finds “Pay now” at (160, 100).
+        ({"text": r"pay\b"}, ("click", {**SUBMIT, "element": "Cancel"}), True),
+        ({"text": r"pay\b"}, ("click", {"element": "Cancel", "x": 10, "y": 10}), False),
+        ({"text": r"pay\b"}, ("write_at", {**SUBMIT, "content": "a", "element": "a field"}), True),
+        ({"text": r"pay\b"}, ("write", {"content": "a note"}), False),
+        ({"text": r"pay\b"}, ("write", {"content": "a note\n"}), True),
+        ({"text": r"pay\b"}, ("write", {"content": "a", "press_enter": True}), True),
+        ({"text": r"pay\b"}, ("write", {"content": " "}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["Return"]}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["space"]}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["alt", "p"]}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["ctrl", "a"]}), False),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["tab"]}), False),
+        ({"text": r"pay\b"}, ("write_at", {"element": "e", "x": 10, "y": 10, "content": "a\n"}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["shift", "left"]}), False),
+    ],
+    ids=str,
+)
+async def test_what_needs_a_yes(rule: dict[str, Any], call: tuple[str, dict[str, Any]], asks: bool) -> None:
+    async def reader(frame: object, where: Point | Box) -> str:
+        box = where if isinstance(where, Box) else Box(where.x - 20, where.y - 20, 40, 40)
+        near = box.left <= 160 < box.right and box.top <= 100 < box.bottom
+        return "Pay now" if near else "Notes"
+
+    desktop = PaintedDesktop()
+    one = walk(desktop, None, policy=Rules.read({"trust": "act", "confirm": [rule]}), reader=reader)
+    await one.look()
+    step = a_step(call[0], **call[1]) if call[0] != "hotkey" else a_step("hotkey", **call[1])
+    if asks:
+        with pytest.raises(PolicyRefused, match="needs a person's yes"):
+            await one.act(step)
+    else:
+        await one.act(step)
+    assert bool(desktop.gestures) != asks
+
+
+async def test_a_target_that_cannot_be_read_needs_a_yes() -> None:
+    async def broken(frame: object, where: Point | Box) -> str:
+        raise RuntimeError("no weights")
+
+    one = walk(PaintedDesktop(), None, reader=broken)
+    await one.look()
+    with pytest.raises(PolicyRefused, match="needs a person's yes"):
+        await one.act(a_step("click", element="Cancel", x=5, y=5))
+
+
+async def test_a_person_is_shown_all_that_would_be_written(approvals: Approvals) -> None:
+    desktop = PaintedDesktop()
+    one = walk(desktop, on_request(approvals), policy=Rules.read({"trust": "act", "confirm": [{"kinds": ["write"]}]}))
+    await one.look()
+    text = "pay 1000 EUR to " + "x" * 100
+    with pytest.raises(NeedsPerson):
+        await one.act(a_step("write", content=text))
+    assert text in approvals.waiting()[0].words

@@ -1,0 +1,213 @@
+"""Each rule allows what it should, refuses the rest, and says in a sentence what to change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.permit import Permit, Scene, TextReader
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.scaling import to_gesture
+from holo_tasks.core.toolbox import CALLS, Toolbox
+from holo_tasks.safety.policy import Rules, TrustPolicy
+from tests.support.shots import shot
+
+SCREEN = Size(1000, 1000)  # so that thousandths are pixels
+EVERY = Toolbox(offered=tuple(CALLS))
+EDITOR = Owner("/opt/text/editor", box=Box(100, 100, 400, 400))
+SCRIPT = Owner("/usr/bin/python3.11", "/srv/ledger.py", box=Box(0, 0, 1000, 1000))
+CLICK = {"tool_name": "click", "element": "the OK button", "x": 300, "y": 300}
+WRITE = {"tool_name": "write", "content": "hello"}
+DRAG = {"tool_name": "drag_and_drop", "element": "a row", "x1": 110, "y1": 110, "x2": 450, "y2": 450}
+
+
+async def permit(
+    rules: Rules,
+    call: dict[str, Any],
+    owner: Owner | Callable[[Point | None], Owner] = EDITOR,
+    reader: TextReader | None = None,
+) -> Permit:
+    """Ask rules about a call as a model wrote it."""
+    read = EVERY.read(call)
+    gesture = to_gesture(read, shot(size=SCREEN))
+    assert gesture is not None
+
+    async def owner_at(at: Point | None) -> Owner:
+        return owner(at) if callable(owner) else owner
+
+    frame = Frame(bytes(SCREEN.width * SCREEN.height * 3), SCREEN, ":0")
+    return await rules.permit(read, gesture, Scene(frame, owner_at, reader))
+
+
+def hotkey(*keys: str) -> dict[str, Any]:
+    return {"tool_name": "hotkey", "keys": list(keys)}
+
+
+ACTIONS = [
+    CLICK,
+    WRITE,
+    DRAG,
+    hotkey("a"),
+    {"tool_name": "double_click", "element": "e", "x": 1, "y": 1},
+    {"tool_name": "move_to", "element": "e", "x": 1, "y": 1},
+    {"tool_name": "scroll", "element": "e", "x": 1, "y": 1, "direction": "up"},
+    {"tool_name": "write_at", "element": "e", "x": 1, "y": 1, "content": "e"},
+    {"tool_name": "hold_and_tap_key", "hold_keys": ["shift"], "tap_keys": ["a"]},
+]
+
+
+@pytest.mark.parametrize("call", ACTIONS, ids=lambda call: str(call["tool_name"]))
+async def test_nothing_is_sent_until_trusted_and_everything_usual_after(call: dict[str, Any]) -> None:
+    for rules in (Rules(), TrustPolicy(), TrustPolicy("read"), Rules(trust="read")):
+        found = await permit(rules, call)
+        assert not found.allowed
+        assert "--allow act" in found.rule
+    for rules in (TrustPolicy("act"), Rules(trust="act")):
+        assert (await permit(rules, call)).allowed
+
+
+async def test_waiting_is_always_allowed() -> None:
+    assert (await permit(Rules(actions=(), programs=()), {"tool_name": "wait", "seconds": 1.0})).allowed
+
+
+def test_where_rules_and_allow_both_speak_the_stricter_counts() -> None:
+    assert [Rules().under(allow).trust for allow in (None, "read", "act")] == ["read", "read", "act"]
+    assert [Rules(trust="act").under(allow).trust for allow in (None, "read", "act")] == ["act", "read", "act"]
+    assert [Rules(trust="read").under(allow).trust for allow in (None, "read", "act")] == ["read", "read", "read"]
+
+
+async def test_only_listed_actions() -> None:
+    rules = Rules(trust="act", actions=("click", "scroll"))
+    assert (await permit(rules, CLICK)).allowed
+    found = await permit(rules, WRITE)
+    assert not found.allowed
+    assert found.rule == (
+        "The agent wanted to write ‘hello’, but write is not among the allowed actions; "
+        "add it to actions if it is wanted."
+    )
+    assert not (await permit(Rules(trust="act", actions=()), CLICK)).allowed
+
+
+# programs
+
+
+@pytest.mark.parametrize(
+    ("owner", "programs", "fits"),
+    [
+        (EDITOR, ["editor"], True),
+        (EDITOR, ["/opt/text/editor"], True),
+        (EDITOR, ["/opt/other/editor"], False),
+        (EDITOR, ["edit", "Editor", "bin/editor"], False),
+        (EDITOR, [], False),
+        (SCRIPT, ["ledger.py"], True),
+        (SCRIPT, ["/srv/ledger.py"], True),
+        (SCRIPT, ["/usr/bin/python3.11"], True),
+        (SCRIPT, ["/srv/other.py", "editor"], False),
+        (Owner("/tmp/x", title="editor"), ["editor"], False),
+        (Owner(why="it is the empty desktop"), ["editor"], False),
+        (Owner("", "/srv/ledger.py"), ["ledger.py"], False),
+        (Owner(str(Path(sys.executable).resolve())), [sys.executable], True),
+    ],
+)
+async def test_programs_are_told_by_their_files(owner: Owner, programs: list[str], fits: bool) -> None:
+    rules = Rules(trust="act", programs=tuple(programs))
+    for call in ACTIONS:
+        found = await permit(rules, call, owner)
+        assert found.allowed == fits
+        if fits:
+            assert found.owner == owner.name
+        else:
+            assert (owner.name or owner.why or "no known program") in found.rule
+
+
+async def test_without_a_list_nobody_is_asked_whose_window_it_is() -> None:
+    def nobody(at: Point | None) -> Owner:
+        raise AssertionError("asked")
+
+    assert (await permit(TrustPolicy("act"), CLICK, nobody)).owner == ""
+
+
+async def test_both_ends_of_a_drag_and_the_keyboard_count() -> None:
+    rules = Rules(trust="act", programs=("editor",))
+    start, end = Point(110, 110), Point(450, 450)
+    for wrong in (start, end):
+        found = await permit(rules, DRAG, lambda at, wrong=wrong: Owner("/usr/bin/xterm") if at == wrong else EDITOR)
+        assert not found.allowed
+        assert "xterm" in found.rule
+    both = Rules(trust="act", programs=("editor", "xterm"))
+    found = await permit(both, DRAG, lambda at: Owner("/usr/bin/xterm") if at == end else EDITOR)
+    assert "from /opt/text/editor to /usr/bin/xterm" in found.rule
+    found = await permit(rules, WRITE, lambda at: EDITOR if at else Owner("/usr/bin/xterm"))
+    assert "the keys would reach /usr/bin/xterm; add it to programs" in found.rule
+
+
+# regions
+
+
+@pytest.mark.parametrize(
+    ("call", "fits"),
+    [
+        ({**CLICK, "x": 100, "y": 100}, True),
+        ({**CLICK, "x": 499, "y": 499}, True),
+        ({**CLICK, "x": 500, "y": 300}, False),
+        ({**CLICK, "x": 99, "y": 300}, False),
+        ({**CLICK, "x": 850, "y": 850}, True),
+        (DRAG, True),
+        ({**DRAG, "x2": 850, "y2": 850}, False),
+        ({**DRAG, "x2": 999}, False),
+        ({"tool_name": "scroll", "element": "e", "x": 5, "y": 5, "direction": "down"}, False),
+        ({"tool_name": "move_to", "element": "e", "x": 5, "y": 5}, False),
+        ({"tool_name": "write_at", "element": "e", "x": 5, "y": 5, "content": "e"}, False),
+        (WRITE, True),
+    ],
+)
+async def test_all_of_a_gesture_is_inside_one_region(call: dict[str, Any], fits: bool) -> None:
+    rules = Rules.read({"trust": "act", "regions": [[100, 100, 400, 400], [800, 800, 100, 100]]})
+    found = await permit(rules, call)
+    assert found.allowed == fits
+    assert fits or "widen regions" in found.rule
+
+
+async def test_keys_go_to_windows_in_the_regions_only() -> None:
+    rules = Rules.read({"trust": "act", "regions": [[100, 100, 50, 50]]})
+    for box, fits in ((Box(140, 140, 500, 500), True), (Box(150, 100, 9, 9), False), (None, False)):
+        assert (await permit(rules, hotkey("a"), Owner("/usr/bin/x", box=box))).allowed == fits
+    rules = Rules.read({"trust": "act", "forbidden_regions": [[100, 100, 50, 50]]})
+    for box, fits in ((Box(100, 100, 50, 50), False), (Box(100, 100, 51, 50), True), (None, False)):
+        assert (await permit(rules, hotkey("a"), Owner("/usr/bin/x", box=box))).allowed == fits
+
+
+async def test_a_drag_does_not_lead_through_a_forbidden_region() -> None:
+    rules = Rules.read({"trust": "act", "forbidden_regions": [{"left": 270, "top": 270, "width": 3, "height": 3}]})
+    assert (await permit(rules, CLICK)).allowed
+    assert not (await permit(rules, {**CLICK, "x": 271, "y": 272})).allowed
+    found = await permit(rules, DRAG)
+    assert not found.allowed
+    assert "3x3+270+270" in found.rule
+
+
+# texts
+
+
+@pytest.mark.parametrize("tool", ["write", "write_at"])
+async def test_a_text_has_an_end_and_no_control_characters(tool: str) -> None:
+    where = {"element": "a field", "x": 300, "y": 300} if tool == "write_at" else {}
+    rules = TrustPolicy("act")
+
+    async def rule(content: str) -> str:
+        found = await permit(rules, {"tool_name": tool, "content": content, **where})
+        return "" if found.allowed else found.rule
+
+    assert await rule("x" * 10_000) == ""
+    assert "10001 characters; raise most_characters" in await rule("x" * 10_001)
+    assert await rule("two\nlines\tof ëñ中\r\n") == ""
+    for code in (*range(0x20), 0x7F, 0x80, 0x9B, 0x9F):
+        if chr(code) not in "\n\r\t":
+            assert f"U+{code:04X}" in await rule(f"a{chr(code)}b")
+    assert (await permit(Rules(trust="act", most_characters=4), WRITE)).allowed is False

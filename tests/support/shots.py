@@ -1,0 +1,171 @@
+"""Pictures, turns, and a walk with a model in memory: what the core is tested with, without a socket or a display."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.events import AnyEvent, Event
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.geometry import Size
+from holo_tasks.core.loop import Answered, pursue
+from holo_tasks.core.model import Model
+from holo_tasks.core.money import Usage
+from holo_tasks.core.ports import Desktop, ModelClient, Recorder, Reply, ToolRequest
+from holo_tasks.core.step import Step
+from holo_tasks.core.toolbox import Toolbox
+from holo_tasks.core.transcript import Did, Observed, Told, Transcript, Turn
+from holo_tasks.core.walk import Doors, Walk
+from holo_tasks.models.asked import model_at
+from holo_tasks.models.encoding import JpegEncoder
+from holo_tasks.models.profile import Profile, profile_for
+from holo_tasks.safety.policy import TrustPolicy
+from holo_tasks.safety.redaction import NothingToRedact
+from tests.support.painted_desktop import PaintedDesktop
+
+BILL = Usage(1000, 50)
+Said = Reply | Exception
+EVERY = Toolbox(offered=("click", "double_click", "move_to", "write", "write_at", "scroll", "hotkey", "wait"))
+
+
+def shot(number: int = 0, size: Size | None = None) -> Shot:
+    """Return a small picture; other numbers are other pictures."""
+    size = size or Size(64, 48)
+    buffer = io.BytesIO()
+    Image.new("RGB", (size.width, size.height), (number % 256, number // 256, 0)).save(buffer, "PNG")
+    digest = hashlib.sha256(buffer.getvalue()).hexdigest()
+    return Shot(buffer.getvalue(), "image/png", digest, size, size, f"digest {number}")
+
+
+def a_step(tool_name: str = "click", *, note: str | None = None, thought: str = "Going on.", **arguments: Any) -> Step:
+    """Return a step; without arguments it is a click on the OK button."""
+    if tool_name == "click" and not arguments:
+        arguments = {"element": "OK button", "x": 500, "y": 500}
+    return Step(note=note, thought=thought, tool_call=EVERY.read({"tool_name": tool_name, **arguments}))
+
+
+def turn(before: int, step: Step, after: int) -> Turn:
+    """Return a turn between two numbered pictures."""
+    return Turn(shot(before), step, shot(after))
+
+
+def after_steps(steps: Sequence[Step], task: str = "Do it.") -> Transcript:
+    """Return a conversation with these steps behind it, each on a picture of its own, and the newest screen seen."""
+    transcript = Transcript(task).then(Observed(shot(0)))
+    for number, step in enumerate(steps, start=1):
+        transcript = transcript.then(Did(step), Told(step.tool_call.tool_name, "Done."), Observed(shot(number)))
+    return transcript
+
+
+def wrote(content: object, **fields: Any) -> Reply:
+    """Return a reply that says something; what is not text is written as JSON."""
+    text = content if isinstance(content, str) else json.dumps(content)
+    return Reply(**{"content": text, "finish_reason": "stop", "usage": BILL, **fields})
+
+
+def called(name: str, arguments: Mapping[str, Any] | str, *, call_id: str = "c1", **fields: Any) -> Reply:
+    """Return a reply that calls a function."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return wrote(**{"content": "", "tool_calls": (ToolRequest(call_id, name, written),), **fields})
+
+
+class MemoryModel:
+    """A model client that replies from a script, and keeps what it was asked; an exception in the script is raised."""
+
+    endpoint = "memory://"
+
+    def __init__(self, script: Sequence[Said] | Callable[[int, Mapping[str, Any]], Said]) -> None:
+        self._script = script
+        self.bodies: list[dict[str, Any]] = []
+        self.timeouts_s: list[float] = []
+
+    async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
+        number = len(self.bodies)
+        self.bodies.append(json.loads(json.dumps(body)))
+        self.timeouts_s.append(timeout_s)
+        script = self._script
+        said = script(number, body) if callable(script) else script[min(number, len(script) - 1)]
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+
+class MemoryRecorder:
+    """Keeps events and pictures."""
+
+    def __init__(self) -> None:
+        self.events: list[AnyEvent] = []
+        self.shots: list[Shot] = []
+
+    async def keep(self, shot: Shot) -> None:
+        self.shots.append(shot)
+
+    async def record(self, event: Event) -> None:
+        self.events.append(event)  # type: ignore[arg-type]
+
+    def of(self, kind: str) -> list[Any]:
+        """Return the events of a kind, in order."""
+        return [event for event in self.events if event.kind == kind]
+
+
+def as_model(client: ModelClient, profile: Profile | None = None, dialect: str = "auto", **changes: Any) -> Model:
+    """Return a profile's model with a client of our own; changes go to the profile."""
+    made = (profile or profile_for("holo3-1-35b-a3b")).model_copy(update=changes)
+    return model_at(client, made, dialect)  # type: ignore[arg-type]  # any client will do
+
+
+def walk_of(
+    model: Model,
+    *,
+    desktop: Desktop | None = None,
+    recorder: Recorder | None = None,
+    limits: Limits | None = None,
+    transcript: Transcript | None = None,
+    now_s: Callable[[], float] = time.monotonic,
+) -> Walk:
+    """Return a sub-goal that may act, on a painted desktop unless another is given."""
+    doors = Doors(
+        desktop=desktop or PaintedDesktop(),
+        redactor=NothingToRedact(),
+        encoder=JpegEncoder(),
+        model=model,
+        policy=TrustPolicy("act"),
+        recorder=recorder or MemoryRecorder(),
+        now_s=now_s,
+    )
+    return Walk(doors, Guard("The run", limits or Limits(), now_s()), 1, transcript or Transcript("Press OK."))
+
+
+async def work(walk: Walk, max_steps: int = 30) -> Answered[str]:
+    """Work on a sub-goal until it is answered, without Prefect."""
+    return await pursue(
+        walk,
+        read=str,
+        decide=lambda it, final: it.decide(answer_only=final),
+        act=lambda it, step: it.act(step),
+        max_steps=max_steps,
+    )
+
+
+def pictures_in(body: Mapping[str, Any]) -> list[str]:
+    """Return the data URIs of a request's pictures, in order."""
+    return [
+        part["image_url"]["url"]
+        for message in body["messages"]
+        if isinstance(message["content"], list)
+        for part in message["content"]
+        if part["type"] == "image_url"
+    ]
+
+
+def frames_in(folder: Path) -> set[str]:
+    """Return the digests of the pictures in a trace's folder."""
+    return {path.stem for path in (folder / "frames").iterdir()}

@@ -1,0 +1,264 @@
+"""Processes that share budgets and are killed at random, and a model server that bills them by its own count."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core.budget import Guard, Limits, too_expensive
+from holo_tasks.core.errors import LimitReached, TransientModelFault
+from holo_tasks.core.events import Event
+from holo_tasks.core.model import Request
+from holo_tasks.core.predict import Till, predict
+from holo_tasks.models.asked import model_at
+from holo_tasks.models.client import ModelEndpoint
+from holo_tasks.models.profile import PriceTable, profile_for
+from holo_tasks.safety.budgets import Budgets
+from holo_tasks.safety.store import DATABASE_VARIABLE, Store, store_at
+from tests.support.scripted_model import Answer, ScriptedModel
+
+INPUT, OUTPUT = Decimal("0.25"), Decimal("1.80")
+PROFILE = profile_for("holo3-1-35b-a3b", price=PriceTable(input=INPUT, output=OUTPUT))
+LATENCY_S = 0.01
+"""How far a naive budget is from its database."""
+PROMPT, MAX_TOKENS = "Press OK. " * 600, 1024
+
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(
+    [
+        "psycopg",
+        "sqlalchemy.dialects.postgresql.psycopg",
+        "sqlalchemy.dialects.sqlite.pysqlite",
+        "openai.resources.chat.completions",
+        "holo_tasks.safety.ledger",
+        "tests.support.spending",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A shared budget: its key, and its limits."""
+
+    key: str
+    limits: Limits
+
+    @property
+    def cap_micro(self) -> int:
+        assert self.limits.max_cost_micro is not None
+        return self.limits.max_cost_micro
+
+
+class CheckThenAdd(Budgets):
+    """The naive budget, which the proofs have to catch: it looks whether a call fits, and adds it afterwards."""
+
+    def hold(self, scopes: Sequence[Guard], worst_micro: int) -> str:
+        for scope in scopes:
+            used = self.balance(scope.key)
+            if used.spent_micro + used.held_micro + worst_micro > (scope.limits.max_cost_micro or 0):
+                raise too_expensive(scope, worst_micro, used.spent_micro, used.held_micro)
+        time.sleep(LATENCY_S)
+        return super().hold([Guard(scope.name, Limits(), 0, key=scope.key) for scope in scopes], worst_micro)
+
+    def act(self, scopes: Sequence[Guard]) -> None:
+        if any(self.balance(scope.key).actions >= (scope.limits.max_actions or 0) for scope in scopes):
+            raise LimitReached("no more")
+        time.sleep(LATENCY_S)
+        super().act([Guard(scope.name, Limits(), 0, key=scope.key) for scope in scopes])
+
+
+class Billing:
+    """Bills each request as it arrives, by its own count, whatever becomes of who sent it.
+
+    Some replies get lost after they were billed, some requests are refused unbilled, some replies carry no bill.
+    ``bills`` are micro-USD by what the request names as its payer.
+    """
+
+    def __init__(self, seed: int, *, faults: bool) -> None:
+        self.bills: Counter[str] = Counter()
+        self.calls = 0
+        self._random = random.Random(seed)
+        self._faults = faults
+        self._lock = threading.Lock()
+        self._exact: Counter[str] = Counter()
+
+    def __call__(self, number: int, body: dict[str, Any]) -> Answer:
+        with self._lock:
+            luck, share = self._random.random(), self._random.uniform(0.5, 1.0)
+            delay_s = self._random.uniform(0.005, 0.03)
+            if self._faults and luck < 0.04:
+                return Answer(status=503, body=b"{}")
+            text, payer = body["messages"][0]["content"], body["messages"][1]["content"]
+            prompt = sum(-(-len(part.encode()) * 2 // 7) for part in (text, payer))
+            completion = round(body["max_tokens"] * share)
+            self._exact[payer] += prompt * 25 + completion * 180  # hundredths of a millionth of a dollar
+            self.bills[payer] = -(-self._exact[payer] // 100)
+            self.calls += 1
+        usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+        return Answer(
+            "x" * 4 * completion,
+            usage=usage,
+            delay_s=delay_s,
+            drop=self._faults and luck < 0.08,
+            no_usage=self._faults and luck > 0.95,
+        )
+
+    @property
+    def total_micro(self) -> int:
+        return sum(self.bills.values())
+
+
+@dataclass
+class Fight:
+    """Processes against one database; what each did is in ``done``, a byte for each."""
+
+    url: str
+    folder: Path
+    make: type[Budgets] = Budgets
+
+    def spend(self, server: ScriptedModel, scopes: Sequence[Sequence[Scope]], *, kills: int = 0, seed: int = 0) -> int:
+        """Let a process for each list of scopes, outermost first, ask until it is refused; return how many were killed.
+
+        A killed one is replaced at once.
+        """
+        jobs = [(self.url, self.make, server.base_url, tuple(nested)) for nested in scopes]
+        return fight(_spend, jobs, kills=kills, seed=seed)
+
+    def act(self, scopes: Sequence[Scope], workers: int, *, kills: int = 0, seed: int = 0) -> int:
+        """Let processes count actions until they are refused; return how many were let through."""
+        return self._counted(_act, scopes, workers, kills, seed)
+
+    def call(self, scopes: Sequence[Scope], workers: int, *, kills: int = 0, seed: int = 0) -> int:
+        """Let processes begin model calls until they are refused; return how many were let through."""
+        return self._counted(_call, scopes, workers, kills, seed)
+
+    def _counted(self, work: Callable[..., None], scopes: Sequence[Scope], workers: int, kills: int, seed: int) -> int:
+        done = self.folder / "done"
+        done.write_bytes(b"")
+        fight(work, [(self.url, self.make, tuple(scopes), done)] * workers, kills=kills, seed=seed)
+        return done.stat().st_size
+
+
+def fight(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], *, kills: int, seed: int) -> int:
+    """Run each job in a process of its own to its end, killing some at random moments and starting them again."""
+    chance = random.Random(seed)
+
+    def start(job: tuple[Any, ...]) -> Any:
+        process = processes.Process(target=work, args=job, daemon=True)
+        process.start()
+        return process
+
+    running = {number: start(job) for number, job in enumerate(jobs)}
+    killed, until = 0, time.monotonic() + 240
+    try:
+        while running:
+            assert time.monotonic() < until, "somebody hangs"
+            time.sleep(chance.uniform(0.02, 0.12))
+            if killed < kills:
+                number = chance.choice(sorted(running))
+                running[number].kill()
+                running[number].join()
+                if running[number].exitcode == 0:
+                    del running[number]
+                    continue
+                killed += 1
+                running[number] = start(jobs[number])
+            for number, process in list(running.items()):
+                if process.exitcode is not None:
+                    assert process.exitcode == 0, f"worker {number} ended with {process.exitcode}"
+                    del running[number]
+    finally:
+        for process in running.values():
+            process.kill()
+            process.join()
+    return killed
+
+
+def open_store(url: str) -> Store:
+    """Open a database as the library does."""
+    os.environ[DATABASE_VARIABLE] = url
+    try:
+        return store_at(Path("unused"))
+    finally:
+        del os.environ[DATABASE_VARIABLE]
+
+
+def nest(scopes: Sequence[Scope]) -> Guard:
+    """Return the innermost guard of nested scopes, outermost first."""
+    guard: Guard | None = None
+    for scope in scopes:
+        guard = Guard(scope.key, scope.limits, time.monotonic(), parent=guard, key=scope.key)
+    assert guard is not None
+    return guard
+
+
+def ask(payer: str, text: str = PROMPT) -> Request:
+    """Return a request that names who pays for it."""
+    messages = [{"role": "user", "content": text}, {"role": "user", "content": payer}]
+    return Request({"model": PROFILE.name, "messages": messages, "max_tokens": MAX_TOKENS})
+
+
+async def forget(event: Event) -> None:
+    """Write an event down nowhere."""
+
+
+def _spend(url: str, make: type[Budgets], server: str, scopes: tuple[Scope, ...]) -> None:
+    asyncio.run(_ask_until_refused(make(open_store(url)), server, scopes))
+
+
+async def _ask_until_refused(purse: Budgets, server: str, scopes: tuple[Scope, ...]) -> None:
+    till = Till(nest(scopes), forget, time.monotonic, purse)
+    endpoint = ModelEndpoint(server, None)
+    model = model_at(endpoint, PROFILE)
+    with suppress(LimitReached):
+        while True:
+            with suppress(TransientModelFault):
+                await predict(model, ask(scopes[-1].key), till, attempt=1, purpose="step")
+    await endpoint.close()
+
+
+def _act(url: str, make: type[Budgets], scopes: tuple[Scope, ...], done: Path) -> None:
+    _until_refused(make(open_store(url)).act, scopes, done)
+
+
+def _call(url: str, make: type[Budgets], scopes: tuple[Scope, ...], done: Path) -> None:
+    budgets = make(open_store(url))
+    _until_refused(lambda guards: budgets.hold(guards, 1), scopes, done)
+
+
+def _until_refused(count: Callable[[Sequence[Guard]], Any], scopes: tuple[Scope, ...], done: Path) -> None:
+    guards = nest(scopes).lineage()
+    with done.open("ab", buffering=0) as file, suppress(LimitReached):
+        while True:
+            count(guards)
+            file.write(b".")
+
+
+def open_first(url: str) -> None:
+    """Hold a little, in a database that others may be opening."""
+    Budgets(open_store(url)).hold([Guard("s", Limits(max_cost_usd=1), 0, key="s")], 1)
+
+
+def hold_often(url: str, keys: str) -> None:
+    """Hold and pay in scopes nested as their keys are written."""
+    budgets = Budgets(open_store(url))
+    scopes = [Guard(key, Limits(max_cost_usd=1), 0, key=key) for key in keys]
+    for _ in range(20):
+        budgets.pay(budgets.hold(scopes, 5), 1)
+
+
+def hold_and_die(url: str) -> None:
+    """Hold, and end before there is a bill."""
+    Budgets(open_store(url)).hold([Guard("s", Limits(max_cost_usd=0.001), 0, key="s")], 600)
+    os._exit(0)

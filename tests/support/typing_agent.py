@@ -1,0 +1,92 @@
+"""Agents on desktops of their own, one after the other, in one process: started, stopped and judged from outside.
+
+A line on stdin asks for a run, as JSON: where the model is (``model``), where its ``inputs`` are witnessed, after how
+many seconds it has to end (``timeout``), when and for how long to hold up the event loop (``block``: two numbers),
+what is in the environment of its desktop (``env``), how many ``retries`` its flow has.
+Lines on stdout say that a run has begun, and how it ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+
+from holo_tasks import Limits, pursue, subgoal
+from holo_tasks.agent import open_agent
+from holo_tasks.audit import Destination
+from holo_tasks.core.errors import HoloError
+from holo_tasks.decorators import before_deadline
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.home import holo_home
+from holo_tasks.models.client import ModelEndpoint
+from holo_tasks.models.profile import profile_for
+from tests.support.inputs import Inputs, witnessed
+
+
+def say(**what: object) -> None:
+    print(json.dumps(what), flush=True)
+
+
+@subgoal
+async def type_on() -> str:
+    """Type for ever."""
+    found: str = await pursue("Type.", max_steps=1000)
+    return found
+
+
+@flow(name="typing", persist_result=False)
+async def typing(asked: dict[str, Any]) -> None:
+    log, timeout = Path(asked["inputs"]), asked.get("timeout")
+    desktop = VirtualDesktop(app=witnessed(log), env=asked.get("env"))
+    endpoint = ModelEndpoint(asked["model"], None)
+    async with desktop:
+        while not Inputs(log).ready:
+            await asyncio.sleep(0.01)
+        try:
+            async with open_agent(
+                title="typing",
+                desktop=desktop,
+                endpoint=endpoint,
+                profile=profile_for("holo3-1-35b-a3b"),
+                destination=Destination.parse(str(holo_home() / "runs")),
+                allow="act",
+                limits=Limits(timeout_seconds=timeout),
+            ) as run:
+                say(run=run.run_id, trace=run.trace, deadline=run.guard.deadline_s, flow_run=flow_run())
+                if block := asked.get("block"):
+                    after_s, for_s = block
+                    asyncio.get_running_loop().call_later(after_s, time.sleep, for_s)
+                await before_deadline(run.guard, type_on())
+        finally:
+            await endpoint.close()
+
+
+def flow_run() -> str:
+    from holo_tasks.agent import flow_run_id
+
+    return flow_run_id()
+
+
+def main() -> None:
+    say(ready=True)
+    for line in sys.stdin:
+        try:
+            asked = json.loads(line)
+            asyncio.run(typing.with_options(retries=asked.get("retries", 0))(asked))
+            say(ended="answered")
+        except HoloError as error:
+            say(ended=error.status, reason=str(error))
+        except asyncio.CancelledError as error:
+            say(ended="killed", reason=str(error))
+        except Exception as error:
+            say(ended="failed", reason=repr(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Processes that want the same business item."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
+from holo_tasks.safety import ledger as ledgers
+from holo_tasks.safety.ledger import Claim, Ledger
+from tests.support.spending import open_store
+
+LEASE_S, RENEW_S = 1.5, 0.3
+GOAL = "flag"
+
+
+def hasten() -> None:
+    """Let leases of this process be short."""
+    ledgers.LEASE_S, ledgers.RENEW_S = LEASE_S, RENEW_S
+
+
+def elsewhere() -> str:
+    """Name a process of another machine."""
+    return f"another-machine/boot/pid:[1]|{os.getpid()}|1"
+
+
+def once_each(url: str, make: type[Ledger], tokens: list[str], effects: Path, together: Barrier) -> None:
+    """Work on items as a sub-goal does: leave what is done or being done, else act once and say so.
+
+    All begin each item together. An effect is a line in a file.
+    """
+    ledger = make(open_store(url))
+    with effects.open("ab", buffering=0) as file:
+        for token in tokens:
+            together.wait(120)
+            with suppress(InvalidUsage, Killed), ledger.claim(token, GOAL) as claim:
+                if ledger.find(token, GOAL, "") is None:
+                    number = ledger.intend(claim, "click", "frame")
+                    file.write(f"{token}\n".encode())
+                    time.sleep(0.01)
+                    ledger.settle(claim, number)
+                    ledger.finish(claim, "", "1", "")
+
+
+def take_turns(url: str, folder: Path, threads: int, seed: int) -> None:
+    """Claim one item in some threads, over and over until each had it once, and write one intent each time."""
+    ledger = Ledger(open_store(url))
+    workers = [Thread(target=_one_turn, args=(ledger, folder, random.Random(seed * 100 + i))) for i in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def _one_turn(ledger: Ledger, folder: Path, chance: random.Random) -> None:
+    while True:
+        with suppress(InvalidUsage), ledger.claim("R-1", GOAL) as claim:
+            # Fails if somebody else is inside: then there were two holders at a time.
+            mark = os.open(folder / "inside", os.O_CREAT | os.O_EXCL)
+            number = ledger.intend(claim, "click", "frame")
+            os.close(mark)
+            (folder / f"turn {claim.epoch} {number}").touch(exist_ok=False)
+            (folder / "inside").unlink()
+            return
+        time.sleep(chance.uniform(0.005, 0.1))
+
+
+def obey(url: str, orders: Connection, machine: str) -> None:
+    """Hold a claim and do with it what one is told, saying how that went."""
+    hasten()
+    if machine == "another":
+        ledgers._this_process = elsewhere
+    ledger = Ledger(open_store(url))
+    with suppress(EOFError), ledger.claim("R-1", GOAL) as claim:
+        orders.send(claim.epoch)
+        while True:
+            orders.send(_done(ledger, claim, *orders.recv()))
+
+
+def _done(ledger: Ledger, claim: Claim, order: str, *details: Any) -> Any:
+    does: dict[str, Callable[..., Any]] = {
+        "still mine": claim.still_mine,
+        "intend": lambda: ledger.intend(claim, "click", "frame"),
+        "settle": lambda number: ledger.settle(claim, number),
+        "void": lambda number: ledger.void(claim, number),
+        "disregard": lambda: ledger.disregard(claim),
+        "finish": lambda: ledger.finish(claim, "", "1", ""),
+    }
+    try:
+        return does[order](*details)
+    except HoloError as error:
+        return type(error).__name__
