@@ -1,7 +1,7 @@
 # Every target sets up what it needs; nothing has to be installed before.
 PY := .venv/bin/python
 
-.PHONY: help setup demo test check bench interop lock clean
+.PHONY: help setup demo test check bench interop faults lock clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
@@ -9,6 +9,7 @@ help:
 	@echo "make bench  measure overhead, readiness, start-up, then all of bench-models"
 	@echo "make bench-models  measure pictures, prompt prefixes, the decision cache, many conversations at once"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
+	@echo "make faults   kill the expense audit at every durable write and 300 random moments (some hours)"
 	@echo "make check  types, lint, arrows"
 	@echo "make setup  only install what the others need"
 
@@ -20,7 +21,7 @@ demo:
 	@$(PY) flows/demo.py
 
 test: check
-	@$(PY) -m pytest
+	@$(PY) -m pytest --ignore=tests/faults
 
 check: setup
 	@$(PY) -m ruff check .
@@ -41,9 +42,13 @@ interop: setup
 	@tests/interop/build_llama_server.sh .interop
 	@$(PY) -m pytest tests/interop
 
+faults: setup
+	@$(PY) -m pytest tests/faults
+	@$(PY) tests/faults/faults.py
+
 lock:
 	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \
 	  --all-extras --group dev pyproject.toml --custom-compile-command "make lock" -o requirements.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output .interop
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output faults-output .interop

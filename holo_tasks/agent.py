@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -78,8 +77,7 @@ async def open_agent(
     store = store_at(where)
     kept = (rules or Rules()).under(allow)
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
-    begun = time.monotonic() if began_s is None else began_s
-    under_way = Running(recorder.run_id, title, recorder.uri, flow_run_id(), began_s=begun)
+    under_way = Running.here(recorder.run_id, title, recorder.uri, flow_run_id(), began_s)
     book = RunBook(store)
     most = (limits or Limits()).max_cost_micro
     await asyncio.to_thread(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import io
-import logging
 import os
 import re
 import sys
@@ -15,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
-from holo_tasks.leaving import leave
-from holo_tasks.leaving import run as leaving_run
 from holo_tasks.stopping import cancel_at_signals, interrupt_at_signals
 
 if TYPE_CHECKING:
@@ -44,9 +40,20 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code: int = options.do(options)
     except HoloError as error:
         code = _fail(error, given)
-    except (KeyboardInterrupt, asyncio.CancelledError):
+    except BaseException as error:
+        if not _from_outside(error):
+            raise
         code = _fail(Killed("The command was stopped from outside."), given)
-    leave(code)
+    if "holo_tasks.leaving" in sys.modules:
+        from holo_tasks.leaving import leave
+
+        leave(code)
+    sys.exit(code)
+
+
+def _from_outside(error: BaseException) -> bool:
+    """Say whether somebody stopped this command. Loading asyncio for its `CancelledError` would take long."""
+    return isinstance(error, KeyboardInterrupt) or type(error).__name__ == "CancelledError"
 
 
 def _prepare_streams() -> None:
@@ -190,6 +197,9 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    import logging
+
+    from holo_tasks.leaving import run
     from holo_tasks.outcome import already_done
     from holo_tasks.prefect_server import TemporaryServer, configured_api_url, reach_directly, require_server
 
@@ -215,7 +225,7 @@ def _run(options: argparse.Namespace) -> int:
     else:
         require_server(url)
     try:
-        outcome = leaving_run(_run_async(settings, server))
+        outcome = run(_run_async(settings, server))
     finally:
         if server is not None:
             server.stop()
@@ -256,6 +266,8 @@ def _display(options: argparse.Namespace) -> str:
 
 async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outcome:
     """Bring desktop, server and libraries up side by side, then run the goal."""
+    import asyncio
+
     from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 
     cancel_at_signals(asyncio.current_task())

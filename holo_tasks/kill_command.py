@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import kill_files
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 5.0
 
 
-@dataclass(frozen=True)
-class Stopped:
+class Stopped(NamedTuple):
     """What became of the runs: a line each, and what is in doubt."""
 
     lines: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from holo_tasks.core.money import usd
@@ -27,10 +27,16 @@ def listing(home: Path, most: int, *, as_json: bool) -> str:
 
 
 def _as_it_is(row: RunRow, alive: set[str], *, local: bool) -> RunRow:
-    """A run that was never closed and whose process is gone has been interrupted; one elsewhere may go on."""
-    if row.status != "running" or row.run_id in alive or not local:
+    """A run that was never closed and whose process is gone has been interrupted; one elsewhere may go on.
+
+    What a run has spent is known when it is closed: until then it is not nothing.
+    """
+    if row.status != "running":
         return row
-    return RunRow(**{**asdict(row), "status": "interrupted", "reason": "its process ended without closing it"})
+    row = replace(row, spent_micro=None)
+    if row.run_id in alive or not local:
+        return row
+    return replace(row, status="interrupted", reason="its process ended without closing it")
 
 
 def _plain(row: RunRow) -> dict[str, object]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 def interrupt_at_signals() -> None:
@@ -15,6 +17,8 @@ def interrupt_at_signals() -> None:
 
 def cancel_at_signals(task: asyncio.Task[Any] | None) -> None:
     """Have both signals cancel this task of the running loop, once, instead of what they did before."""
+    import asyncio
+
     assert task is not None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import time
 from functools import cache
 from pathlib import Path
@@ -83,7 +82,7 @@ def forget(folder: Path, run_id: str) -> None:
 
 def _write(folder: Path, name: str, content: dict[str, str]) -> None:
     """Write a file that is there as a whole or not at all."""
-    draft = folder / f".{secrets.token_hex(8)}"
+    draft = folder / f".{os.urandom(8).hex()}"
     draft.write_text(json.dumps(content), encoding="utf-8")
     draft.replace(folder / name)
 

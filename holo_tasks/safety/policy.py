@@ -23,6 +23,7 @@ from holo_tasks.safety.programs import runs
 Trust: TypeAlias = Literal["read", "act"]
 MOST_CHARACTERS = 10_000
 SHOWN_CHARACTERS = 400
+_KEYS_SHOWN = {ord("\n"): "⏎", ord("\r"): "⏎", ord("\t"): "⇥"}
 
 
 def _chord(text: str) -> str:
@@ -194,9 +195,9 @@ class TrustPolicy(Rules):
 def _in_full(call: AnyCall, gesture: Gesture) -> str:
     """Say what an action does with all that it writes, up to a length, for a person who has to say yes to it."""
     points = points_of(gesture)
-    text = gesture.text if isinstance(gesture, Write) and len(gesture.text) > 40 else ""
-    whole = f" [{text[:SHOWN_CHARACTERS]}{'…' if len(text) > SHOWN_CHARACTERS else ''}]" if text else ""
-    return f"{label(call)}{f' at {_written(points)}' if points else ''}{whole}"
+    whole = gesture.text.translate(_KEYS_SHOWN) if isinstance(gesture, Write) else ""
+    shown = f"{whole[:SHOWN_CHARACTERS]}… ({len(whole)} characters)" if len(whole) > SHOWN_CHARACTERS else whole
+    return f"{label(call)}{f' at {_written(points)}' if points else ''}{f' [{shown}]' if whole else ''}"
 
 
 def _written(points: tuple[Point, ...]) -> str:

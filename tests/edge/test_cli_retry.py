@@ -42,7 +42,7 @@ def test_a_killed_run_is_handed_over_and_driven_again_by_a_person(cli: CommandLi
         assert (clicks(cli), len(model.requests)) == (1, 2)
 
         (row,) = json.loads(cli("runs", "--json").stdout)["runs"]
-        assert (row["status"], row["ended"]) == ("interrupted", "")
+        assert (row["status"], row["ended"], row["spent_usd"]) == ("interrupted", "", None)
         (item,) = json.loads(cli("runs", "--json").stdout)["items"]
         assert (item["token"], item["status"], item["trace"]) == ("I 7", "needs_person", row["trace"])
         assert "click ‘Count button’" in item["reason"]

@@ -139,7 +139,7 @@ def survivable(terms: Terms) -> list[str]:
 OF_ACTIONS = {"ranges", "x1001", "x_minus_1", "x_1e9", "x_string", "nan", "low_confidence"}
 ROUNDS = [
     (way, start)
-    for way in ("structured", "tools, required", "tools, auto", "holotron")
+    for way in ("structured", "tools, required", "holotron")
     for start in range(0, len(survivable(WAYS[way][2])), 10)
 ]
 

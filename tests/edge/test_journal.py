@@ -3,104 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect import flow
 
 from holo_tasks import NOT_DONE, LimitReached, ModelFailed, NeedsPerson, cost_guardrail, pursue, subgoal
-from holo_tasks.core.errors import DesktopFailed, HoloError, StoreLost, TokenConflict
+from holo_tasks.core.errors import DesktopFailed, HoloError, StoreLost
 from holo_tasks.core.gestures import Gesture
-from holo_tasks.safety.items import Item, Items
+from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Intent, Ledger
 from holo_tasks.safety.store import store_at
-from tests.support.agents import agent
-from tests.support.painted_desktop import PaintedDesktop
-from tests.support.scripted_model import ScriptedModel, step
-
-CLICK = step("click", element="OK button", x=500, y=500)
-DONE = step("answer", content="done")
-SEEN = step("answer", content="seen")
-BABBLE = "I think I should click the button."
+from tests.support.interruptions import BABBLE, CLICK, DONE, SEEN, World, cut_off, pressing
+from tests.support.scripted_model import step
 
 pytestmark = pytest.mark.usefixtures("prefect")
-
-
-class Cut(DesktopFailed):
-    """The desktop went away in the middle of a gesture."""
-
-
-def cut_off(gesture: Gesture) -> None:
-    raise Cut("The desktop went away.")
-
-
-class World:
-    """A desktop, local state and a model per run; counts what the runs cost."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.desktop = PaintedDesktop()
-        self.calls = 0
-
-    async def run(self, work: Callable[[], Any], script: list[Any], **options: Any) -> Any:
-        """Do some work in a flow of its own, on the same desktop; return its result."""
-        retries = options.pop("retries", 0)
-
-        @flow(name="test flow", persist_result=False, retries=retries, retry_delay_seconds=0)
-        async def around() -> Any:
-            async with agent(model, self.desktop, self.folder, **options):
-                return await work()
-
-        with ScriptedModel(script) as model:
-            try:
-                return await around()
-            finally:
-                self.calls += len(model.requests)
-
-    async def interrupted(self, work: Callable[[], Any]) -> None:
-        """Leave an attempt behind that was cut off as it acted: an intent, not done."""
-        self.desktop._on_gesture = cut_off
-        with pytest.raises(DesktopFailed):
-            await self.run(work, [CLICK])
-        self.desktop._on_gesture = None
-        self.calls = 0
-        assert self.desktop.gestures == []
-
-    @property
-    def cost(self) -> tuple[int, int]:
-        """Model calls since the interruption, and all input there was."""
-        return self.calls, len(self.desktop.gestures)
-
-    @property
-    def items(self) -> list[Item]:
-        return Items(store_at(self.folder / "holo")).all()
-
-    def intents(self, token: str) -> tuple[Intent, ...]:
-        return Ledger(store_at(self.folder / "holo")).intents(token)
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(tmp_path)
-
-
-def pressing(found: Any = None, **options: Any) -> Callable[..., Any]:
-    """Return a sub-goal that presses OK; its probe, if wanted, finds ``found``."""
-    probes = []
-
-    async def probe(item: str) -> Any:
-        probes.append(item)
-        return found
-
-    @subgoal(token="{item}", **({"probe": probe} if found is not None else {}), **options)
-    async def press(item: str) -> str:
-        answer: str = await pursue("Press OK.")
-        return answer
-
-    press.probes = probes  # type: ignore[attr-defined]
-    return press
 
 
 async def test_every_action_under_a_token_is_written_down_before_it_is_tried(world: World) -> None:
@@ -221,114 +144,6 @@ async def test_what_only_looks_simply_starts_again(world: World) -> None:
     assert world.cost == (2, 1)
 
 
-def story(flag_options: dict[str, Any] | None = None) -> Callable[..., Any]:
-    """Return a sub-goal that looks something up, then has an effect, then sums it up."""
-
-    @subgoal(token="{item}", effect=False)
-    async def look_it_up(item: str) -> str:
-        return str(await pursue("Look it up."))
-
-    @subgoal(token="{item}", **(flag_options or {}))
-    async def flag_it(item: str) -> str:
-        return str(await pursue("Flag it."))
-
-    @subgoal(token="{item}")
-    async def audit(item: str) -> str:
-        return f"{await look_it_up(item)} and {await flag_it(item)}"
-
-    return audit
-
-
-async def _not_there(item: str) -> Any:
-    return NOT_DONE
-
-
-async def test_an_interrupted_item_resumes_at_the_first_sub_goal_that_is_not_done(world: World) -> None:
-    audit = story({"probe": _not_there})
-    with pytest.raises(ModelFailed):
-        await world.run(lambda: audit("I-1"), [CLICK, SEEN, CLICK, BABBLE])
-    (item,) = world.items
-    assert (item.token, item.goal, item.attempts) == ("I-1", "audit", 1)
-    world.calls, before = 0, len(world.desktop.gestures)
-    assert await world.run(lambda: audit("I-1"), [CLICK, DONE]) == "seen and done"
-    assert world.cost == (2, before + 1)
-    assert world.items == []
-    assert await world.run(lambda: audit("I-1"), [CLICK, DONE]) == "seen and done"
-    assert world.cost == (2, before + 1)
-
-
-async def test_a_flow_that_is_retried_by_prefect_finishes_only_the_rest(world: World) -> None:
-    audit = story({"probe": _not_there})
-    script = [CLICK, SEEN, CLICK, BABBLE, BABBLE, CLICK, DONE]
-    assert await world.run(lambda: audit("I-1"), script, retries=1) == "seen and done"
-    assert world.calls == len(script)
-    assert len(world.desktop.gestures) == 3
-
-
-async def test_an_effect_in_doubt_is_not_repeated_by_a_retry_of_prefect_either(world: World) -> None:
-    audit = story()
-    with pytest.raises(NeedsPerson):
-        await world.run(lambda: audit("I-1"), [CLICK, SEEN, CLICK, BABBLE, BABBLE, CLICK, DONE], retries=2)
-    assert (world.calls, len(world.desktop.gestures)) == (5, 2)
-    (item,) = world.items
-    assert (item.status, item.goal, item.attempts) == ("needs_person", "audit", 3)
-
-
-async def test_a_screen_that_is_not_as_it_must_be_is_left_alone(world: World) -> None:
-    ready = [False, True]
-    looks = []
-
-    async def at_the_form(item: str) -> bool:
-        looks.append(await pursue("Say whether the form is open."))
-        return ready.pop(0)
-
-    audit = story({"probe": _not_there, "precondition": at_the_form})
-    with pytest.raises(ModelFailed):
-        await world.run(lambda: audit("I-1"), [CLICK, SEEN, BABBLE])
-    assert looks == [], "the first attempt of an item is not checked"
-    before = len(world.desktop.gestures)
-    with pytest.raises(NeedsPerson, match="the screen is not where 'flag it' begins"):
-        await world.run(lambda: audit("I-1"), [CLICK, SEEN])
-    assert len(world.desktop.gestures) == before + 1, "what the check did itself"
-    assert world.intents("I-1") == ()
-    assert await world.run(lambda: audit("I-1"), [SEEN, CLICK, DONE]) == "seen and done"
-    assert looks == ["seen", "seen"]
-
-
-async def test_an_item_that_was_interrupted_between_two_sub_goals_has_its_screen_checked(world: World) -> None:
-    async def never(item: str) -> bool:
-        return False
-
-    @subgoal(token="{item}")
-    async def first(item: str) -> str:
-        return str(await pursue("Do the first."))
-
-    @subgoal(token="{item}", precondition=never)
-    async def second(item: str) -> str:
-        return str(await pursue("Do the second."))
-
-    async def both() -> None:
-        await first("I-1")
-        await second("I-1")
-
-    assert await world.run(lambda: first("I-1"), [CLICK, DONE]) == "done"
-    with pytest.raises(NeedsPerson, match="'second' begins"):
-        await world.run(both, [CLICK, DONE])
-    assert world.cost == (2, 1)
-
-
-async def test_a_token_with_other_inputs_is_refused_also_when_it_is_in_doubt(world: World) -> None:
-    @subgoal(token="{item}")
-    async def press(item: str, button: str) -> str:
-        return str(await pursue(f"Press {button}."))
-
-    assert await world.run(lambda: press("I-1", "OK"), [CLICK, DONE]) == "done"
-    with pytest.raises(TokenConflict):
-        await world.run(lambda: press("I-1", "Cancel"), [CLICK, DONE])
-    assert world.cost == (2, 1)
-    assert world.items == []
-
-
 async def test_each_action_is_written_into_the_claim_of_the_token_around_it(world: World) -> None:
     seen: list[dict[str, int]] = []
 
@@ -385,13 +200,15 @@ async def test_a_journal_that_cannot_be_written_stops_the_work(world: World, mon
         raise StoreLost("The database cannot be used.")
 
     press = pressing()
-    with monkeypatch.context() as patch, pytest.raises(StoreLost):
+    with monkeypatch.context() as patch:
         patch.setattr(Ledger, "settle", lost)
-        await world.run(lambda: press("I-1"), [CLICK, CLICK, DONE])
+        with pytest.raises(StoreLost):
+            await world.run(lambda: press("I-1"), [CLICK, CLICK, DONE])
     assert world.cost == (1, 1)
-    with monkeypatch.context() as patch, pytest.raises(StoreLost):
+    with monkeypatch.context() as patch:
         patch.setattr(Ledger, "intend", lost)
-        await world.run(lambda: press("I-2"), [CLICK, CLICK, DONE])
+        with pytest.raises(StoreLost):
+            await world.run(lambda: press("I-2"), [CLICK, CLICK, DONE])
     assert world.cost == (2, 1)
     with pytest.raises(NeedsPerson):
         await world.run(lambda: press("I-1"), [CLICK, DONE])
@@ -408,9 +225,10 @@ async def test_an_item_leaves_the_list_though_its_run_died_as_it_was_finished(
     def dies(*args: Any) -> bool:
         raise asyncio.CancelledError
 
-    with monkeypatch.context() as patch, pytest.raises(asyncio.CancelledError):
+    with monkeypatch.context() as patch:
         patch.setattr(Items, "settle", dies)
-        await world.run(lambda: press("I-1"), [DONE])
+        with pytest.raises(asyncio.CancelledError):
+            await world.run(lambda: press("I-1"), [DONE])
     assert [item.token for item in world.items] == ["I-1"]
     assert await world.run(lambda: press("I-1"), [CLICK]) == "done"
     assert world.items == []
@@ -425,3 +243,12 @@ async def test_an_error_that_nobody_expected_puts_the_item_on_the_list_too(world
         await world.run(lambda: broken("I-1"), [DONE])
     (item,) = world.items
     assert (item.status, item.reason) == ("invalid", "ZeroDivisionError: by mistake")
+
+
+async def test_a_journal_that_does_not_look_back_is_caught(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The naive one: it writes intents down, and whoever comes next does not read them."""
+    press, inner = pressing(), Ledger._take
+    await world.interrupted(lambda: press("I-1"))
+    monkeypatch.setattr(Ledger, "_take", lambda *args: replace(inner(*args), earlier=()))
+    assert await world.run(lambda: press("I-1"), [CLICK, DONE]) == "done"
+    assert world.cost == (2, 1), "what was perhaps done is done again"

@@ -114,9 +114,7 @@ class Outcome:
 class Audit:
     """A mailbox, a ledger, and local state: one audit, whatever number of processes it takes."""
 
-    def __init__(
-        self, folder: Path, outcomes: Sequence[str] = OUTCOMES, bucket: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, folder: Path, outcomes: Sequence[str] = OUTCOMES, bucket: dict[str, str] | None = None) -> None:
         self.folder = folder
         folder.mkdir(parents=True)
         self.name = f"faults-{secrets.token_hex(4)}"
@@ -222,26 +220,30 @@ def run(
     audit: Audit,
     *,
     faults: Sequence[str] = (),
-    after_s: Sequence[float] = (),
     mutant: str = "",
 ) -> Outcome:
-    """Kill the first runs, at points or after some seconds, then run to the end; return what became of it."""
-    outcome = Outcome(", ".join(faults) or " and ".join(f"{s:.2f} s" for s in after_s))
+    """Kill the first runs, one for each fault, then run to the end; return what became of it.
+
+    A fault is a point (`kill_points`) or a moment: ``moment:seconds:who``.
+    """
+    outcome = Outcome("+".join(faults))
     runner.start(audit.blocks())
     assert runner.wait() == 0, (audit.folder / "log").read_text()
     started = time.monotonic()
     while len(outcome.runs) < MOST_RUNS:
         number = len(outcome.runs)
         fault = faults[number] if number < len(faults) else ""
-        pid = runner.start(audit.job(fault, mutant))
-        watch = _Watch(pid, after_s[number] if number < len(after_s) else RUN_PATIENCE_S)
+        at_a_moment = fault.startswith("moment:")
+        pid = runner.start(audit.job("" if at_a_moment else fault, mutant))
+        _, seconds, who = fault.split(":") if at_a_moment else ("", RUN_PATIENCE_S, "flow")
+        watch = _Watch(pid, float(seconds), who)
         code = runner.wait()
         watch.done()
         outcome.runs.append(code)
         outcome.killed += code == -signal.SIGKILL
         if code == 0:
             break
-        if code > 0 and number >= max(len(faults), len(after_s)):
+        if code > 0 and number >= len(faults):
             outcome.person += (answered := audit.ask_person())
             if not answered and outcome.runs[-3:].count(code) == 3:
                 break  # it goes on like this
@@ -250,15 +252,28 @@ def run(
 
 
 class _Watch:
-    """Kills a process after some seconds unless it is done before."""
+    """Kills a flow's process, that of its desktop, or both after some seconds, unless the flow is done before."""
 
-    def __init__(self, pid: int, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._kill, (pid,))
+    def __init__(self, pid: int, seconds: float, who: str) -> None:
+        self._timer = threading.Timer(seconds, self._kill, (pid, who))
         self._timer.start()
 
-    def _kill(self, pid: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    def _kill(self, pid: int, who: str) -> None:
+        doomed = [pid] if who in ("flow", "both") else []
+        for one in [*doomed, *(_desktops(pid) if who in ("desktop", "both") else ())]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
 
     def done(self) -> None:
         self._timer.cancel()
+
+
+def _desktops(pid: int) -> list[int]:
+    """Return the processes that own the desktops of a flow's process."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+            if b"holo_tasks.desktop.host" in words and str(pid).encode() in words:
+                found.append(int(entry.name))
+    return found

@@ -6,7 +6,6 @@ started, or the deadline itself. `latch_trials.py [TRIALS]` prints a table; the 
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -27,11 +26,11 @@ if __name__ == "__main__":
 
 from holo_tasks.desktop import kill_files
 from holo_tasks.prefect_server import TemporaryServer, reach_directly
+from tests.support.agent_process import AgentProcess
 from tests.support.command_line import EXECUTABLE
 from tests.support.inputs import Inputs
-from tests.support.scripted_model import ScriptedModel, step
+from tests.support.scripted_model import Answer, ScriptedModel, step
 
-AGENT = Path(__file__).parent.parent / "support" / "typing_agent.py"
 MUTANTS = Path(__file__).parent / "gate_mutants"
 STOPS = ("kill", "deadline", "silence")
 HANGS = ("model hung", "process stopped", "Prefect down", "nothing")
@@ -58,7 +57,7 @@ class Trial:
 class Trials:
     """A Prefect server, a model and an agent's process, which one trial after the other is made with."""
 
-    def __init__(self, folder: Path, seed: int = 0, mutant: str = "") -> None:
+    def __init__(self, folder: Path, seed: int = 0) -> None:
         self._chance = random.Random(seed)
         self._folder = folder
         env = {**os.environ, "HOLO_HOME": str(folder / "holo")}
@@ -67,48 +66,36 @@ class Trials:
         self._env = {**env, "PREFECT_API_URL": self._server.wait()}
         self._hung, self._goes_on = False, threading.Event()
         self._model = ScriptedModel(self._answer).__enter__()
-        self._mutant = {"PYTHONPATH": str(MUTANTS), "HOLO_GATE": mutant} if mutant else {}
         self._number = 0
-        self._start()
-
-    def _start(self) -> None:
-        root = str(AGENT.parent.parent.parent)
-        path = os.pathsep.join([root, f"{root}/tests/apps"])
-        quiet = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL", "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL"}
-        self._agent = subprocess.Popen(
-            [sys.executable, str(AGENT)],
-            env={**self._env, **quiet, "PYTHONPATH": path},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self._said()
+        self._always_types = False
+        self._agent = AgentProcess(self._env)
 
     def close(self) -> None:
         self._goes_on.set()
-        self._agent.kill()
-        self._agent.wait()
+        self._agent.close()
         self._model.__exit__()
         self._server._process.kill()
         self._server._process.wait()
 
-    def run(self, stop: str, hang: str) -> Trial:
-        """Make a trial: let the agent work, have something hang, stop the agent, and see what comes after."""
+    def run(self, stop: str, hang: str, mutant: str = "") -> Trial:
+        """Make a trial: let the agent work, have something hang, stop the agent, and see what comes after.
+
+        With a ``mutant`` the agent always types, in the hope that the naive gate is found out.
+        """
         self._number += 1
+        self._always_types = bool(mutant)
         inputs = Inputs(self._folder / f"inputs-{self._number}")
-        asked: dict[str, Any] = {"model": self._model.base_url, "inputs": str(inputs.path), "env": self._mutant}
+        asked: dict[str, Any] = {"env": {"PYTHONPATH": str(MUTANTS), "HOLO_GATE": mutant} if mutant else {}}
         if stop == "deadline":
-            asked["timeout"] = self._chance.uniform(2.5, 5.0)
-        assert self._agent.stdin is not None
-        self._agent.stdin.write(json.dumps(asked) + "\n")
-        self._agent.stdin.flush()
-        run = self._said()
-        _until(lambda: len(inputs.sent()) > 10 or time.monotonic() > (run["deadline"] or 1e99))
-        time.sleep(self._chance.uniform(0.0, 2.0))
+            asked["timeout"] = self._chance.uniform(3.0, 5.0)
+        run = self._agent.ask(self._model.base_url, inputs, **asked)
+        if stop == "deadline":
+            time.sleep(max(0.0, run["deadline"] - self._chance.uniform(0.0, 0.7) - time.monotonic()))
+        else:
+            time.sleep(self._chance.uniform(0.0, 2.0))
         undo = self._hang(hang)
         try:
-            time.sleep(self._chance.uniform(0.0, 0.5) if stop != "silence" else 0.0)
+            time.sleep(self._chance.uniform(0.0, 0.3) if stop == "kill" else 0.0)
             asked_s, last_s = self._stop(stop, run)
             time.sleep(max(0.0, last_s + WATCHED_S - time.monotonic()))
             sent = inputs.sent()
@@ -117,8 +104,8 @@ class Trials:
         finally:
             undo()
         if stop == "silence":
-            self._agent.terminate()
-        ended = str(self._said())
+            self._kill(run)
+        ended = str(self._agent.said().get("ended"))
         after = max((event.at_s - asked_s for event in sent), default=0.0)
         return Trial(stop, hang, len(sent), late, after, held, ended)
 
@@ -129,11 +116,14 @@ class Trials:
         asked_s = time.monotonic()
         if stop == "silence":
             return asked_s, asked_s + WITHIN_S
-        command = [str(EXECUTABLE), "kill", "--run", run["run"]]
-        subprocess.Popen(command, env=self._env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._kill(run)
         folder = kill_files.folder_in(self._folder / "holo")
         _until(lambda: (folder / run["run"]).exists() or time.monotonic() > asked_s + 5.0)
         return asked_s, max(asked_s, time.monotonic() - STARTED_S) + WITHIN_S
+
+    def _kill(self, run: dict[str, Any]) -> None:
+        command = [str(EXECUTABLE), "kill", "--run", run["run"]]
+        subprocess.Popen(command, env=self._env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def _hang(self, hang: str) -> Callable[[], None]:
         """Have something hang; return what ends that."""
@@ -148,14 +138,17 @@ class Trials:
             return answer_again
         if hang == "nothing":
             return lambda: None
-        pid = self._agent.pid if hang == "process stopped" else self._server._process.pid
+        pid = self._agent.process.pid if hang == "process stopped" else self._server._process.pid
         os.kill(pid, signal.SIGSTOP)
         return lambda: os.kill(pid, signal.SIGCONT)
 
     def _answer(self, number: int, body: dict[str, Any]) -> Any:
         if self._hung:
             self._goes_on.wait(60)
+            return Answer(drop=True)  # whoever asked has gone
         chance = self._chance
+        if self._always_types:
+            return step("write", content="Ab " * 700)
         at = {"element": "there", "x": chance.randint(100, 450), "y": chance.randint(200, 500)}
         match number % 4:
             case 0:
@@ -166,12 +159,6 @@ class Trials:
                 return step("hold_and_tap_key", hold_keys=["shift"], tap_keys=["a"] * chance.randint(1, 20))
             case _:
                 return step("scroll", direction="down", scroll_size=chance.randint(1, 50), **at)
-
-    def _said(self) -> dict[str, Any]:
-        assert self._agent.stdout is not None
-        line = self._agent.stdout.readline()
-        found: dict[str, Any] = json.loads(line) if line else {}
-        return found
 
 
 def _until(true: Callable[[], bool]) -> None:

@@ -38,7 +38,7 @@ from tests.support.spending import (
 
 WORKERS = 8
 LONG = bool(os.environ.get("HOLO_LONG_FAULTS"))
-"""``make faults`` takes ten times the money and the kills."""
+"""HOLO_LONG_FAULTS=1 takes twenty times the money and the kills, and some minutes."""
 CAP_USD, KILLS = (2.0, 160) if LONG else (0.08, 8)
 
 

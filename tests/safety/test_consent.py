@@ -234,7 +234,7 @@ async def test_a_person_is_shown_all_that_would_be_written(approvals: Approvals)
     desktop = PaintedDesktop()
     one = walk(desktop, on_request(approvals), policy=Rules.read({"trust": "act", "confirm": [{"kinds": ["write"]}]}))
     await one.look()
-    text = "pay 1000 EUR to " + "x" * 100
-    with pytest.raises(NeedsPerson):
-        await one.act(a_step("write", content=text))
-    assert text in approvals.waiting()[0].words
+    for text, shown in (("pay 1000 EUR to " + "x" * 100,) * 2, ("pay\nnow", "[pay⏎now]")):
+        with pytest.raises(NeedsPerson):
+            await one.act(a_step("write", content=text))
+        assert shown in approvals.waiting()[-1].words

@@ -133,7 +133,7 @@ class Fight:
         A killed one is replaced at once.
         """
         jobs = [(self.url, self.make, server.base_url, tuple(nested)) for nested in scopes]
-        return fight(_spend, jobs, kills=kills, seed=seed)
+        return fight(_spend, jobs, kills=kills, seed=seed, work_done=lambda: len(server.requests))
 
     def act(self, scopes: Sequence[Scope], workers: int, *, kills: int = 0, seed: int = 0) -> int:
         """Let processes count actions until they are refused; return how many were let through."""
@@ -146,12 +146,23 @@ class Fight:
     def _counted(self, work: Callable[..., None], scopes: Sequence[Scope], workers: int, kills: int, seed: int) -> int:
         done = self.folder / "done"
         done.write_bytes(b"")
-        fight(work, [(self.url, self.make, tuple(scopes), done)] * workers, kills=kills, seed=seed)
+        jobs = [(self.url, self.make, tuple(scopes), done)] * workers
+        fight(work, jobs, kills=kills, seed=seed, work_done=lambda: done.stat().st_size)
         return done.stat().st_size
 
 
-def fight(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], *, kills: int, seed: int) -> int:
-    """Run each job in a process of its own to its end, killing some at random moments and starting them again."""
+def fight(
+    work: Callable[..., None],
+    jobs: Sequence[tuple[Any, ...]],
+    *,
+    kills: int,
+    seed: int,
+    work_done: Callable[[], int] = lambda: 0,
+) -> int:
+    """Run each job in a process of its own to its end, killing some at random moments and starting them again.
+
+    Between two kills some work is done, so that they do not all come before it begins. Returns how many were killed.
+    """
     chance = random.Random(seed)
 
     def start(job: tuple[Any, ...]) -> Any:
@@ -160,17 +171,19 @@ def fight(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]], *, kills: 
         return process
 
     running = {number: start(job) for number, job in enumerate(jobs)}
-    killed, until = 0, time.monotonic() + 240
+    killed, not_before, until = 0, 1, time.monotonic() + 240
     try:
         while running:
             assert time.monotonic() < until, "somebody hangs"
-            time.sleep(chance.uniform(0.02, 0.12))
-            if killed < kills:
-                number = chance.choice(sorted(running))
-                running[number].kill()
-                running[number].join()
-                if running[number].exitcode == 0:
-                    del running[number]
+            time.sleep(chance.uniform(0.005, 0.03))
+            if killed < kills and work_done() >= not_before:
+                not_before = work_done() + chance.randint(1, 4)
+                # One of those that began first: the others may not have come to work yet.
+                number = chance.choice(list(running)[: -(-len(running) // 2)])
+                victim = running.pop(number)
+                victim.kill()
+                victim.join()
+                if victim.exitcode == 0:
                     continue
                 killed += 1
                 running[number] = start(jobs[number])

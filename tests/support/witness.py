@@ -4,6 +4,7 @@ The server's clock is CLOCK_MONOTONIC in milliseconds, so its times can be compa
 process on this machine. Nothing escapes it, wherever on the screen it goes and however slow the program there is.
 """
 
+import os
 import struct
 import sys
 from typing import Any
@@ -17,6 +18,7 @@ EVENT = struct.Struct("=BBHI24x")
 
 
 def main() -> None:
+    os.environ.setdefault("XAUTHORITY", os.devnull)
     display = Display()
     with open(sys.argv[1], "a", buffering=1) as log:  # noqa: PTH123
         def note(reply: Any) -> None:

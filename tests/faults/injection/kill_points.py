@@ -46,7 +46,8 @@ DESKTOP_POINTS = {
     "up": "holo_tasks.desktop.pointer:Pointer._release",
     "key": "holo_tasks.desktop.keyboard:Keyboard.press",
 }
-IN_DATABASE = ("claim", "intend", "settle", "void", "finish", "disregard", "release", "file", "unlist", "hold", "pay", "count")
+NOT_IN_DATABASE = ("begin", "end", "event", "frame", "spool", "row")
+IN_DATABASE = tuple(point for point in FLOW_POINTS if point not in NOT_IN_DATABASE)
 _counts: Counter[str] = Counter()
 _inside = threading.local()
 
@@ -112,13 +113,14 @@ def _forget_intents() -> None:
 
 
 def _fault() -> tuple[str, str, int, str]:
-    point, when, number, who, *_ = (os.environ.get("HOLO_FAULT") or "::0").split(":") + ["both"]
+    point, when, number, who, *_ = [*(os.environ.get("HOLO_FAULT") or "::0").split(":"), "both"]
     return point, when, int(number), who
 
 
 def _detail(args: tuple[Any, ...]) -> str:
     plain = [getattr(arg, "goal", arg) for arg in args]
-    return " ".join(" ".join(str(arg).split()) for arg in plain if isinstance(arg, str | int) or hasattr(arg, "x"))[:120]
+    words = (str(arg).split() for arg in plain if isinstance(arg, str | int) or hasattr(arg, "x"))
+    return " ".join(word for some in words for word in some)[:120]
 
 
 def _log(line: str) -> None:

@@ -1,0 +1,140 @@
+"""`holo-tasks kill`, and what `holo-tasks run` does when it is used or when Prefect dies."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.prefect_server import TemporaryServer
+from holo_tasks.running import running
+from tests.edge.test_kill import COMMAND, TEXT, closed_as_killed
+from tests.support.command_line import CommandLine, related, until
+from tests.support.inputs import Inputs, witnessed
+from tests.support.scripted_model import ScriptedModel, step
+
+pytestmark = pytest.mark.desktop
+
+
+class Agent:
+    """`holo-tasks run` at work."""
+
+    def __init__(self, cli: CommandLine, model: ScriptedModel, name: str = "inputs") -> None:
+        self.inputs = Inputs(cli.home / name)
+        app = shlex.join(witnessed(self.inputs.path))
+        options = ("--app", app, "--allow", "act", "--base-url", model.base_url, "--json")
+        self.command = cli.start("run", "Type.", *options)
+
+    def stops(self, asked_s: float) -> None:
+        time.sleep(max(0.0, asked_s + 2.0 - time.monotonic()))
+        assert self.inputs.last_s() <= asked_s + 1.0
+        assert self.inputs.held() == set()
+
+    def ends(self) -> None:
+        ended = self.command.end()
+        assert (ended.code, ended.told["status"]) == (13, "killed")
+        assert COMMAND in ended.complaint
+        closed_as_killed(ended.told["trace"], "command", COMMAND)
+        assert until(lambda: not related(str(self.inputs.path)))
+
+
+def test_all_runs_are_killed_and_none_that_begins_later(cli: CommandLine) -> None:
+    with ScriptedModel([TEXT]) as model:
+        agents = [Agent(cli, model, name) for name in ("one", "other")]
+        until(lambda: all(len(agent.inputs.sent()) > 50 for agent in agents))
+        asked_s = time.monotonic()
+        said = cli("kill", "--all")
+        assert said.code == 0
+        assert [line.split()[1] for line in said.stdout.splitlines()] == ["stopped", "stopped"]
+        for agent in agents:
+            agent.stops(asked_s)
+            agent.ends()
+    with ScriptedModel([step("answer", content="done")]) as model:
+        app = shlex.join(witnessed(cli.home / "later"))
+        assert cli("run", "Go.", "--app", app, "--base-url", model.base_url, "--json").code == 0
+
+
+def test_a_run_that_is_still_starting_is_meant_by_all(cli: CommandLine, app: str) -> None:
+    with ScriptedModel([TEXT]) as model:
+        command = cli.start("run", "Go.", "--app", app, "--allow", "act", "--base-url", model.base_url, "--json")
+        until(lambda: related("Xvfb") and any(str(cli.home) in line for line in related("HOLO_DESKTOP=")))
+        assert cli("kill", "--all").code == 0
+        ended = command.end()
+    assert (ended.code, ended.told["status"], ended.told["steps"]) == (13, "killed", 0)
+    assert model.requests == []
+
+
+def test_it_must_be_said_which_run_is_meant(cli: CommandLine) -> None:
+    assert cli("kill").code == 2
+    assert "--run ID, or --all" in cli("kill").complaint
+    unknown = cli("kill", "--run", "20260101-000000-nobody")
+    assert (unknown.code, unknown.stdout) == (2, "")
+    assert "No run 20260101-000000-nobody is under way here; no run is." in unknown.complaint
+    none = cli("kill", "--all")
+    assert (none.code, none.stdout) == (0, "no run is under way\n")
+
+
+@pytest.fixture
+def own_server(cli: CommandLine) -> Iterator[TemporaryServer]:
+    """A Prefect server that may come to harm."""
+    server = TemporaryServer(os.environ)
+    cli.env["PREFECT_API_URL"] = server.wait()
+    yield server
+    server._process.kill()
+    server._process.wait()
+
+
+def test_without_prefect_a_run_is_known_and_killed_all_the_same(own_server: TemporaryServer, cli: CommandLine) -> None:
+    with ScriptedModel([TEXT]) as model:
+        agent = Agent(cli, model)
+        until(lambda: len(agent.inputs.sent()) > 50)
+        (run,) = running(Path(cli.env["HOLO_HOME"]))
+        assert run.pid == agent.command.process.pid
+        os.kill(own_server._process.pid, signal.SIGKILL)
+        unknown = cli("kill", "--run", "20260101-000000-nobody")
+        assert unknown.code == 2
+        assert f"under way: {run.run_id}." in unknown.complaint
+        asked_s = time.monotonic()
+        assert cli("kill", "--run", run.run_id).code == 0
+        agent.stops(asked_s)
+        agent.ends()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_run_whose_prefect_server_dies_says_how_it_ended_and_leaves(
+    own_server: TemporaryServer, cli: CommandLine, number: signal.Signals
+) -> None:
+    pause = step("wait", seconds=1)
+    with ScriptedModel([pause, pause, pause, step("answer", content="done")]) as model:
+        app = shlex.join(witnessed(cli.home / "inputs"))
+        command = cli.start("run", "Go.", "--app", app, "--base-url", model.base_url, "--json")
+        until(lambda: len(model.requests) == 2)
+        os.kill(own_server._process.pid, number)
+        until(lambda: len(model.requests) == 4)
+        answered_s = time.monotonic()
+        ended = command.end()
+    assert time.monotonic() - answered_s < 20  # Prefect would try again for minutes
+    assert (ended.code, ended.told["status"], ended.told["answer"]) == (0, "answered", "done")
+    assert ended.complaint.startswith("holo-tasks: answered")
+    assert until(lambda: not related(str(cli.home / "inputs")))
+
+
+def test_a_display_of_somebody_elses_is_left_as_it_was(cli: CommandLine, x_server, display: str) -> None:
+    inputs = Inputs(cli.home / "inputs")
+    server = x_server(display, *witnessed(inputs.path))
+    with ScriptedModel([TEXT]) as model:
+        options = ("--display", display, "--allow", "act", "--base-url", model.base_url, "--json")
+        command = cli.start("run", "Type.", *options, env={"XAUTHORITY": "/dev/null"})
+        until(lambda: len(inputs.sent()) > 50)
+        asked_s = time.monotonic()
+        assert cli("kill", "--all").code == 0
+        time.sleep(2)
+        assert inputs.last_s() <= asked_s + 1.0
+        assert inputs.held() == set()
+        assert command.end().told["status"] == "killed"
+    assert server.poll() is None

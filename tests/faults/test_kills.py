@@ -1,0 +1,73 @@
+"""The expense audit killed −9 at its durable writes, between button down and up, and at random moments.
+
+The model here is careless on purpose: it never looks whether a flag is on file. `make faults` runs all points and
+300 random moments; this is the short form.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.faults.harness import Audit, Outcome, Runner, run
+
+pytestmark = [pytest.mark.slow, pytest.mark.desktop]
+
+SMALL = ("wrong_amount", "unreadable")
+"""One receipt that wants a flag: its fifth action saves it, with the eighth press of the mouse."""
+POINTS = (
+    "intend:after:5",  # INTENT of the save is written, no input event was sent
+    "down:after:8:both",  # between button down and up
+    "up:after:8:flow",  # the effect is there, DONE is not
+    "settle:inside:5",  # in the middle of writing DONE
+    "finish:before:2",  # all is done, its result is not stored
+    "down:before:8:desktop+disregard:after:1",  # a second kill, as the first interruption is being dealt with
+)
+_seeded = random.Random(4)
+MOMENTS = tuple(f"moment:{_seeded.uniform(3, 18):.1f}:{who}" for who in ("flow", "both", "desktop"))
+MUTANT = "settle:before:5"
+
+
+@pytest.fixture(scope="module")
+def outcomes(prefect_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Outcome]]:
+    """What became of each audit; two at a time."""
+    folder = tmp_path_factory.mktemp("kills")
+    runners: dict[int, Runner] = {}
+
+    def one(number: int, fault: str, mutant: str = "") -> Outcome:
+        worker = threading.get_ident()
+        if worker not in runners:
+            runners[worker] = Runner({"PREFECT_API_URL": prefect_url})
+        with Audit(folder / str(number), SMALL) as audit:
+            return run(runners[worker], audit, faults=fault.split("+"), mutant=mutant)
+
+    with ThreadPoolExecutor(2) as pool:
+        faults = [*POINTS, *MOMENTS]
+        waiting = {fault: pool.submit(one, number, fault) for number, fault in enumerate(faults)}
+        waiting["mutant"] = pool.submit(one, len(faults), MUTANT, "forgets")
+        found = {name: outcome.result() for name, outcome in waiting.items()}
+    yield found
+    for runner in runners.values():
+        runner.close()
+
+
+@pytest.mark.parametrize("fault", POINTS)
+def test_a_kill_at_a_durable_write_doubles_nothing_and_loses_nothing(outcomes: dict[str, Outcome], fault: str) -> None:
+    outcome = outcomes[fault]
+    assert outcome.runs[0] != 0, "the fault was injected"
+    assert outcome.problems == []
+    assert outcome.flags == {"TX-10716": 1}
+    assert outcome.handed_over == {}
+
+
+@pytest.mark.parametrize("fault", MOMENTS)
+def test_a_kill_at_any_moment_doubles_nothing_and_loses_nothing(outcomes: dict[str, Outcome], fault: str) -> None:
+    assert outcomes[fault].problems == []
+
+
+def test_a_journal_that_forgets_is_caught(outcomes: dict[str, Outcome]) -> None:
+    assert outcomes["mutant"].doubled == ["TX-10716"]

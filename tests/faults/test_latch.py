@@ -1,0 +1,51 @@
+"""No input after a kill or a deadline, whatever hangs; and gates that look right but do not keep that promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.latch_trials import HANGS, STOPS, Trial, Trials
+
+pytestmark = [pytest.mark.desktop, pytest.mark.slow]
+
+ENDS = {"kill": {"killed"}, "deadline": {"limit"}, "silence": {"killed", "desktop_failed"}}
+TRIES = 4
+
+
+@pytest.fixture(scope="module")
+def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
+    made = Trials(tmp_path_factory.mktemp("latch"), seed=7)
+    yield made
+    made.close()
+
+
+def keeps_the_promise(trial: Trial) -> bool:
+    return trial.late == 0 and trial.held == 0
+
+
+@pytest.mark.parametrize("stop", STOPS[:2])
+@pytest.mark.parametrize("hang", HANGS[:3])
+@pytest.mark.parametrize("again", range(2))
+def test_nothing_is_sent_after_a_stop(trials: Trials, stop: str, hang: str, again: int) -> None:
+    trial = trials.run(stop, hang)
+    assert keeps_the_promise(trial), trial
+    assert trial.events > 10
+    assert trial.ended in ENDS[stop], trial
+
+
+def test_nothing_is_sent_for_a_process_that_was_stopped(trials: Trials) -> None:
+    trial = trials.run("silence", "process stopped")
+    assert keeps_the_promise(trial), trial
+    assert trial.ended in ENDS["silence"], trial
+
+
+@pytest.mark.parametrize(
+    ("mutant", "stop"), [("between_gestures", "kill"), ("in_the_parent", "kill"), ("without_a_lease", "silence")]
+)
+def test_a_naive_gate_is_found_out(trials: Trials, mutant: str, stop: str) -> None:
+    found = [trials.run(stop, "process stopped", mutant)]
+    while keeps_the_promise(found[-1]) and len(found) < TRIES:
+        found.append(trials.run(stop, "process stopped", mutant))
+    assert not keeps_the_promise(found[-1]), found

@@ -1,0 +1,95 @@
+"""What tests of the journal share: runs one after the other on the same desktop and the same local state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+
+from holo_tasks import pursue, subgoal
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.core.gestures import Gesture
+from holo_tasks.safety.items import Item, Items
+from holo_tasks.safety.ledger import Intent, Ledger
+from holo_tasks.safety.store import store_at
+from tests.support.agents import agent
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import ScriptedModel, step
+
+CLICK = step("click", element="OK button", x=500, y=500)
+DONE = step("answer", content="done")
+SEEN = step("answer", content="seen")
+BABBLE = "I think I should click the button."
+
+
+class Cut(DesktopFailed):
+    """The desktop went away in the middle of a gesture."""
+
+
+def cut_off(gesture: Gesture) -> None:
+    raise Cut("The desktop went away.")
+
+
+class World:
+    """A desktop, local state and a model per run; counts what the runs cost."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.desktop = PaintedDesktop()
+        self.calls = 0
+
+    async def run(self, work: Callable[[], Any], script: list[Any], **options: Any) -> Any:
+        """Do some work in a flow of its own, on the same desktop; return its result."""
+        retries = options.pop("retries", 0)
+
+        @flow(name="test flow", persist_result=False, retries=retries, retry_delay_seconds=0)
+        async def around() -> Any:
+            async with agent(model, self.desktop, self.folder, **options):
+                return await work()
+
+        with ScriptedModel(script) as model:
+            try:
+                return await around()
+            finally:
+                self.calls += len(model.requests)
+
+    async def interrupted(self, work: Callable[[], Any]) -> None:
+        """Leave an attempt behind that was cut off as it acted: an intent, not done."""
+        self.desktop._on_gesture = cut_off
+        with pytest.raises(DesktopFailed):
+            await self.run(work, [CLICK])
+        self.desktop._on_gesture = None
+        self.calls = 0
+        assert self.desktop.gestures == []
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Model calls since the interruption, and all input there was."""
+        return self.calls, len(self.desktop.gestures)
+
+    @property
+    def items(self) -> list[Item]:
+        return Items(store_at(self.folder / "holo")).all()
+
+    def intents(self, token: str) -> tuple[Intent, ...]:
+        return Ledger(store_at(self.folder / "holo")).intents(token)
+
+
+def pressing(found: Any = None, **options: Any) -> Callable[..., Any]:
+    """Return a sub-goal that presses OK; its probe, if wanted, finds ``found``."""
+    probes = []
+
+    async def probe(item: str) -> Any:
+        probes.append(item)
+        return found
+
+    @subgoal(token="{item}", **({"probe": probe} if found is not None else {}), **options)
+    async def press(item: str) -> str:
+        answer: str = await pursue("Press OK.")
+        return answer
+
+    press.probes = probes  # type: ignore[attr-defined]
+    return press
