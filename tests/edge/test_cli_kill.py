@@ -16,6 +16,7 @@ from holo_tasks.running import running
 from tests.edge.test_kill import COMMAND, TEXT, closed_as_killed
 from tests.support.command_line import CommandLine, related, until
 from tests.support.inputs import Inputs, witnessed
+from tests.support.killing import kill
 from tests.support.scripted_model import ScriptedModel, step
 
 pytestmark = pytest.mark.desktop
@@ -30,9 +31,9 @@ class Agent:
         options = ("--app", app, "--allow", "act", "--base-url", model.base_url, "--json")
         self.command = cli.start("run", "Type.", *options)
 
-    def stops(self, asked_s: float) -> None:
-        time.sleep(max(0.0, asked_s + 2.0 - time.monotonic()))
-        assert self.inputs.last_s() <= asked_s + 1.0
+    def stops(self, last_s: float) -> None:
+        time.sleep(max(0.0, last_s + 1.0 - time.monotonic()))
+        assert self.inputs.last_s() <= last_s
         assert self.inputs.held() == set()
 
     def ends(self) -> None:
@@ -47,12 +48,11 @@ def test_all_runs_are_killed_and_none_that_begins_later(cli: CommandLine) -> Non
     with ScriptedModel([TEXT]) as model:
         agents = [Agent(cli, model, name) for name in ("one", "other")]
         until(lambda: all(len(agent.inputs.sent()) > 50 for agent in agents))
-        asked_s = time.monotonic()
-        said = cli("kill", "--all")
+        said, last_s = kill(cli, "--all")
         assert said.code == 0
         assert [line.split()[1] for line in said.stdout.splitlines()] == ["stopped", "stopped"]
         for agent in agents:
-            agent.stops(asked_s)
+            agent.stops(last_s)
             agent.ends()
     with ScriptedModel([step("answer", content="done")]) as model:
         app = shlex.join(witnessed(cli.home / "later"))
@@ -99,9 +99,9 @@ def test_without_prefect_a_run_is_known_and_killed_all_the_same(own_server: Temp
         unknown = cli("kill", "--run", "20260101-000000-nobody")
         assert unknown.code == 2
         assert f"under way: {run.run_id}." in unknown.complaint
-        asked_s = time.monotonic()
-        assert cli("kill", "--run", run.run_id).code == 0
-        agent.stops(asked_s)
+        said, last_s = kill(cli, "--run", run.run_id)
+        assert said.code == 0
+        agent.stops(last_s)
         agent.ends()
 
 
@@ -131,10 +131,10 @@ def test_a_display_of_somebody_elses_is_left_as_it_was(cli: CommandLine, x_serve
         options = ("--display", display, "--allow", "act", "--base-url", model.base_url, "--json")
         command = cli.start("run", "Type.", *options, env={"XAUTHORITY": "/dev/null"})
         until(lambda: len(inputs.sent()) > 50)
-        asked_s = time.monotonic()
-        assert cli("kill", "--all").code == 0
-        time.sleep(2)
-        assert inputs.last_s() <= asked_s + 1.0
+        said, last_s = kill(cli, "--all")
+        assert said.code == 0
+        time.sleep(1)
+        assert inputs.last_s() <= last_s
         assert inputs.held() == set()
         assert command.end().told["status"] == "killed"
     assert server.poll() is None

@@ -24,21 +24,18 @@ if __name__ == "__main__":
     ROOT = Path(__file__).parent.parent.parent
     sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps")]
 
-from holo_tasks.desktop import kill_files
 from holo_tasks.prefect_server import TemporaryServer, reach_directly
 from tests.support.agent_process import AgentProcess
 from tests.support.command_line import EXECUTABLE
 from tests.support.inputs import Inputs
+from tests.support.killing import WITHIN_S, last_moment
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 MUTANTS = Path(__file__).parent / "gate_mutants"
 STOPS = ("kill", "deadline", "silence")
 HANGS = ("model hung", "process stopped", "Prefect down", "nothing")
-WITHIN_S = 1.0
 WATCHED_S = 1.5
 """How long after the last permitted moment it is watched whether anything comes."""
-STARTED_S = 0.5
-"""On a machine so busy that a command takes longer than this to get going, the rest of the second counts from there."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +113,9 @@ class Trials:
         asked_s = time.monotonic()
         if stop == "silence":
             return asked_s, asked_s + WITHIN_S
+        then = last_moment(self._folder / "holo" / "kill")
         self._kill(run)
-        folder = kill_files.folder_in(self._folder / "holo")
-        _until(lambda: (folder / run["run"]).exists() or time.monotonic() > asked_s + 5.0)
-        return asked_s, max(asked_s, time.monotonic() - STARTED_S) + WITHIN_S
+        return asked_s, then(lambda: time.monotonic() > asked_s + 10.0)
 
     def _kill(self, run: dict[str, Any]) -> None:
         command = [str(EXECUTABLE), "kill", "--run", run["run"]]
@@ -161,11 +157,6 @@ class Trials:
                 return step("scroll", direction="down", scroll_size=chance.randint(1, 50), **at)
 
 
-def _until(true: Callable[[], bool]) -> None:
-    while not true():
-        time.sleep(0.002)
-
-
 def table(trials: list[Trial]) -> str:
     """Return the trials' table, a line for each kind."""
     lines = [f"{'stop':10} {'meanwhile':16} {'trials':>6} {'events':>7} {'late':>5} {'held':>5}   last event after"]
@@ -176,7 +167,8 @@ def table(trials: list[Trial]) -> str:
                 after = [trial.last_s for trial in some]
                 lines.append(
                     f"{stop:10} {hang:16} {len(some):6} {sum(t.events for t in some):7} {sum(t.late for t in some):5} "
-                    f"{sum(t.held for t in some):5}   median {statistics.median(after):6.3f} s, most {max(after):6.3f} s"
+                    f"{sum(t.held for t in some):5}   median {statistics.median(after):6.3f} s, "
+                    f"most {max(after):6.3f} s"
                 )
     return "\n".join(lines)
 

@@ -21,6 +21,7 @@ def main() -> None:
     os.environ.setdefault("XAUTHORITY", os.devnull)
     display = Display()
     with open(sys.argv[1], "a", buffering=1) as log:  # noqa: PTH123
+
         def note(reply: Any) -> None:
             if reply.category == record.StartOfData:
                 log.write("ready 0 0\n")

@@ -1,4 +1,4 @@
-"""Naive gates, each as somebody might well write it; HOLO_GATE says which. Read by every Python with this on its path."""
+"""Naive gates, as somebody might well write them; HOLO_GATE says which. Read by each Python with this on its path."""
 
 import os
 import sys

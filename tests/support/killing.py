@@ -1,0 +1,38 @@
+"""Using the kill command, and when the last input event may be after that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.command_line import CommandLine, Ended, until
+
+WITHIN_S = 1.0
+STARTED_S = 0.5
+"""On a machine so busy that a command takes longer than this to get going, the rest of the second counts from there."""
+
+
+def kill(cli: CommandLine, *arguments: str) -> tuple[Ended, float]:
+    """Run the command to its end; return what it said, and when the last event may be."""
+    folder = Path(cli.env["HOLO_HOME"]) / "kill"
+    begin = last_moment(folder)
+    command = cli.start("kill", *arguments)
+    last_s = begin(lambda: command.process.poll() is not None)
+    return command.end(), last_s
+
+
+def last_moment(folder: Path) -> Callable[[Callable[[], bool]], float]:
+    """Note that a command is about to be started; then wait for its request, and return when the last event may be."""
+    asked_s, before = time.monotonic(), requests(folder)
+
+    def then(over: Callable[[], bool]) -> float:
+        until(lambda: requests(folder) - before or over())
+        return max(asked_s, time.monotonic() - STARTED_S) + WITHIN_S
+
+    return then
+
+
+def requests(folder: Path) -> set[str]:
+    names = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    return {name for name in names if not name.startswith(".") and not name.endswith(".stopped")}
