@@ -88,6 +88,8 @@ class Outcome:
     unfinished: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+    astray: list[str] = field(default_factory=list)
+    """How runs ended that ended in no error of the library's own."""
 
     @property
     def doubled(self) -> list[str]:
@@ -241,6 +243,8 @@ def run(
         watch.done()
         outcome.runs.append(code)
         outcome.killed += code == -signal.SIGKILL
+        if code == 1:
+            outcome.astray.append((audit.folder / "log").read_text().splitlines()[-1])
         if code == 0:
             break
         if code > 0 and number >= len(faults):
