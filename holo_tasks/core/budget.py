@@ -131,10 +131,10 @@ class Guard:
         for scope in self.lineage():
             scope.held_micro += worst_micro
 
-    def settle(self, worst_micro: int, actual_micro: int) -> None:
-        """Replace a held worst case by the bill."""
+    def settle(self, worst_micro: int, actual_micro: int, still_held_micro: int = 0) -> None:
+        """Replace a held worst case by the bill; ``still_held_micro`` may be billed yet."""
         for scope in self.lineage():
-            scope.held_micro -= worst_micro
+            scope.held_micro += still_held_micro - worst_micro
             scope.spent_micro += actual_micro
 
     def learn(self, estimated_tokens: int, billed_tokens: int) -> None:

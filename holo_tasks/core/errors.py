@@ -12,13 +12,15 @@ from typing import ClassVar
 class HoloError(Exception):
     """Root of every error this library raises on purpose.
 
-    ``http_status`` is what a server answered, if that is what went wrong.
+    ``http_status`` is what a server answered, if that is what went wrong. ``maybe_billed`` says that a request was
+    sent and nobody knows whether it will be on the bill.
     """
 
     status: ClassVar[str] = "invalid"
     exit_code: ClassVar[int] = 2
     transient: ClassVar[bool] = False
     http_status: int | None = None
+    maybe_billed: bool = False
 
 
 class InvalidUsage(HoloError):
@@ -74,10 +76,7 @@ class ModelFailed(HoloError):
 
 
 class TransientModelFault(ModelFailed):
-    """The endpoint failed in a way that may pass: overloaded, restarting, connection dropped.
-
-    ``maybe_billed`` says that the request was sent and nobody knows whether it will be on the bill.
-    """
+    """The endpoint failed in a way that may pass: overloaded, restarting, connection dropped."""
 
     transient = True
 

@@ -131,8 +131,8 @@ class Purse(Protocol):
         """Hold the worst case of a call; return a name to settle it by. Raises `LimitReached`, holding nothing."""
         ...
 
-    async def settle(self, hold: str, actual_micro: int) -> None:
-        """Replace what was held by the bill."""
+    async def settle(self, hold: str, actual_micro: int, still_held_micro: int = 0) -> None:
+        """Replace what was held by the bill; ``still_held_micro`` stays held, because it may be billed yet."""
         ...
 
     async def count_action(self, guard: Guard) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from holo_tasks.core import events
 from holo_tasks.core.budget import Guard, unpriced
-from holo_tasks.core.errors import HoloError, TransientModelFault
+from holo_tasks.core.errors import HoloError
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.money import Usage, image_tokens
 from holo_tasks.core.ports import Purse, Reply
@@ -53,27 +53,27 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
     left = model.call_timeout_s
     if guard.deadline_s is not None:
         left = min(left, max(0.001, guard.deadline_s - till.now_s()))
-    billed, known = 0, True
+    billed, still_held = 0, 0
     try:
         reply = await model.client.complete(body, timeout_s=left)
         usage = reply.usage or estimate(request, reply)
         billed = price.of(usage) if price else 0
-        guard.learn(prompt_tokens(request), usage.prompt_tokens)
+        still_held = 0 if reply.usage else max(0, hold.worst_micro - billed)
+        guard.learn(most_prompt_tokens(request), usage.prompt_tokens)
     except HoloError as error:
-        known = not (isinstance(error, TransientModelFault) and error.maybe_billed)
+        still_held = hold.worst_micro if error.maybe_billed else 0
         await till.record(events.CallFailed(attempt=attempt, reason=str(error), transient=error.transient))
         guard.check_time(till.now_s())
         raise
     except BaseException:
-        known = False
+        still_held = hold.worst_micro
         raise
     finally:
-        # Charged when the bill arrives, before anything is read from the reply. What may still be
-        # billed stays held.
-        if known:
-            guard.settle(hold.worst_micro, billed)
-            if till.purse is not None:
-                await asyncio.shield(till.purse.settle(hold.name, billed))
+        # Charged when the bill arrives, before anything is read from the reply. What may still be billed
+        # stays held: all of it, or where a server sends no bill what the estimate may fall short of.
+        guard.settle(hold.worst_micro, billed, still_held)
+        if till.purse is not None and (billed or still_held < hold.worst_micro):
+            await asyncio.shield(till.purse.settle(hold.name, billed, still_held))
     if price is None:
         guard.count_unpriced()
     await till.record(
@@ -116,7 +116,7 @@ def _worst(model: Model, request: Request, guard: Guard, elsewhere: int | None) 
         if guard.has_cost_limit:
             raise unpriced(model.name)
         return 0
-    prompt = price.of(Usage(guard.worst_tokens(prompt_tokens(request)), 0))
+    prompt = price.of(Usage(guard.worst_tokens(most_prompt_tokens(request)), 0))
     rooms = [room for room in (guard.headroom_micro, elsewhere) if room is not None]
     if rooms and price.output > 0:
         affordable = int((min(rooms) - prompt) / price.output)
@@ -126,7 +126,18 @@ def _worst(model: Model, request: Request, guard: Guard, elsewhere: int | None) 
 
 
 def prompt_tokens(request: Request) -> int:
-    """Estimate a request's prompt tokens from above: three characters a token, images by their formula."""
+    """Estimate a request's prompt tokens, rather high: three characters a token, images by their formula."""
+    images, characters = _size(request)
+    return images + -(-characters // 3)
+
+
+def most_prompt_tokens(request: Request) -> int:
+    """Bound a request's prompt tokens from above: no tokenizer makes more than one token of a byte."""
+    return sum(_size(request))
+
+
+def _size(request: Request) -> tuple[int, int]:
+    """Return the tokens of the images and the bytes of the text."""
     images = sum(image_tokens(shot.sent_size.width, shot.sent_size.height) for shot in request.shots)
     characters = len(json.dumps(request.body["tools"])) if "tools" in request.body else 0
     for message in request.body["messages"]:
@@ -135,7 +146,7 @@ def prompt_tokens(request: Request) -> int:
         characters += 16 + sum(len(part["text"].encode()) for part in parts if part["type"] == "text")
         characters += len(message.get("reasoning_content", "").encode())
         characters += len(json.dumps(message["tool_calls"])) if "tool_calls" in message else 0
-    return images + -(-characters // 3)
+    return images, characters
 
 
 def estimate(request: Request, reply: Reply) -> Usage:

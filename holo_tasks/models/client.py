@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeGuard
 
 import openai
@@ -22,6 +23,8 @@ from holo_tasks.models.breaker import Breaker
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 NO_LIST = (404, 405, 501)
 """How servers without a list of models answer."""
+GAVE_UP = (408, 502, 504)
+"""How servers answer that waited in vain for another, which may have done the work."""
 MOST_REST_S = 3600.0
 MOST_TOKENS = 10**9
 """A bill for more is no bill."""
@@ -125,7 +128,9 @@ class ModelEndpoint:
 
     def _explain(self, error: openai.OpenAIError, model: str) -> HoloError:
         explained = self._explained(error, model)
-        explained.http_status = error.status_code if isinstance(error, openai.APIStatusError) else None
+        if isinstance(error, openai.APIStatusError):
+            explained.http_status = error.status_code
+            explained.maybe_billed = error.status_code in GAVE_UP
         return explained
 
     def _explained(self, error: openai.OpenAIError, model: str) -> HoloError:
@@ -159,7 +164,9 @@ class ModelEndpoint:
                     f"{where} refused the request (HTTP {error.status_code}): {self._heard(error.message)}"
                 )
             case _:
-                return ModelFailed(f"{where} sent something that is not a chat completion: {self._heard(str(error))}")
+                failed = ModelFailed(f"{where} sent something that is not a chat completion: {self._heard(str(error))}")
+                failed.maybe_billed = True
+                return failed
 
     def _heard(self, words: str) -> str:
         """Return what a server said in one line; some repeat the key they were sent."""
@@ -172,7 +179,9 @@ def _reply(completion: ChatCompletion, latency_ns: int, where: str) -> Reply:
     usage = _usage(getattr(completion, "usage", None))
     choice = choices[0] if isinstance(choices, list) and choices else None
     if choice is None and usage is None:
-        raise TransientModelFault(f"{where} sent a reply without choices; check that the base URL ends in /v1.")
+        raise TransientModelFault(
+            f"{where} sent a reply without choices; check that the base URL ends in /v1.", maybe_billed=True
+        )
     # A bill without a reply is paid all the same; the empty reply is dealt with after that.
     message = getattr(choice, "message", None)
     thoughts = [_text(getattr(message, name, None)) for name in ("reasoning_content", "reasoning")]
@@ -214,11 +223,17 @@ def _count(value: object) -> TypeGuard[int]:
 
 
 def _retry_after(value: str | None) -> float | None:
-    try:
-        seconds = float(value) if value else None
-    except ValueError:
+    """Read a rest in seconds, which is given as such or as a date (RFC 9110, 10.2.3)."""
+    if not value:
         return None
-    return min(seconds, MOST_REST_S) if seconds is not None and seconds >= 0 else None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+        except (ValueError, OverflowError):
+            return None
+    return min(seconds, MOST_REST_S) if seconds >= 0 else None
 
 
 def _first_line(text: str, limit: int = 300) -> str:

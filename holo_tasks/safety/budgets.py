@@ -77,10 +77,10 @@ class Budgets:
             used = {row.scope: int(row.spent_micro + row.held_micro) for row in rows}
         return min((scope.limits.max_cost_micro or 0) - used.get(scope.key, 0) for scope in scopes)
 
-    async def settle(self, hold: str, actual_micro: int) -> None:
-        """Replace what was held by the bill."""
+    async def settle(self, hold: str, actual_micro: int, still_held_micro: int = 0) -> None:
+        """Replace what was held by the bill; ``still_held_micro`` stays held for good, because it may be billed yet."""
         if hold:
-            await asyncio.to_thread(self.pay, hold, actual_micro)
+            await asyncio.to_thread(self.pay, hold, actual_micro, still_held_micro)
 
     async def count_action(self, guard: Guard) -> None:
         """Count an action that is about to be done; raise `LimitReached` if it is one too many."""
@@ -102,12 +102,12 @@ class Budgets:
                 kept = db.execute(sa.update(BUDGETS).where(BUDGETS.c.scope == scope.key, fits).values(held_micro=held))
                 if kept.rowcount != 1:
                     raise too_expensive(scope, worst_micro, *self._used(db, scope))
-                if more:
+                if more and worst_micro:
                     db.execute(sa.insert(HOLDS).values(id=name, scope=scope.key, worst_micro=worst_micro))
                 self._count_call(db, scope, more)
         return name
 
-    def pay(self, hold: str, actual_micro: int) -> None:
+    def pay(self, hold: str, actual_micro: int, still_held_micro: int = 0) -> None:
         with self._store.transaction() as db:
             # Whoever deletes a hold settles it; a budget that was forgotten meanwhile is charged nothing.
             paid = db.execute(sa.delete(HOLDS).where(HOLDS.c.id == hold).returning(HOLDS.c.scope, HOLDS.c.worst_micro))
@@ -116,7 +116,7 @@ class Budgets:
                     sa.update(BUDGETS)
                     .where(BUDGETS.c.scope == scope)
                     .values(
-                        held_micro=BUDGETS.c.held_micro - worst_micro,
+                        held_micro=BUDGETS.c.held_micro - worst_micro + still_held_micro,
                         spent_micro=BUDGETS.c.spent_micro + actual_micro,
                     )
                 )

@@ -14,7 +14,7 @@ from holo_tasks.core.errors import InvalidUsage, LimitReached, ModelFailed, Tran
 from holo_tasks.core.model import Request
 from holo_tasks.core.money import Usage, image_tokens
 from holo_tasks.core.ports import Reply, ToolRequest
-from holo_tasks.core.predict import predict, prompt_tokens
+from holo_tasks.core.predict import most_prompt_tokens, predict, prompt_tokens
 from holo_tasks.core.transcript import Observed
 from holo_tasks.core.walk import Walk
 from holo_tasks.models.profile import PriceTable
@@ -78,6 +78,19 @@ async def test_a_missing_bill_is_estimated_from_all_that_was_written_and_marked(
     assert walk.guard.spent_micro == walk.doors.model.price.of(Usage(prompt_tokens(request), written))  # type: ignore[union-attr]
 
 
+async def test_what_a_server_without_a_bill_may_have_billed_beyond_the_estimate_stays_held() -> None:
+    held: list[int] = []
+
+    def script(number: int, body: Mapping[str, Any]) -> Reply:
+        held.append(walk.guard.held_micro)
+        return Reply(CLICK.content, "stop", None)
+
+    walk, _ = counter(MemoryModel(script), Limits(max_cost_usd=1))
+    await asked(walk)
+    assert walk.guard.spent_micro > 0
+    assert walk.guard.spent_micro + walk.guard.held_micro == held[0]
+
+
 @pytest.mark.parametrize("dialect", ["structured", "tools"])
 def test_a_prompt_is_estimated_by_all_that_is_in_it(dialect: str) -> None:
     model = as_model(MemoryModel([]), dialect=dialect)
@@ -119,7 +132,7 @@ async def test_a_call_that_may_cost_too_much_is_not_made() -> None:
 async def test_a_reply_is_kept_as_short_as_it_has_to_be_to_be_affordable() -> None:
     client = MemoryModel([CLICK])
     walk, _ = counter(client, Limits(max_cost_usd=0.01))
-    prompt = walk.doors.model.price.of(Usage(prompt_tokens(walk.request()), 0))  # type: ignore[union-attr]
+    prompt = walk.doors.model.price.of(Usage(most_prompt_tokens(walk.request()), 0))  # type: ignore[union-attr]
     walk.guard.spent_micro = 10_000 - prompt - 2 * 300 - 1
     await asked(walk)
     assert client.bodies[0]["max_tokens"] == 300

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -104,6 +106,31 @@ async def test_a_server_that_was_never_reached_bills_nothing() -> None:
         await endpoint.complete(BODY, timeout_s=5)
     await endpoint.close()
     assert not caught.value.maybe_billed
+
+
+@pytest.mark.parametrize(
+    ("status", "billed"), [(408, True), (429, False), (500, False), (502, True), (503, False), (504, True)]
+)
+async def test_who_waited_for_another_server_in_vain_may_be_billed_for_it(status: int, billed: bool) -> None:
+    with pytest.raises(TransientModelFault) as caught:
+        await ask(Answer(status=status, body=b"{}"))
+    assert caught.value.maybe_billed == billed
+
+
+@pytest.mark.parametrize("body", [b"{}", b"<html>", b'{"choices": []}', b"null"])
+async def test_a_reply_that_is_none_may_be_billed(body: bytes) -> None:
+    with pytest.raises(ModelFailed) as caught:
+        await ask(Answer(body=body))
+    assert caught.value.maybe_billed
+
+
+async def test_a_rest_until_a_date_is_heard() -> None:
+    for offset_s, least, most in ((30, 15, 30), (-30, 0, 0), (10**7, 3600, 3600)):
+        date = format_datetime(datetime.now(UTC) + timedelta(seconds=offset_s), usegmt=True)
+        with pytest.raises(TransientModelFault) as caught:
+            await ask(Answer(status=503, headers={"retry-after": date}, body=b"{}"))
+        assert caught.value.retry_after_s is not None
+        assert least <= caught.value.retry_after_s <= most
 
 
 @pytest.mark.parametrize(
