@@ -27,7 +27,9 @@ from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent, load_bl
 from holo_tasks import (
     NOT_DONE,
     InvalidUsage,
-    Limits,
+    LimitReached,
+    ModelFailed,
+    NeedsPerson,
     NotDone,
     agent_step,
     cost_guardrail,
@@ -61,6 +63,9 @@ COLUMNS = [
     Column("Evidence", "text"),
 ]
 
+HANDED_OVER = "handed over"
+MOST_IN_A_ROW = 3
+"""So many receipts that cannot be finished, one after the other, end the audit."""
 Reason = Literal["Wrong amount", "Unknown merchant", "Duplicate receipt"]
 
 
@@ -254,6 +259,7 @@ def row_of(finding: Finding) -> dict[str, Any]:
 
 
 @flow(name="Expense audit", flow_run_name="expense audit · {mailbox}", persist_result=False)
+@cost_guardrail(max_cost_usd="{max_cost_usd}")
 async def expense_audit(
     mailbox: str,
     workbook: str = "expense-audit.xlsx",
@@ -266,6 +272,9 @@ async def expense_audit(
     since: date | None = None,
 ) -> dict[str, int]:
     """Audit every receipt of a mailbox.
+
+    A receipt that cannot be finished is left for a person, on the list of `holo-tasks runs`, and the next one begins;
+    the flow then ends as `Needs person`. Started again, it does only what is not done.
 
     Args:
         mailbox: A Maildir folder, or imaps://user@host/INBOX.
@@ -294,7 +303,6 @@ async def expense_audit(
         receipt for letter, receipt in read if since is None or letter.date is None or letter.date.date() >= since
     ]
     logger.info("%d letters, %d receipts", len(letters), len(receipts))
-    limits = Limits(max_cost_usd=max_cost_usd)
     bucket = await load_block(AuditBucket, audit)
     model_block, desktop_block = await load_block(HoloModel, model), await load_block(HoloDesktop, desktop)
     for path in (workbook, report):
@@ -307,7 +315,6 @@ async def expense_audit(
         desktop=desktop_block,
         audit=bucket,
         allow="act",
-        limits=limits,
     ) as run:
         done = {r.receipt_id for r in receipts if is_done(audit_receipt, r, firsts[r.receipt_id])}
         if len(done) < len(receipts):
@@ -317,7 +324,7 @@ async def expense_audit(
             for receipt in receipts:
                 bar.update(item, description=receipt.merchant or receipt.subject)
                 before = (run.steps, run.guard.spent_micro)
-                finding = await audit_receipt(receipt, firsts[receipt.receipt_id])
+                finding = await _audited(run, receipt, firsts[receipt.receipt_id], findings)
                 await append_row(sheet, finding)
                 findings.append(finding)
                 bar.advance(item)
@@ -325,7 +332,8 @@ async def expense_audit(
                 effort = "already done" if receipt.receipt_id in done else effort
                 bar.console.print(_line(finding, effort), highlight=False)
                 logger.info("%s %s: %s (%s)", receipt.receipt_id, receipt.merchant, finding.status, effort)
-        counts = {name: sum(f.status.startswith(name) for f in findings) for name in ("match", "flagged", "missing")}
+        kinds = ("match", "flagged", "missing", HANDED_OVER)
+        counts = {name: sum(f.status.startswith(name) for f in findings) for name in kinds}
         run.answer = ", ".join(f"{number} {name}" for name, number in counts.items())
         first = ("Receipt", "Status", "Flag", "Merchant", "Reference", "Amount", "Currency", "Ledger amount")
         table = [{name: str(row_of(finding)[name] or "") for name in first} for finding in findings]
@@ -335,7 +343,29 @@ async def expense_audit(
     if report and (run.steps or not Path(report).exists()):
         await asyncio.to_thread(write_report, bucket.trace(run.trace), Path(report))
     _print_summary(console, findings, run, seconds, sheet, report)
+    waiting = [finding.receipt.receipt_id for finding in findings if finding.status.startswith(HANDED_OVER)]
+    if waiting:
+        raise NeedsPerson(
+            f"{len(waiting)} of {len(findings)} receipts wait for a person ({', '.join(waiting[:5])}"
+            f"{', …' if len(waiting) > 5 else ''}); see `holo-tasks runs`, then `holo-tasks retry ITEM`."
+        )
     return counts
+
+
+async def _audited(run: Run, receipt: Receipt, duplicate_of: str | None, before: list[Finding]) -> Finding:
+    """Audit a receipt, or say that it was handed over; what stops them all is raised.
+
+    Several in a row are no accident: then the program or the model is not what it should be.
+    """
+    try:
+        return await audit_receipt(receipt, duplicate_of)
+    except (NeedsPerson, LimitReached, ModelFailed) as error:
+        everybodys = error.transient or getattr(error, "scope", "") in {scope.name for scope in run.guard.lineage()}
+        latest = before[1 - MOST_IN_A_ROW :]
+        if everybodys or sum(finding.status.startswith(HANDED_OVER) for finding in latest) == MOST_IN_A_ROW - 1:
+            raise
+        status = f"{HANDED_OVER}: {error.status.replace('_', ' ')}"
+        return Finding(receipt=receipt, status=status, evidence=run.trace)
 
 
 def _make_folder(path: str | None) -> None:

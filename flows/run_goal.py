@@ -10,7 +10,7 @@ from prefect import flow
 from pydantic import Field
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent, load_block
-from holo_tasks import InvalidUsage, Limits, pursue, subgoal
+from holo_tasks import InvalidUsage, cost_guardrail, pursue, subgoal
 from holo_tasks.audit.report import write_report
 from holo_tasks.quiet import one_line_errors
 
@@ -23,6 +23,7 @@ async def pursue_goal(goal: str, token: str) -> str:
 
 
 @flow(name="Run a goal", flow_run_name="{goal}", persist_result=False)
+@cost_guardrail(max_cost_usd="{max_cost_usd}", timeout_seconds="{timeout_seconds}")
 async def run_goal(
     goal: str = Field(
         description="What to do, in plain words. For example: open the customer list and tell me how many there are.",
@@ -49,7 +50,6 @@ async def run_goal(
     one_line_errors()
     if not goal.strip():
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
-    limits = Limits(max_cost_usd=max_cost_usd, timeout_seconds=timeout_seconds)
     bucket = await load_block(AuditBucket, audit)
     async with holo_agent(
         title=goal[:200],
@@ -57,7 +57,6 @@ async def run_goal(
         desktop=await load_block(HoloDesktop, desktop),
         audit=bucket,
         allow=allow,
-        limits=limits,
         max_steps=max_steps,
     ) as run:
         run.answer = answer = await pursue_goal(goal, token or "")

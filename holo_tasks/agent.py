@@ -11,7 +11,7 @@ from pathlib import Path
 from prefect.context import FlowRunContext
 
 from holo_tasks.audit import Destination
-from holo_tasks.core.budget import Limits
+from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
 from holo_tasks.core.ports import Desktop
@@ -24,7 +24,7 @@ from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
 from holo_tasks.playbooks.nearby import ScreenText, can_read
 from holo_tasks.quiet import one_line_errors
-from holo_tasks.run import Run, check_terms, new_run_id, open_run
+from holo_tasks.run import Run, check_terms, current_guard, new_run_id, open_run
 from holo_tasks.running import Running
 from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.budgets import Budgets
@@ -79,7 +79,7 @@ async def open_agent(
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
     under_way = Running.here(recorder.run_id, title, recorder.uri, flow_run_id(), began_s)
     book = RunBook(store)
-    most = (limits or Limits()).max_cost_micro
+    most = Guard(title, limits or Limits(), 0.0, current_guard()).cost_limit_micro
     await asyncio.to_thread(
         lambda: book.began(
             recorder.run_id,

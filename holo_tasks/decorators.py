@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -13,7 +15,7 @@ from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 
 from holo_tasks.core.budget import Guard, Limits, out_of_time
-from holo_tasks.core.errors import LimitReached
+from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.endings import failed_state
 from holo_tasks.run import current_guard, guarded
 from holo_tasks.subgoals import bound, current_subgoal, fill
@@ -24,10 +26,10 @@ R = TypeVar("R")
 
 def cost_guardrail(
     *,
-    max_cost_usd: float | None = None,
-    max_actions: int | None = None,
-    timeout_seconds: float | None = None,
-    max_calls_per_5_minutes: int | None = None,
+    max_cost_usd: float | str | None = None,
+    max_actions: int | str | None = None,
+    timeout_seconds: float | str | None = None,
+    max_calls_per_5_minutes: int | str | None = None,
     budget: str | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Limit what everything inside a function may spend; goes under ``@subgoal``, ``@flow`` or ``@task``.
@@ -36,47 +38,81 @@ def cost_guardrail(
     actions and calls count over retries and re-runs: of the business item under a sub-goal with a token, else of the
     flow run. ``budget``, a format string over the arguments, names one to share with other flows and workers. Time
     begins anew with each attempt; the deadline also stops a model call that hangs, but in a synchronous function it
-    is checked at the next step only. A limit that is reached raises `LimitReached`; directly under ``@flow`` it ends
-    the run in a state named after it.
+    is checked at the next step only. A limit, too, may be a format string over the arguments: ``"{max_cost_usd}"``.
+
+    A limit that is reached raises `LimitReached`. Directly under ``@flow`` the run ends in a state named after that, or
+    after whatever else stopped the work.
     """
-    limits = Limits(max_cost_usd, max_actions, timeout_seconds, max_calls_per_5_minutes)
+    given = {
+        "max_cost_usd": max_cost_usd,
+        "max_actions": max_actions,
+        "timeout_seconds": timeout_seconds,
+        "max_calls_per_5_minutes": max_calls_per_5_minutes,
+    }
+    _limits(given, None)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         name = function.__name__.replace("_", " ")
         signature = inspect.signature(function)
 
-        def key(args: Any, kwargs: Any) -> str:
-            if budget is not None:
-                return f"shared:{fill(budget, bound(signature, args, kwargs))}"
-            return _key(name)
+        def scope(args: Any, kwargs: Any) -> AbstractContextManager[Guard]:
+            arguments = bound(signature, args, kwargs)
+            key = _key(name) if budget is None else f"shared:{fill(budget, arguments)}"
+            return guarded(f"‘{name}’", _limits(given, arguments), key)
 
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
             async def guarded_async(*args: P.args, **kwargs: P.kwargs) -> Any:
                 try:
-                    with guarded(f"‘{name}’", limits, key(args, kwargs)) as guard:
+                    with scope(args, kwargs) as guard:
                         return await before_deadline(guard, function(*args, **kwargs))
-                except LimitReached as error:
+                except HoloError as error:
                     if _is_flow(guarded_async):
                         return await failed_state(error)
                     raise
 
-            return cast("Callable[P, R]", guarded_async)
+            return cast("Callable[P, R]", _resolved(guarded_async, function))
 
         @wraps(function)
         def guarded_sync(*args: P.args, **kwargs: P.kwargs) -> R | State[Any]:
             try:
-                with guarded(f"‘{name}’", limits, key(args, kwargs)):
+                with scope(args, kwargs):
                     return function(*args, **kwargs)
-            except LimitReached as error:
+            except HoloError as error:
                 if _is_flow(guarded_sync):
                     return asyncio.run(failed_state(error))
                 raise
 
-        return cast("Callable[P, R]", guarded_sync)
+        return cast("Callable[P, R]", _resolved(guarded_sync, function))
 
     return decorate
+
+
+def _resolved(wrapper: Any, function: Callable[..., Any]) -> Any:
+    """Give a wrapper its function's types as such: Prefect would look for their names in this module."""
+    with contextlib.suppress(NameError):  # a name for type checkers only: Prefect could not find it either
+        wrapper.__signature__ = inspect.signature(function, eval_str=True)
+        wrapper.__annotations__ = inspect.get_annotations(function, eval_str=True)
+    return wrapper
+
+
+def _limits(given: Mapping[str, float | str | None], arguments: dict[str, Any] | None) -> Limits:
+    """Make limits of what a decorator was given; without ``arguments``, of what does not depend on them."""
+    values: dict[str, Any] = dict(given)
+    for name, value in given.items():
+        if isinstance(value, str):
+            values[name] = None if arguments is None else _number(name, fill(value, arguments))
+    return Limits(**values)
+
+
+def _number(name: str, text: str) -> float | None:
+    if text == "None":
+        return None
+    try:
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+    except ValueError:
+        raise InvalidUsage(f"{name} must be a number, not {text!r}.") from None
 
 
 def _key(name: str) -> str:

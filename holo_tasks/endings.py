@@ -16,8 +16,14 @@ LIMIT_EVENT = "holo.limit-reached"
 async def failed_state(error: HoloError) -> State[Any]:
     """Return the final state of the present flow run for an error; whoever awaits its result gets the error.
 
-    A limit is also told to Prefect's event stream, for an automation to act on.
+    A limit is also told to Prefect's event stream, for an automation to act on. Where Prefect is to try the flow again
+    the error is raised: of a state that is returned Prefect would make a run that waits for its retry for ever.
     """
+    context = FlowRunContext.get()
+    if context is not None and context.flow_run is not None:
+        run = context.flow_run
+        if run.run_count <= (run.empirical_policy.retries or 0) and not isinstance(error, Killed):
+            raise error
     if isinstance(error, LimitReached):
         _tell(error)
     kind = StateType.CANCELLED if isinstance(error, Killed) else StateType.FAILED

@@ -96,7 +96,13 @@ class Guard:
 
     @property
     def has_cost_limit(self) -> bool:
-        return any(scope.limits.max_cost_usd is not None for scope in self.lineage())
+        return self.cost_limit_micro is not None
+
+    @property
+    def cost_limit_micro(self) -> int | None:
+        """The lowest limit on money around here."""
+        limits = [scope.limits.max_cost_micro for scope in self.lineage()]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def headroom_micro(self) -> int | None:
@@ -174,6 +180,7 @@ def too_expensive(scope: Guard, worst_micro: int, spent_micro: int, held_micro: 
         f"{scope.name} has spent {usd(spent_micro)} of {usd(scope.limits.max_cost_micro)}{held}, and the next call may "
         f"cost {usd(worst_micro)}; raise max_cost_usd.",
         limit="max_cost_usd",
+        scope=scope.name,
     )
 
 
@@ -182,6 +189,7 @@ def too_many_actions(scope: Guard) -> LimitReached:
     return LimitReached(
         f"{scope.name} reached its limit of {scope.limits.max_actions} actions; raise max_actions or split the goal.",
         limit="max_actions",
+        scope=scope.name,
     )
 
 
@@ -191,6 +199,7 @@ def too_many_calls(scope: Guard) -> LimitReached:
         f"{scope.name} reached its limit of {scope.limits.max_calls_per_5_minutes} model calls in five minutes; it may "
         "be stuck. Look at its report, then raise max_calls_per_5_minutes or split the goal.",
         limit="max_calls_per_5_minutes",
+        scope=scope.name,
     )
 
 
@@ -199,4 +208,5 @@ def out_of_time(scope: Guard) -> LimitReached:
     return LimitReached(
         f"{scope.name} ran out of its {scope.limits.timeout_seconds:g} s; raise timeout_seconds or split the goal.",
         limit="timeout_seconds",
+        scope=scope.name,
     )

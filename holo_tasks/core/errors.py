@@ -36,14 +36,20 @@ class StoreLost(InvalidUsage):
 
 
 class LimitReached(HoloError):
-    """A guardrail stopped the work: money, actions, steps or time."""
+    """A guardrail stopped the work: money, actions, steps or time.
+
+    ``limit`` names it as in `Limits`, ``scope`` what it was set for; a limit on one goal's steps has no scope.
+    """
 
     status = "limit"
     exit_code = 10
 
-    def __init__(self, message: str, *, limit: str = "limit", partial_answer: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, limit: str = "limit", scope: str = "", partial_answer: str | None = None
+    ) -> None:
         super().__init__(message)
         self.limit = limit
+        self.scope = scope
         self.partial_answer = partial_answer
 
 

@@ -11,7 +11,7 @@ from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.events.filters import EventFilter, EventNameFilter, EventOccurredFilter
 
-from holo_tasks import LimitReached, Limits, cost_guardrail, pursue, subgoal
+from holo_tasks import InvalidUsage, LimitReached, Limits, cost_guardrail, pursue, subgoal
 from holo_tasks.core.budget import Guard
 from holo_tasks.endings import LIMIT_EVENT
 from holo_tasks.safety.budgets import Budgets
@@ -125,6 +125,65 @@ async def test_a_limit_of_a_flow_run_holds_over_its_retries(tmp_path: Path) -> N
     assert len(tries) == 3
     billed = sum(1 for number in range(len(model.requests)) if number != 3)
     assert billed * (1000 * 0.25 + 50 * 1.8) <= 10_000
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+async def test_a_guarded_flow_is_tried_again_as_often_as_it_says_and_then_named(tmp_path: Path, retries: int) -> None:
+    tries: list[int] = []
+
+    @flow(name="guarded and tried again", persist_result=False, retries=retries, retry_delay_seconds=0)
+    @cost_guardrail(max_cost_usd=1.0)
+    async def around() -> None:
+        tries.append(1)
+        async with agent(model, PaintedDesktop(), tmp_path):
+            await pursue("Press OK.")
+
+    with ScriptedModel([Answer(status=401, body=b"{}")]) as model:
+        state: Any = await around(return_state=True)  # type: ignore[call-arg]
+    assert len(tries) == 1 + retries
+    assert (state.is_failed(), state.name) == (True, "Invalid")
+    assert "API key" in state.message
+
+
+async def test_a_limit_may_come_from_an_argument(tmp_path: Path) -> None:
+    @flow(name="guarded by argument", persist_result=False)
+    @cost_guardrail(max_cost_usd="{dollars}", max_actions="{actions}")
+    async def nightly(dollars: float | str = 0.01, actions: int | None = None) -> None:
+        async with agent(model, PaintedDesktop(), tmp_path):
+            await pursue("Press OK.")
+
+    def name_of(state: Any) -> str:
+        return str(state.name)
+
+    with ScriptedModel([CLICK]) as model:
+        assert name_of(await nightly(return_state=True)) == "Limit: max_cost_usd"  # type: ignore[call-arg]
+        assert name_of(await nightly(5, 2, return_state=True)) == "Limit: max_actions"  # type: ignore[call-arg]
+        for wrong in (-1, "a lot"):
+            asked = len(model.requests)
+            assert name_of(await nightly(wrong, return_state=True)) == "Invalid"  # type: ignore[call-arg]
+            assert len(model.requests) == asked
+
+
+async def test_prefect_knows_the_types_of_a_guarded_flow(tmp_path: Path) -> None:
+    seen: list[object] = []
+
+    @flow(name="guarded with types", persist_result=False)
+    @cost_guardrail(max_actions=1)
+    async def nightly(folder: Path, since: Limits | None = None) -> None:
+        seen.append(folder)
+
+    await nightly(str(tmp_path))  # type: ignore[arg-type]
+    assert seen == [tmp_path]
+    assert nightly.parameters.properties["folder"]["format"] == "path"
+
+
+def test_a_limit_that_names_no_argument_is_refused() -> None:
+    @cost_guardrail(max_cost_usd="{dollars}")
+    def without() -> None:
+        raise AssertionError
+
+    with pytest.raises(InvalidUsage, match="dollars"):
+        without()
 
 
 async def test_scopes_nest_and_all_ancestors_are_charged(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.support.scripted_model import ScriptedModel, step
+from tests.support.scripted_model import Answer, ScriptedModel, step
 
 WIDTH, HEIGHT = 1280, 800
 PATIENCE_S = 5.0
@@ -25,8 +25,12 @@ class Clerk(ScriptedModel):
     def __init__(self, state_file: Path) -> None:
         super().__init__(self._next)
         self._file = state_file
+        self.puzzled_by: set[str] = set()
+        """Transactions that it asks a person about."""
+        self.failing_with = 0
+        """If set, the HTTP status of all answers once it is signed on."""
 
-    def _next(self, number: int, body: dict[str, Any]) -> dict[str, Any]:
+    def _next(self, number: int, body: dict[str, Any]) -> dict[str, Any] | Answer:
         goal = str(body["messages"][1]["content"])
         said = [str(message["content"]) for message in body["messages"] if message["role"] == "assistant"]
         state = self._state()
@@ -37,6 +41,10 @@ class Clerk(ScriptedModel):
             return _signing_on(state)
         if "Sign on to" in goal[:80]:
             return step("answer", content='{"signed_on": true}')
+        if self.failing_with:
+            return Answer(status=self.failing_with, body=b"{}")
+        if reference in self.puzzled_by:
+            return step("ask_human", question=f"What am I to make of {reference}?")
         if "File a flag" in goal[:80]:
             return _filing(state, goal, reference, saved=any("flag: save" in one for one in said))
         return _reading(state, reference)

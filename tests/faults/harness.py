@@ -190,11 +190,15 @@ class Audit:
         outcome.left = left
         return outcome
 
-    def _rows(self) -> dict[str, int]:
+    def table(self) -> list[dict[str, Any]]:
+        """Return the rows of the workbook."""
         if not self.workbook.exists():
-            return {}
-        sheet = openpyxl.load_workbook(self.workbook)["Audit"]
-        found = Counter(str(row[0]) for row in sheet.iter_rows(min_row=2, values_only=True) if row[0])
+            return []
+        first, *rows = openpyxl.load_workbook(self.workbook)["Audit"].iter_rows(values_only=True)
+        return [dict(zip(map(str, first), row, strict=True)) for row in rows if row[0]]
+
+    def _rows(self) -> dict[str, int]:
+        found = Counter(str(row["Receipt"]) for row in self.table())
         return {item.receipt_id: found[item.receipt_id] for item in self.expected} | dict(found)
 
     def ask_person(self) -> int:

@@ -179,6 +179,15 @@ def test_a_bill_that_comes_after_its_budget_was_forgotten_buys_nothing(store_url
         budgets.hold([scope], 900)
 
 
+def test_what_may_be_billed_yet_stays_held(store_url: str) -> None:
+    budgets, scope = Budgets(open_store(store_url)), Guard("s", Limits(max_cost_usd=0.001), 0, key="s")
+    budgets.pay(budgets.hold([scope], 900), 100, 750)
+    assert (budgets.balance("s").spent_micro, budgets.balance("s").held_micro) == (100, 750)
+    budgets.hold([scope], 150)
+    with pytest.raises(LimitReached, match="are held"):
+        budgets.hold([scope], 1)
+
+
 def test_what_a_killed_process_held_stays_held(store_url: str) -> None:
     scope = Guard("s", Limits(max_cost_usd=0.001), 0, key="s")
     budgets = Budgets(open_store(store_url))

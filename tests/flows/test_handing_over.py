@@ -1,0 +1,77 @@
+"""A receipt that cannot be finished is left for a person, and does not keep the others from being done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holo_tasks import HoloError, InvalidUsage, ModelFailed, NeedsPerson
+from tests.faults.harness import Audit, Outcome, Runner
+
+pytestmark = [pytest.mark.slow, pytest.mark.desktop]
+
+
+@pytest.fixture
+def runner(prefect_url: str) -> Iterator[Runner]:
+    made = Runner({"PREFECT_API_URL": prefect_url})
+    yield made
+    made.close()
+
+
+def run(runner: Runner, audit: Audit) -> int:
+    runner.start(audit.job())
+    return runner.wait()
+
+
+def prepare(runner: Runner, audit: Audit) -> None:
+    runner.start(audit.blocks())
+    assert runner.wait() == 0
+
+
+def test_one_receipt_waits_for_a_person_and_the_others_are_done(runner: Runner, tmp_path: Path) -> None:
+    with Audit(tmp_path / "audit") as audit:
+        prepare(runner, audit)
+        puzzling = next(item for item in audit.expected if item.outcome == "wrong_amount")
+        audit.clerk.puzzled_by.add(str(puzzling.reference))
+        assert run(runner, audit) == NeedsPerson.exit_code
+        outcome = audit.judge(Outcome("none"))
+        assert list(outcome.handed_over) == [puzzling.receipt_id]
+        assert f"What am I to make of {puzzling.reference}?" in outcome.handed_over[puzzling.receipt_id]
+        assert outcome.unfinished == []
+        assert set(outcome.flags) == set(outcome.wanted) - {puzzling.reference}
+        states = {row["Receipt"]: row["Status"] for row in audit.table()}
+        assert states.pop(puzzling.receipt_id) == "handed over: needs person"
+        assert not any("handed over" in state for state in states.values())
+
+        audit.clerk.puzzled_by.clear()
+        before = len(audit.clerk.requests)
+        assert run(runner, audit) == 0
+        outcome = audit.judge(Outcome("none", runs=[0]))
+        assert outcome.problems == []
+        assert outcome.handed_over == {}
+        assert all(row["Status"].startswith(("flagged", "match", "missing")) for row in audit.table())
+        goals = {str(request["messages"][1]["content"]) for request in audit.clerk.requests[before:]}
+        assert all(str(puzzling.reference) in goal or "Sign on" in goal for goal in goals)
+
+
+def test_three_in_a_row_are_no_accident(runner: Runner, tmp_path: Path) -> None:
+    outcomes = ("wrong_amount", "match", "unknown_merchant", "no_transaction", "duplicate")
+    with Audit(tmp_path / "audit", outcomes) as audit:
+        prepare(runner, audit)
+        audit.clerk.puzzled_by.update(str(item.reference) for item in audit.expected)
+        assert run(runner, audit) == NeedsPerson.exit_code
+        assert len(audit.judge(Outcome("none")).handed_over) == 3
+        assert len(audit.table()) == 2
+
+
+@pytest.mark.parametrize(("status", "ended"), [(503, ModelFailed), (401, InvalidUsage)])
+def test_a_server_that_fails_hands_nothing_over(
+    runner: Runner, tmp_path: Path, status: int, ended: type[HoloError]
+) -> None:
+    with Audit(tmp_path / "audit", ("wrong_amount", "match")) as audit:
+        prepare(runner, audit)
+        audit.clerk.failing_with = status
+        assert run(runner, audit) == ended.exit_code
+        assert audit.table() == []
