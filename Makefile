@@ -1,5 +1,7 @@
 # Every target sets up what it needs; nothing has to be installed before.
 PY := .venv/bin/python
+# Tests wait for programs more than they compute.
+JOBS := 3
 
 .PHONY: help setup demo test check bench interop faults lock clean
 
@@ -21,7 +23,7 @@ demo:
 	@$(PY) flows/demo.py
 
 test: check
-	@$(PY) -m pytest --ignore=tests/faults
+	@$(PY) -m pytest --ignore=tests/faults -n $(JOBS) --dist loadscope
 
 check: setup
 	@$(PY) -m ruff check .
