@@ -43,6 +43,9 @@ class Sign(PaintedDesktop):
         super().__init__()
         self.text, self._changed, self.looks = text, changed, 0
 
+    def __repr__(self) -> str:
+        return f"Sign({self.text!r})"
+
     async def look(self, *, after_action: bool = False) -> Frame:
         self.looks += 1
         frame = await super().look(after_action=after_action)
