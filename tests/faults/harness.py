@@ -174,8 +174,11 @@ class Audit:
 
     # what is known of it afterwards
 
-    def judge(self, outcome: Outcome) -> Outcome:
-        """Fill in what the program's database, the ledger, the list and the workbook say."""
+    def judge(self, outcome: Outcome, *, served: bool = False) -> Outcome:
+        """Fill in what the program's database, the ledger, the list and the workbook say.
+
+        Unless the flow is ``served`` by a process that goes on, none may be left.
+        """
         store = store_at(self.home)
         listed = {item.token: item.reason for item in Items(store).all()}
         outcome.flags = dict(Counter(flag.reference for flag in LedgerFile(self.database).flags()))
@@ -185,9 +188,11 @@ class Audit:
         outcome.unfinished = [e.receipt_id for e in self.expected if e.receipt_id not in {*done, *listed}]
         outcome.rows = self._rows()
         deadline = time.monotonic() + 20
-        while (left := related(str(self.home))) and time.monotonic() < deadline:
+        while not served and (left := related(str(self.home))):
+            outcome.left = left if time.monotonic() > deadline else []
+            if outcome.left:
+                break
             time.sleep(0.2)
-        outcome.left = left
         return outcome
 
     def table(self) -> list[dict[str, Any]]:
