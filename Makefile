@@ -1,7 +1,7 @@
 # Every target sets up what it needs; nothing has to be installed before.
 PY := .venv/bin/python
 # Tests wait for programs more than they compute.
-JOBS := 3
+JOBS := 2
 
 .PHONY: help setup demo test check bench interop faults lock clean
 

@@ -76,6 +76,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "demo-output", help="where everything goes")
     parser.add_argument("--fresh", action="store_true", help="forget earlier runs first")
+    parser.add_argument("--quick", action="store_true", help="one letter of each kind instead of all 16")
     parser.add_argument("--keep", action="store_true", help="leave Prefect and S3 running until Enter is pressed")
     parser.add_argument("--size", default="1280x800", help="of the desktop")
     parser.add_argument("--font-size", default="11", help="of the legacy program")
@@ -161,7 +162,7 @@ def _legacy_program(options: argparse.Namespace, out: Path) -> str:
     from receipts_mailbox import transactions, write_maildir
     from tk_python import tk_python
 
-    write_maildir(out / "mailbox")
+    write_maildir(out / "mailbox", one_of_each=options.quick)
     database = out / "meridian.db"
     if not database.exists():
         create_database(database, [Transaction(**cast("dict[str, Any]", row)) for row in transactions()])

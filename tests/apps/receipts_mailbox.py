@@ -136,13 +136,18 @@ def transactions() -> list[dict[str, object]]:
     ]
 
 
-def write_maildir(path: str | Path) -> list[Expected]:
-    """Write the messages into a Maildir (made if needed); what is there already is left alone."""
+def write_maildir(path: str | Path, *, one_of_each: bool = False) -> list[Expected]:
+    """Write the messages into a Maildir (made if needed); what is there already is left alone.
+
+    ``one_of_each`` takes only the first of each outcome. Returns what is to be found in those that were taken.
+    """
     folder = Path(path)
     for sub in ("cur", "new", "tmp"):
         (folder / sub).mkdir(parents=True, exist_ok=True)
-    out = []
+    out: list[Expected] = []
     for number, (raw, expected) in enumerate(messages()):
+        if one_of_each and any(taken.outcome == expected.outcome for taken in out):
+            continue
         sent = int((_START + timedelta(hours=5 * number)).timestamp())
         name = f"{sent}.M{number:06d}P1.mail.example"
         if not [*folder.glob(f"cur/{name}*"), *folder.glob(f"new/{name}*")]:

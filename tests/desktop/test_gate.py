@@ -221,13 +221,15 @@ async def test_a_run_that_is_not_heard_from_loses_its_input_and_gets_it_back(ser
 
 
 async def test_a_button_is_not_held_for_a_run_that_is_late(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    served.alive = False
-    served.desktop.renew(time.monotonic() + 0.12)
     before = len(served.inputs.sent())
-    with pytest.raises(DesktopFailed, match="not heard from"):
-        await served.do(Drag(SPOT, OTHER))
-    served.alive = True
-    await served.quiet()
+    for lease_s in (0.12, 0.14, 0.16, 0.18) * 3:  # on a busy machine a short one is over before it begins
+        served.alive = False
+        served.desktop.renew(time.monotonic() + lease_s)
+        with pytest.raises(DesktopFailed, match="not heard from"):
+            await served.do(Drag(SPOT, OTHER))
+        served.alive = True
+        if await served.quiet() > before:
+            break
     assert len(served.inputs.sent()) > before
     assert served.inputs.held() == set()
 

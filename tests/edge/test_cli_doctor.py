@@ -24,6 +24,7 @@ from s3_server import S3Server
 
 from tests.edge.conftest import command
 from tests.support.command_line import EXECUTABLE, CommandLine, Ended, related, until
+from tests.support.long import few
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 MODEL = "holo3-1-35b-a3b"
@@ -198,7 +199,7 @@ def test_a_model_that_is_not_there(doctor: CommandLine, status: int) -> None:
     says(found["model"], MODEL, str(status), "model-0", "4 more", "--model")
 
 
-@pytest.mark.parametrize("listed", [None, ["someone-else"], Answer(body=b'"a page"'), Answer(body=b"<html>")])
+@pytest.mark.parametrize("listed", few([None, ["someone-else"], Answer(body=b'"a page"'), Answer(body=b"<html>")]))
 def test_a_model_that_answers_to_a_name_of_ones_own(doctor: CommandLine, listed: Any) -> None:
     with ScriptedModel(seen, models=listed) as model:
         found = checks(doctor("doctor", "--json", "--base-url", model.base_url, "--model", "mine"), 0)
@@ -240,7 +241,7 @@ like = "holotron-12b"
 
 @pytest.mark.parametrize(
     ("model_name", "replies", "expected", "image", "output"),
-    [
+    few([
         (MODEL, ["I see a button.", "I shall press it."], ("failed", "failed"), "ignored the schema", "vLLM"),
         ("served", ["I see.", {"action": "click", "x": 1, "y": 2}], ("failed", "failed"), "json_schema", "json_schema"),
         (MODEL, [{"x": 760, "y": 780}, {"answer": "WALNUT"}], ("ok", "failed"), "", "there is no such field"),
@@ -260,7 +261,7 @@ like = "holotron-12b"
          ("ok", "warning"), "", "confidence"),
         ("holo", [{"x": 0.76, "y": 0.78}, {"action": "answer", "text": "walnut", "confidence": 1}],
          ("ok", "ok"), "", "Flat action works"),
-    ],
+    ], first=3),
 )  # fmt: skip
 def test_what_a_reply_means(
     doctor: CommandLine,
@@ -290,13 +291,16 @@ def test_thoughts_that_eat_the_reply(doctor: CommandLine) -> None:
 
 @pytest.mark.parametrize(
     ("status", "said", "advice"),
-    [
-        (400, "this is not a multimodal model", "--mmproj"),
-        (500, 'Unsupported content part type: \\"image_url\\"', "--mmproj"),
-        (400, "unknown field structured_outputs", "schema_transport"),
-        (429, "slow down", "slow down"),
-        (418, "teapot", "teapot"),
-    ],
+    few(
+        [
+            (400, "this is not a multimodal model", "--mmproj"),
+            (500, 'Unsupported content part type: \\"image_url\\"', "--mmproj"),
+            (400, "unknown field structured_outputs", "schema_transport"),
+            (429, "slow down", "slow down"),
+            (418, "teapot", "teapot"),
+        ],
+        first=2,
+    ),
 )
 def test_a_server_that_refuses_the_question(doctor: CommandLine, status: int, said: str, advice: str) -> None:
     no = Answer(status=status, body=f'{{"error": {{"message": "{said}"}}}}'.encode())
@@ -315,7 +319,7 @@ def test_a_dialect_that_the_model_does_not_speak(doctor: CommandLine) -> None:
     says(found["output"], "holotron", "structured, tools")
 
 
-@pytest.mark.parametrize("hung", ["list", "reply"])
+@pytest.mark.parametrize("hung", few(["list", "reply"]))
 def test_a_server_that_hangs_is_given_up(doctor: CommandLine, hung: str) -> None:
     never = Answer("", delay_s=120)
     with ScriptedModel([never], models=never if hung == "list" else [MODEL]) as model:
@@ -340,15 +344,18 @@ def test_a_signal_ends_it_and_all_it_started(doctor: CommandLine) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
-    [
-        (["--timeout", "0"], "--timeout"),
-        (["--timeout", "nan"], "--timeout"),
-        (["--timeout", "3601"], "--timeout"),
-        (["--timeout", "soon"], "--timeout"),
-        (["--dialect", "esperanto"], "esperanto"),
-        (["--no-such-option"], "--no-such-option"),
-        (["a goal"], "a goal"),
-    ],
+    few(
+        [
+            (["--timeout", "0"], "--timeout"),
+            (["--timeout", "nan"], "--timeout"),
+            (["--timeout", "3601"], "--timeout"),
+            (["--timeout", "soon"], "--timeout"),
+            (["--dialect", "esperanto"], "esperanto"),
+            (["--no-such-option"], "--no-such-option"),
+            (["a goal"], "a goal"),
+        ],
+        first=2,
+    ),
 )
 def test_what_makes_no_sense_is_refused(doctor: CommandLine, arguments: list[str], word: str) -> None:
     ended = doctor("doctor", "--json", *arguments)
@@ -386,7 +393,7 @@ def test_a_screen_on_which_nothing_runs(doctor: CommandLine, x_server: XServer, 
     says(found["display"], "one single colour")
 
 
-@pytest.mark.parametrize(("missing", "package"), [("Xvfb", "xvfb"), ("openbox", "openbox")])
+@pytest.mark.parametrize(("missing", "package"), few([("Xvfb", "xvfb"), ("openbox", "openbox")]))
 def test_a_missing_package_is_named(doctor: CommandLine, tmp_path: Path, missing: str, package: str) -> None:
     path = tmp_path / "path"
     path.mkdir()
@@ -402,12 +409,15 @@ def test_a_missing_package_is_named(doctor: CommandLine, tmp_path: Path, missing
 
 @pytest.mark.parametrize(
     ("bucket", "env", "word"),
-    [
-        ("nowhere", {}, "does not exist"),
-        ("evidence", {"AWS_SECRET_ACCESS_KEY": "x" * 40}, "credentials"),
-        ("evidence", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "cannot be reached"),
-        ("evidence", {"HOLO_HOME": "/dev/null/home"}, "/dev/null/home/spool"),
-    ],
+    few(
+        [
+            ("nowhere", {}, "does not exist"),
+            ("evidence", {"AWS_SECRET_ACCESS_KEY": "x" * 40}, "credentials"),
+            ("evidence", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "cannot be reached"),
+            ("evidence", {"HOLO_HOME": "/dev/null/home"}, "/dev/null/home/spool"),
+        ],
+        first=2,
+    ),
 )
 def test_a_bucket_that_cannot_be_used(
     doctor: CommandLine, s3: S3Server, bucket: str, env: dict[str, str | None], word: str
@@ -469,12 +479,14 @@ def test_evidence_that_may_not_be_deleted_is_fine(doctor: CommandLine, tmp_path:
 
 @pytest.mark.parametrize(
     ("audit", "words"),
-    [
-        ("taken", ["taken", "File exists", "in the way", "--audit"]),
-        ("taken/below", ["taken/below", "in the way"]),
-        ("gs://bucket", ["gs://bucket", "no audit destination"]),
-        ("", ["empty"]),
-    ],
+    few(
+        [
+            ("taken", ["taken", "File exists", "in the way", "--audit"]),
+            ("taken/below", ["taken/below", "in the way"]),
+            ("gs://bucket", ["gs://bucket", "no audit destination"]),
+            ("", ["empty"]),
+        ]
+    ),
 )
 def test_a_folder_that_cannot_be_written(doctor: CommandLine, audit: str, words: list[str]) -> None:
     (doctor.home / "taken").write_text("a file")

@@ -17,6 +17,7 @@ from tests.edge.test_kill import COMMAND, TEXT, closed_as_killed
 from tests.support.command_line import CommandLine, related, until
 from tests.support.inputs import Inputs, witnessed
 from tests.support.killing import kill
+from tests.support.long import few
 from tests.support.scripted_model import ScriptedModel, step
 
 pytestmark = pytest.mark.desktop
@@ -105,7 +106,7 @@ def test_without_prefect_a_run_is_known_and_killed_all_the_same(own_server: Temp
         agent.ends()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("number", few([signal.SIGKILL, signal.SIGSTOP]))
 def test_a_run_whose_prefect_server_dies_says_how_it_ended_and_leaves(
     own_server: TemporaryServer, cli: CommandLine, number: signal.Signals
 ) -> None:

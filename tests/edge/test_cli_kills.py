@@ -14,6 +14,7 @@ import pytest
 
 from tests.edge.conftest import command
 from tests.support.command_line import CommandLine, Ended, related, until
+from tests.support.long import few
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 HANG = Answer("", delay_s=120)
@@ -31,7 +32,7 @@ def closed_as_killed(ended: Ended) -> None:
     assert last["reason"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGINT]))
 def test_a_model_that_hangs_does_not_hold_a_run(cli: CommandLine, app: str, number: signal.Signals) -> None:
     with ScriptedModel([HANG]) as model:
         running = cli.start("run", "Go.", "--app", app, "--base-url", model.base_url, "--json")
@@ -44,7 +45,7 @@ def test_a_model_that_hangs_does_not_hold_a_run(cli: CommandLine, app: str, numb
     assert (run["state_type"], run["state_name"]) == ("CANCELLED", "Killed")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGINT]))
 def test_a_long_text_is_not_written_to_its_end(cli: CommandLine, number: signal.Signals) -> None:
     log = cli.home / "events"
     letters = 8_000

@@ -22,6 +22,7 @@ from tests.support.agents import agent, events
 from tests.support.command_line import until
 from tests.support.conformance import ConformanceServer
 from tests.support.faults import ALL_FAULTS
+from tests.support.long import few
 from tests.support.replies import Meaning
 
 pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop, pytest.mark.slow]
@@ -138,9 +139,9 @@ def survivable(terms: Terms) -> list[str]:
 
 OF_ACTIONS = {"ranges", "x1001", "x_minus_1", "x_1e9", "x_string", "nan", "low_confidence"}
 ROUNDS = [
-    (way, start)
+    case
     for way in ("structured", "tools, required", "holotron")
-    for start in range(0, len(survivable(WAYS[way][2])), 10)
+    for case in few((way, start) for start in range(0, len(survivable(WAYS[way][2])), 10))
 ]
 
 

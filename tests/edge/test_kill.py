@@ -19,6 +19,7 @@ from tests.support.agent_process import AgentProcess
 from tests.support.command_line import CommandLine, related, until
 from tests.support.inputs import Inputs
 from tests.support.killing import WITHIN_S, kill
+from tests.support.long import few
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 TEXT = step("write", content="Ab " * 2500)
@@ -156,7 +157,7 @@ def variable(url: str, value: Any) -> Iterator[float]:
         httpx.delete(f"{url}/variables/name/holo_kill")
 
 
-@pytest.mark.parametrize("how", ["all", "run", "flow run in a list"])
+@pytest.mark.parametrize("how", few(["all", "run", "flow run in a list"]))
 def test_a_prefect_variable_kills(typing: Typing, how: str) -> None:
     value = {"all": "all", "run": typing.id, "flow run in a list": ["someone-else", typing.flow_run]}[how]
     with variable(typing.cli.env["PREFECT_API_URL"], value) as last_s:
@@ -177,7 +178,7 @@ def set_state(url: str, flow_run_id: str, **state: Any) -> float:
     return time.monotonic() + WITHIN_S
 
 
-@pytest.mark.parametrize("kind", ["CANCELLING", "CANCELLED"])
+@pytest.mark.parametrize("kind", few(["CANCELLING", "CANCELLED"]))
 def test_cancelling_the_flow_run_kills(typing: Typing, kind: str) -> None:
     url = typing.cli.env["PREFECT_API_URL"]
     typing.stops(set_state(url, typing.flow_run, state={"type": kind}, force=kind == "CANCELLED"))
@@ -203,7 +204,7 @@ def test_a_killed_flow_is_not_tried_again(
     assert found["run_count"] == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGKILL]))
 def test_a_process_that_is_told_to_end_sends_nothing_more(
     cli: CommandLine, text: ScriptedModel, tmp_path: Path, number: signal.Signals
 ) -> None:

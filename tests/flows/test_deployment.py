@@ -18,6 +18,7 @@ import pytest
 
 from holo_tasks.prefect_server import TemporaryServer
 from tests.faults.harness import Audit, Outcome, Runner
+from tests.support.long import few
 
 pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 
@@ -138,7 +139,7 @@ def asked(audit: Audit, since: int) -> set[str]:
     return {str(request["messages"][1]["content"]).splitlines()[0] for request in audit.clerk.requests[since:]}
 
 
-@pytest.mark.parametrize("again", ["flow-run retry", "deployment run"])
+@pytest.mark.parametrize("again", few(["flow-run retry", "deployment run"]))
 def test_a_failed_run_finishes_only_the_rest(served: Served, again: str) -> None:
     audit = served.audit
     first, second = audit.expected

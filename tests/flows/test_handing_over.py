@@ -9,6 +9,7 @@ import pytest
 
 from holo_tasks import HoloError, InvalidUsage, ModelFailed, NeedsPerson
 from tests.faults.harness import Audit, Outcome, Runner
+from tests.support.long import few
 
 pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 
@@ -66,7 +67,7 @@ def test_three_in_a_row_are_no_accident(runner: Runner, tmp_path: Path) -> None:
         assert len(audit.table()) == 2
 
 
-@pytest.mark.parametrize(("status", "ended"), [(503, ModelFailed), (401, InvalidUsage)])
+@pytest.mark.parametrize(("status", "ended"), few([(503, ModelFailed), (401, InvalidUsage)]))
 def test_a_server_that_fails_hands_nothing_over(
     runner: Runner, tmp_path: Path, status: int, ended: type[HoloError]
 ) -> None:

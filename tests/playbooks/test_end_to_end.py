@@ -22,6 +22,7 @@ from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.dialects.structured import Structured
 from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.models.profile import profile_for
+from tests.support.long import few
 
 APPS = Path(__file__).parents[1] / "apps"
 PLAYBOOK = Path(__file__).parents[2] / "flows" / "expense_audit.playbook.yaml"
@@ -99,10 +100,12 @@ async def pursue(desktop: Desktop, base_url: str, task: str, most: int = 40) -> 
 
 @pytest.mark.parametrize(
     ("size", "options"),
-    [
-        (Size(1280, 800), ("--position", "60,40", "--seed", "3", "--tip-after", "4", "--session-actions", "9")),
-        (Size(1600, 1000), ("--position", "330,170", "--font-size", "15", "--seed", "8", "--tip-after", "5")),
-    ],
+    few(
+        [
+            (Size(1280, 800), ("--position", "60,40", "--seed", "3", "--tip-after", "4", "--session-actions", "9")),
+            (Size(1600, 1000), ("--position", "330,170", "--font-size", "15", "--seed", "8", "--tip-after", "5")),
+        ]
+    ),
     ids=["1280x800", "1600x1000, larger font"],
 )
 async def test_audits_a_transaction_wherever_the_window_is(

@@ -27,6 +27,7 @@ from holo_tasks.playbooks.marking import MOST_MARKS, Mark, draw_marks, find_mark
 from holo_tasks.playbooks.reading import Reader
 from holo_tasks.playbooks.sight import Line
 from holo_tasks.playbooks.tags import FONT_SIZE, PALETTE, colour_of, contrast, ink_on, tag_boxes
+from tests.support.long import few
 
 APPS = Path(__file__).parents[1] / "apps"
 PATIENCE_S = 15.0
@@ -310,7 +311,7 @@ async def test_a_click_on_the_mark_of_a_field_gives_it_the_keyboard(reader: Read
 
 @pytest.mark.desktop
 @pytest.mark.slow
-@pytest.mark.parametrize("points", [11, 16])
+@pytest.mark.parametrize("points", few([11, 16]))
 async def test_the_ledger_is_worked_by_marks_alone(reader: Reader, tk: str, tmp_path: Path, points: int) -> None:
     async with ledger(tk, tmp_path, points) as clerk:
         await clerk.see("sign_on", reader)
