@@ -3,15 +3,17 @@ PY := .venv/bin/python
 # Tests wait for programs more than they compute.
 JOBS := 2
 
-.PHONY: help setup demo test check bench interop faults lock clean
+.PHONY: help setup demo test test-long check bench bench-models interop faults lock clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
-	@echo "make test   run all checks and tests"
+	@echo "make test   run all checks and tests; about 20 minutes on two cores"
+	@echo "make test-long  the same, with all of many like cases"
 	@echo "make bench  measure overhead, readiness, start-up, then all of bench-models"
 	@echo "make bench-models  measure pictures, prompt prefixes, the decision cache, many conversations at once"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
-	@echo "make faults   kill the expense audit at every durable write and 300 random moments (some hours)"
+	@echo "make faults   shared budgets at length, 100 kills and deadlines, then the expense audit killed at every durable"
+	@echo "              write and 300 random moments (some hours)"
 	@echo "make check  types, lint, arrows"
 	@echo "make setup  only install what the others need"
 
@@ -23,7 +25,10 @@ demo:
 	@$(PY) flows/demo.py
 
 test: check
-	@$(PY) -m pytest --ignore=tests/faults -n $(JOBS) --dist loadscope
+	@$(PY) -m pytest -n $(JOBS) --dist loadscope
+
+test-long: check
+	@$(PY) -m pytest -n $(JOBS) --dist loadscope -m "long or not long"
 
 check: setup
 	@$(PY) -m ruff check .
@@ -45,7 +50,8 @@ interop: setup
 	@$(PY) -m pytest tests/interop
 
 faults: setup
-	@$(PY) -m pytest tests/faults
+	@HOLO_LONG_FAULTS=1 $(PY) -m pytest tests/faults/test_shared_budget.py
+	@$(PY) tests/faults/latch_trials.py 100
 	@$(PY) tests/faults/faults.py
 
 lock:

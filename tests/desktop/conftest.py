@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -140,7 +141,7 @@ def x_server(tmp_path: Path) -> Iterator[Callable[..., tuple[str, Path]]]:
     started = []
 
     def start(program: str, *arguments: str) -> tuple[str, Path]:
-        number = next(n for n in range(2000, 9000) if not Path(f"/tmp/.X11-unix/X{n}").exists())
+        number = next(n for n in range(random.randrange(2000, 8000), 9000) if not Path(f"/tmp/.X11-unix/X{n}").exists())
         authority = tmp_path / f"authority{number}"
         xauth.write(authority, number, xauth.fresh())
         ready, tell = os.pipe()

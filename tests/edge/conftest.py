@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
@@ -59,7 +60,7 @@ def x_server(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]
 @pytest.fixture
 def display() -> str:
     """A display nobody uses yet."""
-    return next(f":{n}" for n in range(3000, 9000) if not Path(f"/tmp/.X11-unix/X{n}").exists())
+    return next(f":{n}" for n in range(random.randrange(3000, 8000), 9000) if not Path(f"/tmp/.X11-unix/X{n}").exists())
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import xcffib
+import xcffib.xproto  # connections need it
 
 if __name__ == "__main__":
     ROOT = Path(__file__).parent.parent.parent
@@ -26,8 +30,8 @@ if __name__ == "__main__":
 
 from holo_tasks.prefect_server import TemporaryServer, reach_directly
 from tests.support.agent_process import AgentProcess
-from tests.support.command_line import EXECUTABLE
-from tests.support.inputs import Inputs
+from tests.support.command_line import EXECUTABLE, until
+from tests.support.inputs import Inputs, witness
 from tests.support.killing import WITHIN_S, last_moment
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
@@ -51,8 +55,43 @@ class Trial:
     ended: str
 
 
+class Screen:
+    """An X server that outlives the agents on it, so that what they leave pressed can be seen."""
+
+    def __init__(self) -> None:
+        ready, tell = os.pipe()
+        command = ["Xvfb", "-displayfd", str(tell), "-screen", "0", "1280x800x24", "-nolisten", "tcp"]
+        self._server = subprocess.Popen(command, pass_fds=(tell,), stderr=subprocess.DEVNULL)
+        os.close(tell)
+        with os.fdopen(ready) as said:
+            self.display = f":{said.readline().strip()}"
+        self._connection = xcffib.connect(self.display)
+
+    def held(self) -> int:
+        """Count the keys and buttons that are down."""
+        core, root = self._connection.core, self._connection.get_setup().roots[0].root
+        keys = core.QueryKeymap().reply().keys
+        return sum(byte.bit_count() for byte in keys) + (core.QueryPointer(root).reply().mask >> 8 & 0x1F).bit_count()
+
+    @contextmanager
+    def witness(self, log: Path) -> Iterator[Inputs]:
+        """Write down all input that arrives meanwhile."""
+        process = subprocess.Popen(witness(log), env={**os.environ, "DISPLAY": self.display})
+        inputs = Inputs(log)
+        try:
+            until(lambda: inputs.ready)
+            yield inputs
+        finally:
+            process.kill()
+            process.wait()
+
+    def close(self) -> None:
+        self._server.kill()
+        self._server.wait()
+
+
 class Trials:
-    """A Prefect server, a model and an agent's process, which one trial after the other is made with."""
+    """A screen, a Prefect server, a model and an agent's process, which one trial after the other is made with."""
 
     def __init__(self, folder: Path, seed: int = 0) -> None:
         self._chance = random.Random(seed)
@@ -65,11 +104,13 @@ class Trials:
         self._model = ScriptedModel(self._answer).__enter__()
         self._number = 0
         self._always_types = False
+        self._screen = Screen()
         self._agent = AgentProcess(self._env)
 
     def close(self) -> None:
         self._goes_on.set()
         self._agent.close()
+        self._screen.close()
         self._model.__exit__()
         self._server._process.kill()
         self._server._process.wait()
@@ -81,8 +122,13 @@ class Trials:
         """
         self._number += 1
         self._always_types = bool(mutant)
-        inputs = Inputs(self._folder / f"inputs-{self._number}")
-        asked: dict[str, Any] = {"env": {"PYTHONPATH": str(MUTANTS), "HOLO_GATE": mutant} if mutant else {}}
+        with self._screen.witness(self._folder / f"inputs-{self._number}") as inputs:
+            return self._run(stop, hang, mutant, inputs)
+
+    def _run(self, stop: str, hang: str, mutant: str, inputs: Inputs) -> Trial:
+        asked: dict[str, Any] = {"display": self._screen.display}
+        if mutant:
+            asked["env"] = {"PYTHONPATH": str(MUTANTS), "HOLO_GATE": mutant}
         if stop == "deadline":
             asked["timeout"] = self._chance.uniform(3.0, 5.0)
         run = self._agent.ask(self._model.base_url, inputs, **asked)
@@ -97,7 +143,7 @@ class Trials:
             time.sleep(max(0.0, last_s + WATCHED_S - time.monotonic()))
             sent = inputs.sent()
             late = len(inputs.sent(since_s=last_s))
-            held = len(inputs.held())
+            held = self._screen.held()
         finally:
             undo()
         if stop == "silence":

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.latch_trials import HANGS, STOPS, Trial, Trials
+from tests.support.long import few
 
 pytestmark = [pytest.mark.desktop, pytest.mark.slow]
 
@@ -27,7 +28,7 @@ def keeps_the_promise(trial: Trial) -> bool:
 
 @pytest.mark.parametrize("stop", STOPS[:2])
 @pytest.mark.parametrize("hang", HANGS[:3])
-@pytest.mark.parametrize("again", range(2))
+@pytest.mark.parametrize("again", few(range(2)))
 def test_nothing_is_sent_after_a_stop(trials: Trials, stop: str, hang: str, again: int) -> None:
     trial = trials.run(stop, hang)
     assert keeps_the_promise(trial), trial

@@ -66,7 +66,16 @@ class Inputs:
         return time.monotonic() - self.last_s() > quiet_s
 
 
+def window(log: Path) -> list[str]:
+    """Return the command of a window that logs all it gets."""
+    return [tk_python(), str(APPS / "probe_events.py"), f"{log}.window"]
+
+
+def witness(log: Path) -> list[str]:
+    """Return the command of a witness of a display."""
+    return [sys.executable, str(WITNESS), str(log)]
+
+
 def witnessed(log: Path, *program: str) -> list[str]:
-    """Return the command of a program with a witness of its display; by default a window that logs all it gets."""
-    shown = program or (tk_python(), str(APPS / "probe_events.py"), f"{log}.window")
-    return ["sh", "-c", f"{shlex.join([sys.executable, str(WITNESS), str(log)])} & exec {shlex.join(shown)}"]
+    """Return the command of a program, by default `window`, with a witness of its display."""
+    return ["sh", "-c", f"{shlex.join(witness(log))} & exec {shlex.join(program or window(log))}"]

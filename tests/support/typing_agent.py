@@ -2,7 +2,8 @@
 
 A line on stdin asks for a run, as JSON: where the model is (``model``), where its ``inputs`` are witnessed, after how
 many seconds it has to end (``timeout``), when and for how long to hold up the event loop (``block``: two numbers),
-what is in the environment of its desktop (``env``), how many ``retries`` its flow has.
+what is in the environment of its desktop (``env``), how many ``retries`` its flow has, whose ``display`` it is to work
+on: one of its own, unless that is said.
 Lines on stdout say that a run has begun, and how it ended.
 """
 
@@ -22,11 +23,11 @@ from holo_tasks.agent import open_agent
 from holo_tasks.audit import Destination
 from holo_tasks.core.errors import HoloError
 from holo_tasks.decorators import before_deadline
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.home import holo_home
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
-from tests.support.inputs import Inputs, witnessed
+from tests.support.inputs import Inputs, window, witnessed
 
 
 def say(**what: object) -> None:
@@ -43,7 +44,9 @@ async def type_on() -> str:
 @flow(name="typing", persist_result=False)
 async def typing(asked: dict[str, Any]) -> None:
     log, timeout = Path(asked["inputs"]), asked.get("timeout")
-    desktop = VirtualDesktop(app=witnessed(log), env=asked.get("env"))
+    display, env = asked.get("display"), asked.get("env")
+    own = VirtualDesktop(app=witnessed(log), env=env) if display is None else None
+    desktop = own or AttachedDesktop(display, app=window(log), env=env)
     endpoint = ModelEndpoint(asked["model"], None)
     async with desktop:
         while not Inputs(log).ready:
