@@ -16,7 +16,7 @@ from holo_tasks.quiet import one_line_errors
 
 
 @subgoal(title="{goal}", token="{token}")
-async def pursue_goal(goal: str, token: str) -> str:
+async def pursue_goal(goal: str, token: str | None) -> str:
     """Work on the goal until it is answered."""
     answer: str = await pursue(goal)
     return answer
@@ -59,7 +59,7 @@ async def run_goal(
         allow=allow,
         max_steps=max_steps,
     ) as run:
-        run.answer = answer = await pursue_goal(goal, token or "")
+        run.answer = answer = await pursue_goal(goal, token or None)
     if report:
         await asyncio.to_thread(write_report, bucket.trace(run.trace), Path(report))
     return answer

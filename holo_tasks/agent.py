@@ -60,7 +60,7 @@ async def open_agent(
     """Open a run on a desktop that is up, with the usual doors: looks only, unless ``allow="act"``.
 
     ``rules`` say what else is allowed; where they and ``allow`` both speak of trust, the stricter counts. ``token``
-    names the business item of all sub-goals that have none of their own.
+    names the business item that a yes is asked for, in sub-goals that have no token of their own.
     ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` lets the model's decisions be
     reused where everything it was shown is the same (`caching.SAME_DECISION`). ``limits`` hold over all that was ever
     spent under ``budget``; that is the Prefect flow run, its retries included, unless another is named.

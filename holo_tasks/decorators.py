@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
+from prefect import Flow, Task
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 
@@ -52,6 +53,10 @@ def cost_guardrail(
     _limits(given, None)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        if isinstance(function, Flow | Task):
+            raise InvalidUsage("@cost_guardrail goes under @flow, @task and @subgoal: above, it would guard nothing.")
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise InvalidUsage("@cost_guardrail cannot guard a generator: what is inside runs after it has returned.")
         name = function.__name__.replace("_", " ")
         signature = inspect.signature(function)
 
@@ -69,7 +74,7 @@ def cost_guardrail(
                         return await before_deadline(guard, function(*args, **kwargs))
                 except HoloError as error:
                     if _is_flow(guarded_async):
-                        return await failed_state(error)
+                        return failed_state(error)
                     raise
 
             return cast("Callable[P, R]", _resolved(guarded_async, function))
@@ -78,10 +83,15 @@ def cost_guardrail(
         def guarded_sync(*args: P.args, **kwargs: P.kwargs) -> R | State[Any]:
             try:
                 with scope(args, kwargs):
-                    return function(*args, **kwargs)
+                    returned = function(*args, **kwargs)
+                    if inspect.isawaitable(returned):
+                        if inspect.iscoroutine(returned):
+                            returned.close()
+                        raise InvalidUsage(f"{name!r} returns something to await: make it `async def` to be guarded.")
+                    return returned
             except HoloError as error:
                 if _is_flow(guarded_sync):
-                    return asyncio.run(failed_state(error))
+                    return failed_state(error)
                 raise
 
         return cast("Callable[P, R]", _resolved(guarded_sync, function))

@@ -13,7 +13,7 @@ from holo_tasks.core.errors import HoloError, Killed, LimitReached
 LIMIT_EVENT = "holo.limit-reached"
 
 
-async def failed_state(error: HoloError) -> State[Any]:
+def failed_state(error: HoloError) -> State[Any]:
     """Return the final state of the present flow run for an error; whoever awaits its result gets the error.
 
     A limit is also told to Prefect's event stream, for an automation to act on. Where Prefect is to try the flow again

@@ -55,17 +55,25 @@ class Source(Protocol):
         ...
 
 
+class Held(Protocol):
+    """Something that a run works on for as long as nobody else may have taken it over."""
+
+    def left_s(self) -> float:
+        """Return for how many seconds that is certain."""
+        ...
+
+
 class KillSwitch:
     """The switch of one run. ``source`` and ``reason`` are empty until it is used.
 
-    ``still_mine`` is asked before each renewal of the lease; once it is false, another worker has taken over and this
-    one stops. Where it raises, the lease is not renewed.
+    ``claims`` are what the run works on: input goes on only for as long as all of them hold, and once one does not,
+    another worker has taken over and this one stops.
     """
 
     def __init__(self, desktop: Desktop, run: Running, home: Path, sources: Sequence[Source] = ()) -> None:
         self.source = ""
         self.reason = ""
-        self.still_mine: Callable[[], bool] = lambda: True
+        self.claims: list[Held] = []
         self._desktop = desktop if isinstance(desktop, Gated) else None
         self._run = run
         self._home = home
@@ -146,13 +154,14 @@ class KillSwitch:
         while not self._over.is_set() and not self.reason:
             try:
                 self._examine()
-                if not self.reason and not self.still_mine():
+                left_s = min((claim.left_s() for claim in list(self.claims)), default=LEASE_S)
+                if not self.reason and left_s <= 0.0:
                     self.trip("takeover", "Another worker has taken over this work.")
             except Exception:
                 logger.exception("It cannot be known whether this run may go on; its input stops.")
             else:
                 if self._desktop is not None and not self.reason and not self._resting:
-                    self._desktop.renew(time.monotonic() + LEASE_S)
+                    self._desktop.renew(time.monotonic() + min(LEASE_S, left_s))
             self._news.wait(RENEW_S)
         if self.reason:
             self._see_to_it()

@@ -145,13 +145,13 @@ def progress(total: int) -> Iterator[Progress]:
 def working(run: Run, claim: Claim, *, effect: bool) -> Iterator[None]:
     """Work under a claim: its actions are written down if they may have an ``effect``, and stop when it is lost."""
     claim.trace = run.trace
-    around = run.switch.still_mine
-    run.switch.still_mine = lambda: claim.still_mine() and around()
+    run.switch.claims.append(claim)
     try:
         with journalled(claim if effect else None):
             yield
     finally:
-        run.switch.still_mine = around
+        # Sub-goals side by side end in any order.
+        run.switch.claims = [other for other in run.switch.claims if other is not claim]
 
 
 @contextmanager
@@ -261,7 +261,7 @@ async def open_run(
             yield run
         except BaseException as error:
             switch.rest()
-            run.status, run.reason = ending(error)
+            run.status, run.reason = ending(error, guard)
             if isinstance(error, LimitReached) and error.partial_answer:
                 run.answer = error.partial_answer
             if run.status == "killed":

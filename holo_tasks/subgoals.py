@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import wraps
+from string import Formatter
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from prefect import flow, get_run_logger
@@ -39,6 +40,8 @@ from holo_tasks.tasks import act_as_task, decide_as_task
 P = ParamSpec("P")
 R = TypeVar("R")
 MAX_GOAL_CHARACTERS = 100_000
+FILING_S = 2.0
+"""How long a run that is being stopped takes to put its item on the list."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +121,9 @@ def subgoal(
 
     ``title`` and ``token`` are format strings over the function's arguments. With a ``token`` the result is
     kept in the ledger under that business item: a later call with the same arguments returns it without a
-    model call or an input event; with other arguments it raises
-    `TokenConflict`. ``inputs`` names the arguments that count for that; all do unless it is given.
-    ``advisor`` names the model that `judge` asks inside.
+    model call or an input event; with other arguments it raises `TokenConflict`. A token of arguments that are all None
+    is no token. ``inputs`` names the arguments that count for that; all do unless it is given.
+    ``advisor`` names the model that `judge` asks inside, also in sub-goals inside this one that name none.
 
     Under a token every action is written down before it is tried, unless ``effect`` is false: then the sub-goal only
     looks things up, and may be done again from the start. When an attempt was interrupted after it acted, ``probe`` is
@@ -143,8 +146,8 @@ def subgoal(
                 number=0,
                 title=fill(name, given),
                 progress="",
-                token=fill(token, given) if token else "",
-                advisor=advisor or "",
+                token=_token(token, given) if token else "",
+                advisor=advisor or (around.advisor if (around := _subgoal.get()) else ""),
                 goal=goal_name,
             )
             key = _digest(given, inputs)
@@ -163,7 +166,11 @@ def subgoal(
                 )
             except HoloError as error:
                 await _file(here, error, error.status)
-                return cast("R", await failed_state(error))  # Prefect raises the error to whoever awaits the result
+                return cast("R", failed_state(error))  # Prefect raises the error to whoever awaits the result
+            except asyncio.CancelledError as error:
+                filing = asyncio.ensure_future(_file(here, error, *ending(error, current_guard())))
+                await asyncio.wait({filing}, timeout=FILING_S)
+                raise
             except Exception as error:
                 await _file(here, error, "invalid")
                 raise
@@ -192,7 +199,7 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     given = bound(spec.signature, args, kwargs)
     if run.ledger is None:
         return False
-    return run.ledger.find(fill(spec.token, given), spec.goal, _digest(given, spec.inputs)) is not None
+    return run.ledger.find(_token(spec.token, given), spec.goal, _digest(given, spec.inputs)) is not None
 
 
 def current_subgoal() -> Subgoal | None:
@@ -329,9 +336,22 @@ async def _run_subgoal(
             run.resumed.add(here.token)
         with working(run, claim, effect=again.effect):
             result = await _work_on(here, lambda: _once(run, claim, work, again))
-        ledger.finish(claim, inputs, returns.dump_json(result).decode(), run.trace)
+        text, result = _stored(returns, result)
+        ledger.finish(claim, inputs, text, run.trace)
         await _settle(run, here)
         return result
+
+
+def _stored(returns: TypeAdapter[Any], result: Any) -> tuple[str, Any]:
+    """Write a result down; return that and what a re-run will read from it, which is the result now, too."""
+    text = returns.dump_json(result, by_alias=True, round_trip=True).decode()
+    try:
+        return text, returns.validate_json(text)
+    except ValidationError:
+        raise InvalidUsage(
+            f"The result {text[:200]} cannot be read back, so a re-run could not return it: give the sub-goal a return "
+            "annotation that JSON can hold."
+        ) from None
 
 
 async def _once(run: Run, claim: Claim, work: Callable[[], Awaitable[Any]], again: _Again) -> Any:
@@ -357,7 +377,7 @@ async def _settle(run: Run, here: Subgoal) -> None:
         await asyncio.to_thread(run.items.settle, here.token, here.goal)
 
 
-async def _file(here: Subgoal, error: Exception, status: str) -> None:
+async def _file(here: Subgoal, error: BaseException, status: str, why: str = "") -> None:
     """Put a business item that could not be finished on the dead-letter list.
 
     Of sub-goals inside each other with the same token it is there for the outermost, but counted once.
@@ -368,7 +388,7 @@ async def _file(here: Subgoal, error: Exception, status: str) -> None:
     how = {"kind": "flow", "deployment_id": run.deployment_id}
     anew = getattr(error, "filed_for", None) != here.token
     error.filed_for = here.token  # type: ignore[attr-defined]
-    reason = str(error) if isinstance(error, HoloError) else f"{type(error).__name__}: {error}"
+    reason = why or (str(error) if isinstance(error, HoloError) else f"{type(error).__name__}: {error}")
     with contextlib.suppress(InvalidUsage):  # what is wrong with the work is told, whatever becomes of the list
         await asyncio.to_thread(
             lambda: run.items.file(  # type: ignore[union-attr]
@@ -427,6 +447,24 @@ def _digest(given: dict[str, Any], inputs: Sequence[str] | None) -> str:
     named = given if inputs is None else {name: given[name] for name in inputs}
     plain = {name: v.model_dump(mode="json") if isinstance(v, BaseModel) else v for name, v in named.items()}
     return digest_of(plain)
+
+
+def _token(template: str, given: dict[str, Any]) -> str:
+    """Fill in a token; none where all it is made of is None. An empty or half-empty one is refused."""
+    parsed = Formatter()
+    try:
+        parts = [parsed.get_field(name, (), given)[0] for _, name, _, _ in parsed.parse(template) if name is not None]
+    except (KeyError, IndexError, AttributeError, ValueError):
+        return fill(template, given)
+    if parts and all(part is None for part in parts):
+        return ""
+    filled = fill(template, given).strip()
+    if not filled or any(part is None or part == "" for part in parts):
+        raise InvalidUsage(
+            f"The token {template!r} comes to {filled!r}, which two items may share. Fill in its arguments, or make "
+            "them None to work without a token."
+        )
+    return filled
 
 
 def fill(template: str, given: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from prefect import task
@@ -13,6 +14,7 @@ from prefect.cache_policies import NO_CACHE, CachePolicy
 from pydantic import BaseModel, ConfigDict
 
 from holo_tasks.caching import SAME_DECISION
+from holo_tasks.claims import current_journal
 from holo_tasks.core.actions import label
 from holo_tasks.core.errors import HoloError, InvalidUsage, TransientModelFault
 from holo_tasks.core.step import Step
@@ -52,7 +54,32 @@ def agent_step(
     failed one did; one that only looks or asks is retried on transient faults, with back-off, inside the deadline
     of the guardrails around it. Neither is cached unless ``cache_policy`` says by what; one that acts never is.
     ``title`` is a format string over the arguments. Goes above `cost_guardrail`.
+
+    Inside a sub-goal with a token one that acts is written down before it begins, as the agent's own actions are: after
+    an interruption it is not done again before its effect was looked for.
     """
+    if not acts:
+        return _step_as_task(acts=False, title=title, retries=retries, cache_policy=cache_policy)
+
+    def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        @wraps(function)
+        async def noted(*args: P.args, **kwargs: P.kwargs) -> R:
+            journal = current_journal()
+            if journal is None:
+                return await function(*args, **kwargs)
+            number = await journal.intend(function.__name__.replace("_", " "), "")
+            done = await function(*args, **kwargs)
+            await journal.done(number)
+            return done
+
+        return _step_as_task(acts=True, title=title, cache_policy=cache_policy)(noted)
+
+    return decorate
+
+
+def _step_as_task(
+    *, acts: bool, title: str | None = None, retries: int = 0, cache_policy: CachePolicy = NO_CACHE
+) -> StepDecorator:
     cached = cache_policy is not NO_CACHE
     if acts and cached:
         raise InvalidUsage("A step that acts cannot be cached: the second time, nothing would happen.")
@@ -104,7 +131,7 @@ async def decide_once(number: int, screen: str, answer_only: bool, situation: st
     return Decision(step=step, situation=walk.situation(answer_only=answer_only))
 
 
-@agent_step(acts=True, title="{number} · {what}")
+@_step_as_task(acts=True, title="{number} · {what}")
 async def act(number: int, what: str) -> str:
     """Do what the step asks for, once."""
     return await _walk.get().act(_step.get())

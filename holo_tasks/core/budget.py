@@ -12,6 +12,8 @@ from decimal import Decimal
 from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.core.money import usd
 
+WINDOW_S = 300.0
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -67,6 +69,7 @@ class Guard:
     actions: int = 0
     unpriced_calls: int = 0
     overbilling: float = 1.0
+    calls_s: list[float] = field(default_factory=list, repr=False)
 
     def lineage(self) -> list[Guard]:
         """This scope and all around it, outermost first."""
@@ -127,6 +130,25 @@ class Guard:
             most = scope.limits.max_actions
             if most is not None and scope.actions >= most:
                 raise too_many_actions(scope)
+
+    def check_calls(self, now_s: float) -> None:
+        """Raise `LimitReached` when one more call would be too many for five minutes."""
+        for scope in self.lineage():
+            most = scope.limits.max_calls_per_5_minutes
+            scope.calls_s = [at_s for at_s in scope.calls_s if at_s > now_s - WINDOW_S]
+            if most is not None and len(scope.calls_s) >= most:
+                raise too_many_calls(scope)
+
+    def count_call(self, now_s: float) -> None:
+        for scope in self.lineage():
+            if scope.limits.max_calls_per_5_minutes is not None:
+                scope.calls_s.append(now_s)
+
+    def late(self) -> LimitReached | None:
+        """Return the error of the scope whose deadline comes first; None where there is no deadline."""
+        timed = [scope for scope in self.lineage() if scope.limits.timeout_seconds is not None]
+        first = min(timed, key=lambda scope: scope.started_s + (scope.limits.timeout_seconds or 0), default=None)
+        return None if first is None else out_of_time(first)
 
     def reserve(self, worst_micro: int) -> None:
         """Hold the worst case of a call in every scope, or raise `LimitReached` and hold nothing."""

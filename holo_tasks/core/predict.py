@@ -38,18 +38,24 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
     """
     guard, price, body = till.guard, model.price, request.body
     guard.check_time(till.now_s())
+    guard.check_calls(till.now_s())
     hold = await _reserve(model, request, till)
-    await till.record(
-        events.RequestSent(
-            purpose=purpose,
-            attempt=attempt,
-            model=str(body["model"]),
-            endpoint=model.client.endpoint,
-            shots=[shot.sha256 for shot in request.shots],
-            messages=len(body["messages"]),
-            prompt_sha256=hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest(),
+    guard.count_call(till.now_s())
+    try:
+        await till.record(
+            events.RequestSent(
+                purpose=purpose,
+                attempt=attempt,
+                model=str(body["model"]),
+                endpoint=model.client.endpoint,
+                shots=[shot.sha256 for shot in request.shots],
+                messages=len(body["messages"]),
+                prompt_sha256=hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest(),
+            )
         )
-    )
+    except BaseException:
+        await _settle(till, hold, 0, 0)  # nothing was sent
+        raise
     left = model.call_timeout_s
     if guard.deadline_s is not None:
         left = min(left, max(0.001, guard.deadline_s - till.now_s()))
@@ -71,9 +77,7 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
     finally:
         # Charged when the bill arrives, before anything is read from the reply. What may still be billed
         # stays held: all of it, or where a server sends no bill what the estimate may fall short of.
-        guard.settle(hold.worst_micro, billed, still_held)
-        if till.purse is not None and (billed or still_held < hold.worst_micro):
-            await asyncio.shield(till.purse.settle(hold.name, billed, still_held))
+        await _settle(till, hold, billed, still_held)
     if price is None:
         guard.count_unpriced()
     await till.record(
@@ -108,6 +112,13 @@ async def _reserve(model: Model, request: Request, till: Till) -> _Hold:
     except BaseException:
         guard.settle(worst, 0)
         raise
+
+
+async def _settle(till: Till, hold: _Hold, billed: int, still_held: int) -> None:
+    """Replace a hold by the bill and what may be billed yet."""
+    till.guard.settle(hold.worst_micro, billed, still_held)
+    if till.purse is not None and (billed or still_held < hold.worst_micro):
+        await asyncio.shield(till.purse.settle(hold.name, billed, still_held))
 
 
 def _worst(model: Model, request: Request, guard: Guard, elsewhere: int | None) -> int:

@@ -94,9 +94,9 @@ class Claim:
     trace: str = ""
     valid_until_s: float = field(default=0.0, repr=False)
 
-    def still_mine(self) -> bool:
-        """Say whether nobody can have taken over, without asking the database."""
-        return _now_s() < self.valid_until_s
+    def left_s(self) -> float:
+        """Return for how many seconds nobody can take over, without asking the database."""
+        return self.valid_until_s - _now_s()
 
     async def intend(self, action: str, frame: str) -> int:
         """Write down an action before its first input event; return its number. Raises `Killed` if taken over."""

@@ -186,6 +186,31 @@ async def test_what_may_still_be_billed_stays_held(fault: Exception, still_held:
     assert failed == ([] if isinstance(fault, RuntimeError) else [(str(fault), isinstance(fault, TransientModelFault))])
 
 
+async def test_what_was_not_sent_is_not_held() -> None:
+    walk, recorder = counter(MemoryModel([CLICK]), Limits(max_cost_usd=1))
+
+    async def full(event: object) -> None:
+        raise InvalidUsage("The disk is full.")
+
+    recorder.record = full  # type: ignore[method-assign,assignment]
+    with pytest.raises(InvalidUsage, match="disk"):
+        await asked(walk)
+    assert (walk.guard.spent_micro, walk.guard.held_micro) == (0, 0)
+
+
+async def test_calls_of_the_last_five_minutes_count() -> None:
+    client = MemoryModel([CLICK])
+    walk, _ = counter(client, Limits(max_calls_per_5_minutes=2))
+    for _ in range(2):
+        await asked(walk)
+    with pytest.raises(LimitReached) as caught:
+        await asked(walk)
+    assert caught.value.limit == "max_calls_per_5_minutes"
+    walk.doors.now_s.now += 300  # type: ignore[attr-defined]
+    await asked(walk)
+    assert len(client.bodies) == 3
+
+
 async def test_a_cancelled_call_stays_held() -> None:
     class Hung(MemoryModel):
         async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:

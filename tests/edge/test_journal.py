@@ -8,12 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, Field
 
-from holo_tasks import NOT_DONE, LimitReached, ModelFailed, NeedsPerson, cost_guardrail, pursue, subgoal
+from holo_tasks import (
+    NOT_DONE,
+    InvalidUsage,
+    LimitReached,
+    ModelFailed,
+    NeedsPerson,
+    agent_step,
+    cost_guardrail,
+    current_run,
+    pursue,
+    subgoal,
+)
 from holo_tasks.core.errors import DesktopFailed, HoloError, StoreLost
 from holo_tasks.core.gestures import Gesture
 from holo_tasks.safety.items import Items
-from holo_tasks.safety.ledger import Intent, Ledger
+from holo_tasks.safety.ledger import Claim, Intent, Ledger
 from holo_tasks.safety.store import store_at
 from tests.support.interruptions import BABBLE, CLICK, DONE, SEEN, World, cut_off, pressing
 from tests.support.scripted_model import step
@@ -252,3 +264,119 @@ async def test_a_journal_that_does_not_look_back_is_caught(world: World, monkeyp
     monkeypatch.setattr(Ledger, "_take", lambda *args: replace(inner(*args), earlier=()))
     assert await world.run(lambda: press("I-1"), [CLICK, DONE]) == "done"
     assert world.cost == (2, 1), "what was perhaps done is done again"
+
+
+async def test_a_step_of_ones_own_that_acts_is_written_down_too(world: World) -> None:
+    sent: list[str] = []
+
+    @agent_step(acts=True)
+    async def send_mail(item: str) -> None:
+        sent.append(item)
+        if len(sent) == 1:
+            raise ConnectionError("cut off after it was sent")
+
+    @subgoal(token="{item}")
+    async def tell(item: str) -> str:
+        await send_mail(item)
+        return "told"
+
+    with pytest.raises(ConnectionError):
+        await world.run(lambda: tell("I-1"), [DONE])
+    (intent,) = world.intents("I-1")
+    assert (intent.action, intent.done) == ("send mail", False)
+    with pytest.raises(NeedsPerson, match="send mail"):
+        await world.run(lambda: tell("I-1"), [DONE])
+    assert sent == ["I-1"]
+
+
+async def test_an_item_that_was_cancelled_half_way_is_on_the_list(world: World) -> None:
+    @subgoal(token="{item}")
+    @cost_guardrail(timeout_seconds=60)
+    async def slow(item: str) -> str:
+        await pursue("Press OK.")
+        await asyncio.sleep(60)
+        return "never"
+
+    @cost_guardrail(timeout_seconds=1.5)
+    async def bounded() -> str:
+        return await slow("I-1")
+
+    with pytest.raises(LimitReached):
+        await world.run(bounded, [CLICK, DONE])
+    (item,) = world.items
+    assert (item.token, item.status) == ("I-1", "limit")
+    assert "‘bounded’ ran out of its 1.5 s" in item.reason
+
+
+async def test_items_side_by_side_end_in_any_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    all_at_work = asyncio.Barrier(3)
+
+    @subgoal(token="{item}")
+    async def wait(item: str, seconds: float) -> str:
+        await all_at_work.wait()
+        assert len(current_run().switch.claims) == 3 or seconds
+        await asyncio.sleep(seconds)
+        return item
+
+    async def both() -> list[str]:
+        found = await asyncio.gather(wait("I-1", 0.0), wait("I-2", 1.0), wait("I-3", 0.5))
+        # The lease of a claim that has ended is over by now: it must not count any more.
+        monkeypatch.setattr(Claim, "left_s", lambda claim: 0.0)
+        await asyncio.sleep(0.5)
+        assert current_run().switch.claims == []
+        return found
+
+    assert await world.run(both, [DONE]) == ["I-1", "I-2", "I-3"]
+
+
+async def test_input_lasts_no_longer_than_the_claim_it_is_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Claim, "left_s", lambda claim: 0.0)
+
+    @subgoal(token="{item}")
+    async def wait(item: str) -> str:
+        await asyncio.sleep(5)
+        return item
+
+    with pytest.raises(asyncio.CancelledError):
+        await world.run(lambda: wait("I-1"), [DONE])
+    assert [item.reason for item in world.items] == ["Another worker has taken over this work."]
+
+
+class Amount(BaseModel):
+    value: float = Field(alias="Amount")
+
+
+async def test_a_re_run_returns_what_the_first_run_did(world: World) -> None:
+    @subgoal(token="{item}")
+    async def by_alias(item: str) -> Amount:
+        return Amount(Amount=1.5)
+
+    @subgoal(token="{item}")
+    async def of_no_type(item: str):  # type: ignore[no-untyped-def]
+        return Amount(Amount=2.5)
+
+    for work in (by_alias, of_no_type):
+        first, second = [await world.run(lambda: work("I-1"), [DONE]) for _ in range(2)]  # noqa: B023
+        assert first == second
+    assert await world.run(lambda: by_alias("I-1"), [DONE]) == Amount(Amount=1.5)
+
+
+async def test_a_result_that_cannot_be_read_back_is_refused(world: World) -> None:
+    @subgoal(token="{item}")
+    async def endless(item: str) -> float:
+        return float("inf")
+
+    with pytest.raises(InvalidUsage, match="cannot be read back"):
+        await world.run(lambda: endless("I-1"), [DONE])
+
+
+async def test_a_token_that_items_would_share_is_refused(world: World) -> None:
+    @subgoal(token="{kind}-{item}")
+    async def work(kind: str | None, item: str | None) -> str:
+        return "done"
+
+    for kind, item in (("", "1"), (None, "1"), ("a", "")):
+        with pytest.raises(InvalidUsage, match="may share"):
+            await world.run(lambda: work(kind, item), [DONE])  # noqa: B023
+    assert await world.run(lambda: work(None, None), [DONE]) == "done"
+    assert world.intents("None-None") == ()

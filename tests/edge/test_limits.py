@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect import flow
+from prefect import flow, task
 from prefect.client.orchestration import get_client
 from prefect.events.filters import EventFilter, EventNameFilter, EventOccurredFilter
 
@@ -175,6 +175,63 @@ async def test_prefect_knows_the_types_of_a_guarded_flow(tmp_path: Path) -> None
     await nightly(str(tmp_path))  # type: ignore[arg-type]
     assert seen == [tmp_path]
     assert nightly.parameters.properties["folder"]["format"] == "path"
+
+
+def test_a_guardrail_that_would_guard_nothing_is_refused() -> None:
+    guard = cost_guardrail(max_actions=1)
+
+    async def agenerator() -> Any:
+        yield 1
+
+    def coroutine_in_disguise() -> Any:
+        return asyncio.sleep(0)
+
+    for wrong in (flow(coroutine_in_disguise), task(coroutine_in_disguise), press, agenerator):
+        with pytest.raises(InvalidUsage, match="cost_guardrail"):
+            guard(wrong)
+    with pytest.raises(InvalidUsage, match="async def"):
+        guard(coroutine_in_disguise)()
+
+
+async def test_a_synchronous_flow_inside_another_is_named_after_its_limit_too() -> None:
+    @flow(name="synchronous", persist_result=False)
+    @cost_guardrail(max_actions=1)
+    def inner() -> None:
+        raise LimitReached("Too much.", limit="max_actions")
+
+    @flow(name="around a synchronous one", persist_result=False)
+    async def outer() -> str:
+        state: Any = inner(return_state=True)  # type: ignore[call-arg]
+        return str(state.name)
+
+    assert await outer() == "Limit: max_actions"
+
+
+async def test_a_deadline_that_falls_into_an_action_is_named_after_its_scope(tmp_path: Path) -> None:
+    class Late(PaintedDesktop):
+        async def do(self, gesture: Any, **options: Any) -> Any:
+            raise LimitReached("The deadline passed before the gesture was complete.", limit="deadline")
+
+    @cost_guardrail(timeout_seconds=100)
+    async def work() -> None:
+        async with agent(model, Late(), tmp_path):
+            await pursue("Press OK.")
+
+    with ScriptedModel([CLICK]) as model, pytest.raises(LimitReached) as caught:
+        await work()
+    assert (caught.value.limit, caught.value.scope) == ("timeout_seconds", "‘work’")
+
+
+async def test_calls_are_counted_where_nothing_is_kept_too(tmp_path: Path) -> None:
+    @cost_guardrail(max_calls_per_5_minutes=2)
+    async def script() -> None:
+        async with agent(model, PaintedDesktop(), tmp_path):
+            await pursue("Press OK.")
+
+    with ScriptedModel([CLICK]) as model:
+        with pytest.raises(LimitReached) as caught:
+            await script()
+        assert (caught.value.limit, len(model.requests)) == ("max_calls_per_5_minutes", 2)
 
 
 def test_a_limit_that_names_no_argument_is_refused() -> None:

@@ -87,7 +87,7 @@ def obey(url: str, orders: Connection, machine: str) -> None:
 
 def _done(ledger: Ledger, claim: Claim, order: str, *details: Any) -> Any:
     does: dict[str, Callable[..., Any]] = {
-        "still mine": claim.still_mine,
+        "still mine": lambda: claim.left_s() > 0,
         "intend": lambda: ledger.intend(claim, "click", "frame"),
         "settle": lambda number: ledger.settle(claim, number),
         "void": lambda number: ledger.void(claim, number),
