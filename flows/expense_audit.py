@@ -39,6 +39,7 @@ from holo_tasks import (
     subgoal,
 )
 from holo_tasks.audit.report import write_report
+from holo_tasks.core.errors import TokenConflict
 from holo_tasks.core.money import usd
 from holo_tasks.office.mailbox import ImapAccount, Letter, read_imap, read_maildir
 from holo_tasks.office.receipts import Receipt, read_receipt, same_merchant
@@ -316,7 +317,7 @@ async def expense_audit(
         audit=bucket,
         allow="act",
     ) as run:
-        done = {r.receipt_id for r in receipts if is_done(audit_receipt, r, firsts[r.receipt_id])}
+        done = {r.receipt_id for r in receipts if was_audited(r, firsts[r.receipt_id])}
         if len(done) < len(receipts):
             await sign_on()
         with progress(len(receipts)), _bar(console) as bar:
@@ -352,6 +353,14 @@ async def expense_audit(
     return counts
 
 
+def was_audited(receipt: Receipt, duplicate_of: str | None) -> bool:
+    """Say whether an earlier run finished a receipt; of one that says something else now the sub-goal will tell."""
+    try:
+        return is_done(audit_receipt, receipt, duplicate_of)
+    except TokenConflict:
+        return False
+
+
 async def _audited(run: Run, receipt: Receipt, duplicate_of: str | None, before: list[Finding]) -> Finding:
     """Audit a receipt, or say that it was handed over; what stops them all is raised.
 
@@ -359,7 +368,7 @@ async def _audited(run: Run, receipt: Receipt, duplicate_of: str | None, before:
     """
     try:
         return await audit_receipt(receipt, duplicate_of)
-    except (NeedsPerson, LimitReached, ModelFailed) as error:
+    except (NeedsPerson, LimitReached, ModelFailed, TokenConflict) as error:
         everybodys = error.transient or getattr(error, "scope", "") in {scope.name for scope in run.guard.lineage()}
         latest = before[1 - MOST_IN_A_ROW :]
         if everybodys or sum(finding.status.startswith(HANDED_OVER) for finding in latest) == MOST_IN_A_ROW - 1:

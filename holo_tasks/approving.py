@@ -6,6 +6,7 @@ import getpass
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.home import holo_home
+from holo_tasks.printable import printable
 from holo_tasks.safety.approvals import Approvals, Waiting
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
@@ -23,24 +24,19 @@ def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:
     if not -(2**63) <= number < 2**63:
         raise InvalidUsage(f"There is no approval {number}; `holo-tasks approve` lists what waits for an answer.")
     granted = approvals.grant(number, _whoever() if by is None else by, ttl_s)
-    told = f"{_plain(granted.words)}: yes, once, within {ttl_s:g} seconds, for {_plain(granted.scope)}."
+    told = f"{printable(granted.words)}: yes, once, within {ttl_s:g} seconds, for {printable(granted.scope)}."
     token = granted.scope.removeprefix("token ")
     if token != granted.scope and (before := len(Ledger(store).intents(token))):
         told += (
             f"\n    Actions done before it: {before}. If they may be done again, run the work again with "
-            f"`holo-tasks retry {_plain(token)} --not-done`."
+            f"`holo-tasks retry {printable(token)} --not-done`."
         )
     return told
 
 
 def _described(waiting: Waiting) -> str:
     told = f"for {waiting.scope}, asked {waiting.asked_at} by run {waiting.run_id}; evidence: {waiting.evidence}"
-    return f"{waiting.id}: {_plain(waiting.words)}\n    {_plain(told)}"
-
-
-def _plain(text: str) -> str:
-    """Take out what would make a terminal show something else than what is there: a model wrote some of it."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    return f"{waiting.id}: {printable(waiting.words)}\n    {printable(told)}"
 
 
 def _whoever() -> str:

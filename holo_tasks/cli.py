@@ -10,9 +10,10 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
+from holo_tasks.printable import printable
 from holo_tasks.stopping import cancel_at_signals, interrupt_at_signals
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ MAX_SIDE = 16_384
 EMPTY: dict[str, dict[str, object]] = {
     "models": {},
     "doctor": {"status": "failed", "checks": []},
+    "runs": {"runs": [], "items": []},
 }
 """What ``--json`` prints when a command was refused; nothing for a list that there is not."""
 NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
@@ -83,10 +85,14 @@ def _put(line: str, code: int) -> int:
 def _say(text: str) -> None:
     """Write one line to stderr; where nobody reads it, the exit code has to do."""
     with contextlib.suppress(OSError):
-        print(f"holo-tasks: {' '.join(text.split())}", file=sys.stderr, flush=True)
+        print(f"holo-tasks: {printable(' '.join(text.split()))}", file=sys.stderr, flush=True)
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        # Options are said in full: what was given is looked at again when a command is refused.
+        super().__init__(allow_abbrev=False, **options)
+
     def error(self, message: str) -> NoReturn:
         raise InvalidUsage(f"{message}; see `{self.prog} --help`.")
 
@@ -164,7 +170,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     retry.add_argument("item", metavar="ITEM", help="its token, as `holo-tasks runs` shows it")
     known = retry.add_mutually_exclusive_group()
-    known.add_argument("--done", metavar="ANSWER", nargs="?", const="done", help="it is finished; this was the answer")
+    told = "it is finished; this was the answer, of a flow's sub-goal the result as JSON"
+    known.add_argument("--done", metavar="ANSWER", nargs="?", const="done", help=told)
     known.add_argument("--not-done", action="store_true", help="its effect is not there: it may be done from the start")
     retry.set_defaults(do=_retry)
 

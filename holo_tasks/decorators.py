@@ -19,6 +19,7 @@ from holo_tasks.core.budget import Guard, Limits, out_of_time
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.endings import failed_state
 from holo_tasks.run import current_guard, guarded
+from holo_tasks.safety.budgets import item_key
 from holo_tasks.subgoals import bound, current_subgoal, fill
 
 P = ParamSpec("P")
@@ -129,7 +130,7 @@ def _key(name: str) -> str:
     """Name the budget of a scope so that a later attempt finds it again; empty to take it from the scope around."""
     here = current_subgoal()
     if here is not None and here.token:
-        return f"item:{here.token}:{here.goal}/{name}"
+        return item_key(here.token, f"{here.goal}/{name}")
     if current_guard() is not None:
         return ""
     context = FlowRunContext.get()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from holo_tasks.core import events
-from holo_tasks.core.asking import Question, ask
+from holo_tasks.core.asking import Asked, Question, ask
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
 from holo_tasks.core.frame import Shot
@@ -32,6 +32,7 @@ class _Case:
     model: Model
     region: Box | None
     look: bool
+    asked: Asked = field(default_factory=Asked)
 
 
 _case: ContextVar[_Case] = ContextVar("holo_case")
@@ -86,7 +87,8 @@ async def _judged(question: str) -> Any:
 
     def read(value: dict[str, Any]) -> BaseModel:
         try:
-            return shape.model_validate(value)
+            # As JSON, in which a strict type is given what it can be: it has no dates, tuples or decimals.
+            return shape.model_validate_json(json.dumps(value))
         except ValidationError as error:
             problems = [
                 f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}"
@@ -97,8 +99,8 @@ async def _judged(question: str) -> Any:
                 correction=f"Your last reply did not fit: {'; '.join(problems[:3])}.",
             ) from None
 
-    asked = Question("judge", case.question, shots, shape.model_json_schema(), thinking=True)
-    found: Any = await ask(case.model, asked, walk.till, read)
+    wanted = Question("judge", case.question, shots, shape.model_json_schema(), thinking=True)
+    found: Any = await ask(case.model, wanted, walk.till, read, case.asked)
     answer = to_text(found.model_dump(mode="json")["verdict"])
     await walk.record(
         events.JudgedQuestion(question=case.question, model=case.model.name, answer=answer, reason=found.reason)

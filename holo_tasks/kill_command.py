@@ -26,8 +26,11 @@ class Stopped(NamedTuple):
 def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
     """Stop a run, named by its own id or its flow run's, or all that have begun by now; wait until they have stopped.
 
-    Raises `InvalidUsage` if there is no such run.
+    Raises `InvalidUsage` if there is no such run, and for an empty id.
     """
+    if run_id is not None and not run_id.strip():
+        # An unset variable of a shell; in the database that machines share, it would mean all runs of all of them.
+        raise InvalidUsage("--run is empty, so it names no run; say which one to stop, or --all.")
     here = running(home)
     meant = here if run_id is None else [run for run in here if run_id in (run.run_id, run.flow_run_id)]
     if run_id is not None and not meant and _elsewhere(home) is None:

@@ -141,7 +141,7 @@ class DatabaseSource:
         if self._began_s is None:
             # When the run began, by the clock that all machines share.
             self._began_s = self._kills.now_s() - (time.monotonic() - self._run.began_s)
-        self._kill = self._kills.asked(self._run.run_id, self._began_s)
+        self._kill = self._kills.asked(self._run.run_id, [self._run.flow_run_id, *inside], self._began_s)
         if self._kill is None:
             return ""
         reason = self._kill.reason

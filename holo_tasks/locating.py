@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 from holo_tasks.core import events
-from holo_tasks.core.asking import Question, ask
+from holo_tasks.core.asking import Asked, Question, ask
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.scaling import to_pixel
@@ -22,7 +24,16 @@ WHICH = (
 )
 
 
-@agent_step(acts=False, title="locate ‘{description}’")
+@dataclass(frozen=True)
+class _Search:
+    region: Box | None
+    marks: bool
+    asked: Asked = field(default_factory=Asked)
+
+
+_search: ContextVar[_Search] = ContextVar("holo_search")
+
+
 async def localize(description: str, *, region: Box | None = None, marks: bool = False) -> Point:
     """Return the screen pixel at which to click what is described, as the model sees it on the present screen.
 
@@ -30,29 +41,39 @@ async def localize(description: str, *, region: Box | None = None, marks: bool =
     and by their edges are numbered on the picture and the model chooses a number (set-of-mark prompting). Needs an
     open agent; is charged to it. Raises `ModelFailed` if the model does not name a place, or says there is none.
     """
-    wanted = description.strip()
-    if not wanted:
+    if not description.strip():
         raise InvalidUsage("There is nothing to locate: describe the element in a few words.")
-    walk = side_walk(wanted, region=region)
-    point, number = await (_by_number(walk, wanted) if marks else _by_place(walk, wanted))
+    # By context: what was asked so far outlives the task when that is retried.
+    token = _search.set(_Search(region, marks))
+    try:
+        return await _located(description)
+    finally:
+        _search.reset(token)
+
+
+@agent_step(acts=False, title="locate ‘{description}’")
+async def _located(description: str) -> Point:
+    search, wanted = _search.get(), description.strip()
+    walk = side_walk(wanted, region=search.region)
+    point, number = await (_by_number if search.marks else _by_place)(walk, wanted, search.asked)
     await walk.record(events.Located(description=wanted, point=[point.x, point.y], mark=number))
     return point
 
 
-async def _by_place(walk: Walk, wanted: str) -> tuple[Point, None]:
+async def _by_place(walk: Walk, wanted: str, asked: Asked) -> tuple[Point, int | None]:
     shot, model = (await walk.look()).shot, walk.doors.model
     question = Question("locate", LOCATE.format(wanted), (shot,), point_schema(model.space))
 
     def read(value: dict[str, Any]) -> Point:
         return to_pixel(*read_point(value, model.space), shot)
 
-    return await ask(model, question, walk.till, read), None
+    return await ask(model, question, walk.till, read, asked), None
 
 
-async def _by_number(walk: Walk, wanted: str) -> tuple[Point, int]:
+async def _by_number(walk: Walk, wanted: str, asked: Asked) -> tuple[Point, int | None]:
     marker = Marker()
     shot = (await walk.look(annotate=marker.draw)).shot
     question = Question("locate", WHICH.format(wanted), (shot,), marker.schema)
-    number = await ask(walk.doors.model, question, walk.till, marker.read)
+    number = await ask(walk.doors.model, question, walk.till, marker.read, asked)
     place = marker.point(number, wanted)
     return Point(shot.area.left + place.x, shot.area.top + place.y), number

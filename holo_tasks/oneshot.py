@@ -28,6 +28,7 @@ from holo_tasks.outcome import GOAL, Outcome, Settings, already_done
 from holo_tasks.prefect_server import is_up
 from holo_tasks.publish import flush_logs
 from holo_tasks.run import Run, ending, working
+from holo_tasks.safety.budgets import item_key
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim
 from holo_tasks.stopping import cancel_at_signals
@@ -128,7 +129,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             allow=settings.allow,
             rules=settings.rules,
             token=settings.token or "",
-            budget=f"item:{settings.token}:run" if settings.token else "",
+            budget=item_key(settings.token, "run") if settings.token else "",
             limits=settings.limits,
             max_steps=settings.max_steps,
             home=settings.home,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from holo_tasks.chosen import check_text
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.outcome import GOAL
-from holo_tasks.safety.budgets import Budgets
+from holo_tasks.prefect_server import configured_api_url, require_server
+from holo_tasks.safety.budgets import Budgets, item_key
 from holo_tasks.safety.items import Item, Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
@@ -20,9 +23,10 @@ Again = Callable[[Sequence[str]], int]
 def retry(home: Path, token: str, *, done: str | None, not_done: bool, again: Again) -> tuple[str, int]:
     """Drive one item again; return what there is to say and the exit code.
 
-    ``done`` is the answer of an item that a person has seen to be finished; ``not_done`` says that a person has seen
-    that the effect is not there. Without either, what is in doubt stays in doubt: it is probed, never repeated.
-    ``again`` runs the command line with some arguments.
+    ``done`` is the result of what a person has seen to be finished: of a flow's sub-goals inside each other the one
+    that failed by itself, as JSON; the rest is driven again. ``not_done`` says that a person has seen that the effect
+    is not there. Without either, what is in doubt stays in doubt: it is probed, never repeated. ``again`` runs the
+    command line with some arguments.
     """
     store = store_at(home)
     items, ledger = Items(store), Ledger(store)
@@ -30,53 +34,99 @@ def retry(home: Path, token: str, *, done: str | None, not_done: bool, again: Ag
     if item is None:
         known = ", ".join(repr(found.token) for found in items.all()) or "none"
         raise InvalidUsage(f"There is no item {token!r} on the list; there are: {known}.")
-    if done is not None:
-        _finish(ledger, item, done)
+    failed = str(item.how.get("goal") or item.goal)
+    if done is not None and failed == item.goal:
+        _finish(ledger, item, failed, done)
         items.settle(token)
         return f"{token} is finished: a person said so.", 0
-    if not_done:
-        ledger.forget(token)
-    # A person has decided to spend more on it.
-    Budgets(store).forget(f"item:{token}:")
-    return _drive(item, again)
+
+    def make_ready() -> None:
+        if done is not None:
+            _finish(ledger, item, failed, done)
+        if not_done:
+            ledger.forget(token)
+        # A person has decided to spend more on it.
+        Budgets(store).forget(item_key(token))
+
+    said, code = _drive(item, again, make_ready)
+    return (said if done is None else f"‘{failed}’ is finished: a person said so. {said}"), code
 
 
-def _finish(ledger: Ledger, item: Item, answer: str) -> None:
-    if item.how.get("kind") != "run":
+def _finish(ledger: Ledger, item: Item, goal: str, answer: str) -> None:
+    """Keep what a person has seen to be the result of the goal that failed."""
+    check_text("answer", answer)
+    if "inputs" not in item.how:
         raise InvalidUsage(
-            f"{item.token!r} belongs to a flow, and only that knows its result: give its sub-goal a probe."
+            f"Only its flow knows what the result of {item.token!r} is: give the sub-goal a probe, or say --not-done "
+            "if its effect is not there."
         )
-    inputs = str(item.how["inputs"])
-    with ledger.claim(item.token, GOAL) as claim:
-        stored = json.dumps({"answer": answer, "flow_run_id": item.flow_run_id})
-        ledger.finish(claim, inputs, stored, item.trace)
-
-
-def _drive(item: Item, again: Again) -> tuple[str, int]:
     if item.how.get("kind") == "run":
+        result: Any = {"answer": answer, "flow_run_id": item.flow_run_id}
+    else:
+        result = _result(goal, item.how.get("returns") or {}, answer)
+    with ledger.claim(item.token, goal) as claim:
+        ledger.finish(claim, str(item.how["inputs"]), json.dumps(result), item.trace)
+
+
+def _result(goal: str, schema: dict[str, Any], answer: str) -> Any:
+    """Read a sub-goal's result. One that its flow could not read would be in the way of every later run."""
+    from prefect.utilities.schema_tools.validation import validate
+
+    if schema.get("type") == "string":
+        return answer
+    wanted = f"the result of ‘{goal}’ is JSON that fits {json.dumps(schema)}."
+    try:
+        result = json.loads(answer)
+    except ValueError:
+        raise InvalidUsage(f"{answer!r} is not JSON; {wanted}") from None
+    if wrong := validate(result, schema, preprocess=False):
+        raise InvalidUsage(f"{wrong[0].message}; {wanted}")
+    return result
+
+
+def _drive(item: Item, again: Again, make_ready: Callable[[], None]) -> tuple[str, int]:
+    """Begin the work again; ``make_ready`` is called once it is known that it can begin, and before it does."""
+    if item.how.get("kind") == "run":
+        _require_prefect()
+        make_ready()
         return "", again(tuple(str(word) for word in item.how["arguments"]))
     deployment = str(item.how.get("deployment_id") or "")
     if not deployment:
+        make_ready()
         return (
             f"{item.token} is free to be worked on again: run its flow; it takes up what is not done.",
             0,
         )
-    return asyncio.run(_deploy(deployment, item)), 0
+    _require_prefect()
+    return asyncio.run(_deploy(deployment, item, make_ready)), 0
 
 
-async def _deploy(deployment: str, item: Item) -> str:
+def _require_prefect() -> None:
+    if url := configured_api_url(os.environ):
+        require_server(url)
+
+
+async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None]) -> str:
     """Run the deployment again with the parameters of the run that failed."""
     from uuid import UUID
 
+    import httpx
     from prefect.client.orchestration import get_client
-    from prefect.exceptions import ObjectNotFound
+    from prefect.exceptions import ObjectNotFound, PrefectException
 
-    async with get_client() as client:
-        try:
+    try:
+        async with get_client() as client:
             before = await client.read_flow_run(UUID(item.flow_run_id))
+            await client.read_deployment(UUID(deployment))
+            await asyncio.to_thread(make_ready)
             made = await client.create_flow_run_from_deployment(UUID(deployment), parameters=before.parameters)
-        except ObjectNotFound:
-            raise InvalidUsage(
-                f"Prefect no longer knows the run or the deployment of {item.token!r}; run its flow by hand."
-            ) from None
+    except ObjectNotFound:
+        raise InvalidUsage(
+            f"Prefect no longer knows the run or the deployment of {item.token!r}; run its flow by hand."
+        ) from None
+    except (httpx.HTTPError, PrefectException) as error:
+        why = str(error).partition("\n")[0] or type(error).__name__
+        raise InvalidUsage(
+            f"Prefect's server did not take a run of {item.token!r} ({why}); check PREFECT_API_URL, then retry it."
+        ) from None
     return f"{item.token} is driven again by flow run {made.name} ({made.id}); it takes up what is not done."

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from holo_tasks.core.money import usd
+from holo_tasks.printable import printable
 from holo_tasks.running import running
 from holo_tasks.safety.items import Item, Items
 from holo_tasks.safety.runbook import RunBook, RunRow
@@ -78,6 +79,7 @@ def _items(items: Sequence[Item]) -> Iterable[str]:
 
 
 def _aligned(table: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    table = [tuple(map(printable, row)) for row in table]
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     for row in table:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import json
 import shlex
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -15,7 +15,7 @@ from string import Formatter
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from prefect import flow, get_run_logger
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from holo_tasks.agent import flow_run_id
 from holo_tasks.audit import open_trace
@@ -138,6 +138,7 @@ def subgoal(
         first = next(iter(signature.parameters), None)
         name = title or (f"{goal_name} {{{first}}}" if first else goal_name)
         returns = TypeAdapter(inspect.get_annotations(function, eval_str=True).get("return", Any))
+        schema = _schema_of(returns)
 
         @wraps(function)
         async def body(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -150,7 +151,8 @@ def subgoal(
                 advisor=advisor or (around.advisor if (around := _subgoal.get()) else ""),
                 goal=goal_name,
             )
-            key = _digest(given, inputs)
+            key = _digest(given, inputs) if here.token else ""
+            resume = {"goal": goal_name, "inputs": key, "returns": schema} if schema is not None else {}
             try:
                 found = await _run_subgoal(
                     here,
@@ -165,14 +167,15 @@ def subgoal(
                     ),
                 )
             except HoloError as error:
-                await _file(here, error, error.status)
+                await _file(here, error, error.status, resume)
                 return cast("R", failed_state(error))  # Prefect raises the error to whoever awaits the result
             except asyncio.CancelledError as error:
-                filing = asyncio.ensure_future(_file(here, error, *ending(error, current_guard())))
+                status, why = ending(error, current_guard())
+                filing = asyncio.ensure_future(_file(here, error, status, resume, why))
                 await asyncio.wait({filing}, timeout=FILING_S)
                 raise
             except Exception as error:
-                await _file(here, error, "invalid")
+                await _file(here, error, "invalid", resume)
                 raise
             return cast("R", found)
 
@@ -331,7 +334,13 @@ async def _run_subgoal(
             run.resumed.add(here.token)
             await _settle(run, here)  # a run that was killed just before it did
             await _record_skipped(run, here.numbered(run), done.result)
-            return returns.validate_json(done.result)
+            try:
+                return returns.validate_json(done.result)
+            except ValidationError as error:
+                raise InvalidUsage(
+                    f"What is stored as the result of {goal!r} for {here.token!r} is not what it returns by now: "
+                    f"{str(error).partition(chr(10))[0]}."
+                ) from None
         if claim.epoch > 1:
             run.resumed.add(here.token)
         with working(run, claim, effect=again.effect):
@@ -377,15 +386,16 @@ async def _settle(run: Run, here: Subgoal) -> None:
         await asyncio.to_thread(run.items.settle, here.token, here.goal)
 
 
-async def _file(here: Subgoal, error: BaseException, status: str, why: str = "") -> None:
+async def _file(here: Subgoal, error: BaseException, status: str, resume: Mapping[str, Any], why: str = "") -> None:
     """Put a business item that could not be finished on the dead-letter list.
 
-    Of sub-goals inside each other with the same token it is there for the outermost, but counted once.
+    Of sub-goals inside each other with the same token it is there for the outermost, but counted once. ``resume`` is
+    what is needed to take a person's word for the result.
     """
     run = current_run()
     if not here.token or run.items is None or isinstance(error, InvalidUsage):
         return
-    how = {"kind": "flow", "deployment_id": run.deployment_id}
+    how = {"kind": "flow", "deployment_id": run.deployment_id, **resume}
     anew = getattr(error, "filed_for", None) != here.token
     error.filed_for = here.token  # type: ignore[attr-defined]
     reason = why or (str(error) if isinstance(error, HoloError) else f"{type(error).__name__}: {error}")
@@ -445,8 +455,15 @@ def bound(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any
 
 def _digest(given: dict[str, Any], inputs: Sequence[str] | None) -> str:
     named = given if inputs is None else {name: given[name] for name in inputs}
-    plain = {name: v.model_dump(mode="json") if isinstance(v, BaseModel) else v for name, v in named.items()}
-    return digest_of(plain)
+    return digest_of(named)
+
+
+def _schema_of(returns: TypeAdapter[Any]) -> dict[str, Any] | None:
+    """Return the JSON schema of a result; None if it has none."""
+    try:
+        return returns.json_schema()
+    except PydanticUserError:
+        return None
 
 
 def _token(template: str, given: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,12 @@ NOT_IN_CORE = {"asyncio.subprocess", "socket", "httpx", "openai", "boto3", "mss"
 def imports(path: Path) -> set[str]:
     """Every module a file names in an import, also inside functions."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    gc.disable()  # Python 3.11.7 takes objects that are collected meanwhile for an error of the parser
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    finally:
+        gc.enable()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

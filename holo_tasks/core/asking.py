@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from holo_tasks.core.errors import ModelFailed, UnusableReply
+from holo_tasks.core.errors import InvalidUsage, ModelFailed, UnusableReply
 from holo_tasks.core.events import Corrected, Purpose
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.json_object import parse_json_object
-from holo_tasks.core.model import Model
-from holo_tasks.core.predict import Till, predict
+from holo_tasks.core.model import Model, Request
+from holo_tasks.core.predict import MIN_OUTPUT_TOKENS, Till, predict, prompt_tokens
 
 T = TypeVar("T")
 
@@ -27,21 +27,49 @@ class Question:
     thinking: bool = False
 
 
-async def ask(model: Model, question: Question, till: Till, read: Callable[[dict[str, Any]], T]) -> T:
+@dataclass
+class Asked:
+    """How often a question was asked, and what the model is told about its last reply, None before there was one.
+
+    Outlives a task that is retried: however often the endpoint fails, a reply is sent back once.
+    """
+
+    attempts: int = 0
+    correction: str | None = None
+
+
+async def ask(
+    model: Model, question: Question, till: Till, read: Callable[[dict[str, Any]], T], asked: Asked | None = None
+) -> T:
     """Return what ``read`` makes of the reply; it raises `UnusableReply` for one that will not do.
 
-    Such a reply is sent back once. Raises `ModelFailed` when the second will not do either.
+    Such a reply is sent back once. May be called again with the same ``asked`` after a transient fault. Raises
+    `ModelFailed` when the second reply will not do either, and `InvalidUsage` if the question does not fit the context.
     """
-    text = question.text
-    for attempt in (1, 2):
+    asked = asked or Asked()
+    while True:
+        text = question.text if asked.correction is None else f"{question.text}\n\n{asked.correction}"
         request = model.question(text, question.shots, question.schema, thinking=question.thinking)
-        reply = await predict(model, request, till, attempt=attempt, purpose=question.purpose)
+        fit(request, model.context_tokens)
+        asked.attempts += 1
+        reply = await predict(model, request, till, attempt=asked.attempts, purpose=question.purpose)
         try:
             if reply.finish_reason == "length":
                 raise UnusableReply("the reply was cut off", correction="Your last reply was cut off: be brief.")
             return read(parse_json_object(reply.content))
         except UnusableReply as error:
             await till.record(Corrected(reason=str(error)))
-            text = f"{question.text}\n\n{error.correction}"
-            problem = str(error)
-    raise ModelFailed(f"The model gave no usable reply twice: {problem}.")
+            if asked.correction is not None:
+                raise ModelFailed(f"The model gave no usable reply twice: {error}.") from None
+            asked.correction = error.correction
+
+
+def fit(request: Request, context_tokens: int) -> None:
+    """Allow no longer reply than the context has room for; raise `InvalidUsage` if that is too little for one."""
+    most, room = int(request.body["max_tokens"]), context_tokens - prompt_tokens(request)
+    if room < min(most, MIN_OUTPUT_TOKENS):
+        raise InvalidUsage(
+            f"The question and its pictures do not fit the {context_tokens} tokens that {request.body['model']} can "
+            "read; ask in fewer words, give fewer facts, or show a region of the screen."
+        )
+    request.body["max_tokens"] = min(most, room)

@@ -25,6 +25,11 @@ class Request:
 class Dialect(Protocol):
     """How a conversation is written down for a family of models: transcript in, request out; reply in, step out."""
 
+    @property
+    def reading(self) -> str:
+        """What it depends on, besides the request, how a reply is read."""
+        ...
+
     def request(
         self, transcript: Transcript, *, correction: Correction | None = None, answer_only: bool = False
     ) -> Request:

@@ -21,8 +21,8 @@ from holo_tasks.core.slip import gesture_digest as gesture_digest
 class Permit:
     """A policy's word on one action; ``rule`` says which rule decided, in words a person understands.
 
-    ``owner`` is the program that the action was allowed in, empty if that did not matter. ``asks`` says that the
-    action is allowed once a person has said yes to it, and not before.
+    ``owner`` is the program that the action was allowed in, empty if that did not matter or is not known.
+    ``asks`` says that the action is allowed once a person has said yes to it, and not before.
     """
 
     allowed: bool
@@ -46,16 +46,19 @@ class Scene:
     """The screen that an action was decided on, and what a policy may ask about it.
 
     ``owner_at`` says whose window gets a press at a point or, without one, the keys, by now. ``reader`` is None where
-    nothing can read.
+    nothing can read; ``look`` takes the screen as it is by now, for what has come up since the model was asked.
     """
 
     frame: Frame
     owner_at: Callable[[Point | None], Awaitable[Owner]]
     reader: TextReader | None = None
+    look: Callable[[], Awaitable[Frame]] | None = None
 
     async def text(self, where: Point | Box) -> str:
-        """Return what is written somewhere, nothing if nothing can read."""
-        return await self.reader(self.frame, where) if self.reader else ""
+        """Return what is written somewhere by now, nothing if nothing can read."""
+        if self.reader is None:
+            return ""
+        return await self.reader(await self.look() if self.look else self.frame, where)
 
 
 class Policy(Protocol):

@@ -20,6 +20,7 @@ from holo_tasks.core.consent import Approver, Asked, consent
 from holo_tasks.core.errors import (
     HoloError,
     InvalidUsage,
+    LimitReached,
     ModelFailed,
     NeedsPerson,
     PolicyRefused,
@@ -45,7 +46,7 @@ LEAST_ROOM_TOKENS = 4096
 small context."""
 SLIP_S, SLOW_KEY_S = 10.0, 0.1
 """How long the hands may take for an action, and for each key of it in a program that is slow to read its keys."""
-DECISION_VERSION = 1
+DECISION_VERSION = 2
 """To be raised when a kept decision would be read or acted on otherwise than before."""
 STRIP_TURNS = 10
 TAKE_STOCK = (
@@ -200,14 +201,17 @@ class Walk:
             self.transcript = shorter
 
     def situation(self, *, answer_only: bool = False) -> str:
-        """Return a digest of all that the model's decision rests on: endpoint, model, prompt, schema, goal, history and
-        the pictures, pixel by pixel. One changed digit on the screen makes it another situation.
+        """Return a digest of all that the model's decision rests on: endpoint, model, prompt, schema, goal, history,
+        the pictures, pixel by pixel, and what the dialect reads a reply by. One changed digit on the screen makes it
+        another situation.
         """
         request = self.request(answer_only=answer_only)
         told = {name: value for name, value in request.body.items() if name != "max_tokens"}
         pictures = [(shot.frame_digest, shot.sha256, str(shot.area)) for shot in request.shots]
+        model = self.doors.model
+        reading = model.dialect.reading
         # The pictures' bytes are in the messages, too; their digests are what makes this exact.
-        text = json.dumps([DECISION_VERSION, self.doors.model.client.endpoint, told, pictures], sort_keys=True)
+        text = json.dumps([DECISION_VERSION, model.client.endpoint, reading, told, pictures], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     async def decided(self, step: Step) -> None:
@@ -284,8 +288,9 @@ class Walk:
             await self._record(events.ActionFailed(reason=str(error)))
             raise
         except HoloError as error:
-            await self._record(events.ActionFailed(reason=str(error)))
-            raise
+            late = guard.late() if isinstance(error, LimitReached) else None  # hands know a time, not whose it is
+            await self._record(events.ActionFailed(reason=str(late or error)))
+            raise late or error from None
         finally:
             self._spans["act"] = _micros(doors.now_s() - started)
         if journal:
@@ -296,7 +301,9 @@ class Walk:
     async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""
         doors = self.doors
-        permit = await doors.policy.permit(call, gesture, Scene(seen.frame, doors.desktop.owner_at, doors.reader))
+        permit = await doors.policy.permit(
+            call, gesture, Scene(seen.frame, doors.desktop.owner_at, doors.reader, doors.desktop.look)
+        )
         await self._record(events.Permitted(allowed=permit.allowed, rule=permit.rule))
         if permit.asks and doors.approver is not None:
             digest = action_digest(call, gesture, permit.owner)
@@ -352,7 +359,10 @@ class Walk:
         end = doors.now_s() + min(PATIENCE_S, 4 * asked_s)
         while doors.now_s() < end and (await doors.desktop.look()).digest == before.frame.digest:
             self.guard.check_time(doors.now_s())
-            await doors.desktop.do(Pause(min(STILL_S, asked_s)), deadline=self.guard.deadline_s)
+            try:
+                await doors.desktop.do(Pause(min(STILL_S, asked_s)), deadline=self.guard.deadline_s)
+            except LimitReached as error:
+                raise self.guard.late() or error from None
 
     async def take_stock(self, *, pictures: bool) -> str:
         """Tell the model that it is going round in circles; with ``pictures``, show it its last actions too, if it is

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from holo_tasks import chosen
 from holo_tasks.core.actions import AnswerCall
+from holo_tasks.core.asking import fit
 from holo_tasks.core.errors import HoloError, InvalidUsage, UnsureReply, UnusableReply
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.json_object import parse_json_object
@@ -56,6 +57,7 @@ async def check_model(chain: Chain, base_url: str | None, model: str | None, dia
             return
         try:
             profile = chosen.profile(model)
+            dialect_for(profile, dialect)  # refused here, before anything is paid for
         except InvalidUsage:
             chain.ok(door.admission(proven=door.listed is not None))
             raise
@@ -144,10 +146,11 @@ class _Examined:
         self._tell_of_step(reply, spent, dialect)
 
     async def _ask(self, request: Request, most: int) -> tuple[Reply, Spent]:
-        body = {**request.body, "max_tokens": min(most, request.body["max_tokens"])}
-        reply = await self.door.endpoint.complete(body, timeout_s=self.door.timeout_s)
+        request = replace(request, body={**request.body, "max_tokens": min(most, request.body["max_tokens"])})
+        fit(request, self.profile.context_tokens)
+        reply = await self.door.endpoint.complete(request.body, timeout_s=self.door.timeout_s)
         price = self.profile.price.price() if self.profile.price else None
-        usage = reply.usage or estimate(replace(request, body=body), reply)
+        usage = reply.usage or estimate(request, reply)
         # Some servers repeat the key they were sent, and messages quote parts of a reply.
         calls = tuple(
             replace(call, name=without_secrets(call.name), arguments=without_secrets(call.arguments))

@@ -8,20 +8,36 @@ from urllib.parse import urlsplit
 from holo_tasks.core.errors import InvalidUsage
 
 HOSTED_BASE_URL = "https://api.hcompany.ai/v1/"
+LONGEST_URL = 2000
 
 
 def check_base_url(base_url: str) -> str:
     """Return the URL with a slash at its end, or raise `InvalidUsage`."""
+    url = base_url.strip()
     try:
-        parts = urlsplit(base_url.strip())
+        parts = urlsplit(url)
         host = parts.hostname or ""
         host.encode("idna")
         valid = parts.scheme in ("http", "https") and parts.port != 0 and not parts.query and not parts.fragment
     except ValueError:
         host, valid = "", False
-    if not valid or not re.fullmatch(r"[^\s\\]+", host):
-        raise InvalidUsage(f"{_without_login(base_url)!r} is not a base URL; give one like http://127.0.0.1:8000/v1.")
-    return base_url.strip().rstrip("/") + "/"
+    if not (valid and url.isprintable() and len(url) <= LONGEST_URL and re.fullmatch(r"[^\s\\]+", host)):
+        raise no_base_url(base_url)
+    return url.rstrip("/") + "/"
+
+
+def no_base_url(text: str) -> InvalidUsage:
+    """Say that something is no base URL."""
+    said = _without_login(text)[:100]
+    return InvalidUsage(f"{said!r} is not a base URL; give one like http://127.0.0.1:8000/v1.")
+
+
+def check_key(key: str) -> str:
+    """Return an API key without the space around it that comes with copying; raise `InvalidUsage` if it is none."""
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise InvalidUsage("The API key holds characters that no API key has; set it again.")
+    return key
 
 
 def is_hosted(base_url: str) -> bool:

@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeGuard
 
@@ -17,7 +18,7 @@ from pydantic import SecretStr
 from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, TransientModelFault
 from holo_tasks.core.money import Usage
 from holo_tasks.core.ports import Reply, ToolRequest
-from holo_tasks.models.address import check_base_url, shown
+from holo_tasks.models.address import check_base_url, check_key, no_base_url, shown
 from holo_tasks.models.breaker import Breaker
 
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
@@ -26,6 +27,11 @@ NO_LIST = (404, 405, 501)
 GAVE_UP = (408, 502, 504)
 """How servers answer that waited in vain for another, which may have done the work."""
 MOST_REST_S = 3600.0
+RATE_REST_S = 15.0
+"""The rest for a server that says there were too many requests, but not how long to wait: limits are by the minute, and
+four retries after such a rest outlast one."""
+FAIR_S = 20.0
+"""A server that did not reply in less than this may have been in order: its caller was about to run out of time."""
 MOST_TOKENS = 10**9
 """A bill for more is no bill."""
 KNOWN = frozenset(
@@ -41,7 +47,7 @@ class ModelEndpoint:
 
     def __init__(self, base_url: str, api_key: SecretStr | None) -> None:
         self.base_url = check_base_url(base_url)
-        self._key = key = api_key.get_secret_value() if api_key else ""
+        self._key = key = check_key(api_key.get_secret_value() if api_key else "")
         # Left to itself the client library sends an organisation it finds in the environment, and insists
         # on a key: a server that wants none gets no such header.
         named = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()]
@@ -49,13 +55,19 @@ class ModelEndpoint:
             name: openai.Omit() for name in (*STRIPPED, *named) if name and not (key and name == "Authorization")
         }
         self._breaker = Breaker(self.endpoint)
-        self._client = openai.AsyncOpenAI(
-            base_url=self.base_url,
-            api_key=key or "none",
-            max_retries=0,
-            # A screenshot goes where it was meant to go, and nowhere else.
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
-        )
+        try:
+            self._client = openai.AsyncOpenAI(
+                base_url=self.base_url,
+                api_key=key or "none",
+                max_retries=0,
+                # A screenshot goes where it was meant to go, and nowhere else.
+                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+            )
+        except Exception as error:
+            # By name: which HTTP library the client library works with depends on its version.
+            if type(error).__name__ != "InvalidURL":
+                raise
+            raise no_base_url(base_url) from None
 
     @property
     def endpoint(self) -> str:
@@ -64,11 +76,16 @@ class ModelEndpoint:
 
     async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
         arrived = time.monotonic()
-        probe = await self._breaker.admit(timeout_s)
+        # A rest that takes more of the call's time leaves too little for the reply: the caller is told to come back.
+        probe = await self._breaker.admit(timeout_s / 2)
+        left = timeout_s - (time.monotonic() - arrived)
         try:
-            reply = await self._ask(body, timeout_s - (time.monotonic() - arrived))
+            reply = await self._ask(body, left)
         except TransientModelFault as fault:
-            self._breaker.failed(fault, probe=probe)
+            if isinstance(fault, _OutOfTime) and left < FAIR_S:
+                self._breaker.gave_up(probe=probe)
+            else:
+                self._breaker.failed(fault, probe=probe)
             raise
         except HoloError:
             self._breaker.succeeded()
@@ -92,7 +109,7 @@ class ModelEndpoint:
             raise self._explain(error, "") from None
         except openai.OpenAIError as error:
             raise self._explain(error, "") from None
-        except (ValueError, AttributeError):  # the client library falls over an answer that is no object
+        except (ValueError, RecursionError, AttributeError):  # it falls over an answer that is no object
             return None
         listed = getattr(page, "data", None)
         if not isinstance(listed, list):
@@ -108,19 +125,19 @@ class ModelEndpoint:
                 completion = await self._client.chat.completions.create(
                     **known, extra_body=extra, extra_headers=self._headers, timeout=timeout_s
                 )
+            return _reply(completion, time.perf_counter_ns() - started, self.endpoint)
         except TimeoutError:
-            raise TransientModelFault(
+            raise _OutOfTime(
                 f"{self.endpoint} did not answer within {timeout_s:.0f} s; check that the server is not overloaded.",
                 maybe_billed=True,
             ) from None
         except openai.OpenAIError as error:
             raise self._explain(error, str(body.get("model"))) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             # A proxy on the way says so, too, while the server behind it restarts.
             raise TransientModelFault(
                 f"{self.endpoint} sent something that is not JSON; check the base URL.", maybe_billed=True
             ) from None
-        return _reply(completion, time.perf_counter_ns() - started, self.endpoint)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -137,9 +154,7 @@ class ModelEndpoint:
         where = self.endpoint
         match error:
             case openai.APITimeoutError():
-                return TransientModelFault(
-                    f"{where} timed out; check that the server is not overloaded.", maybe_billed=True
-                )
+                return _OutOfTime(f"{where} timed out; check that the server is not overloaded.", maybe_billed=True)
             case openai.APIConnectionError():
                 return TransientModelFault(
                     f"Cannot reach {where}; check the base URL and that the server is running.",
@@ -155,9 +170,10 @@ class ModelEndpoint:
                     f"{where} does not know the model {model!r} (HTTP 404); check --model and the base URL."
                 )
             case openai.APIStatusError() if error.status_code in (408, 409, 425, 429) or error.status_code >= 500:
+                asked_s = _retry_after(error.response.headers.get("retry-after"))
                 return TransientModelFault(
                     f"{where} answered HTTP {error.status_code}: {self._heard(error.message)}",
-                    retry_after_s=_retry_after(error.response.headers.get("retry-after")),
+                    retry_after_s=RATE_REST_S if asked_s is None and error.status_code == 429 else asked_s,
                 )
             case openai.APIStatusError():
                 return ModelFailed(
@@ -170,30 +186,35 @@ class ModelEndpoint:
 
     def _heard(self, words: str) -> str:
         """Return what a server said in one line; some repeat the key they were sent."""
-        return _first_line(words.replace(self._key, "…") if self._key else words)
+        return _first_line(_text(words.replace(self._key, "…") if self._key else words))
+
+
+class _OutOfTime(TransientModelFault):
+    """There was no reply within the time that the caller had."""
 
 
 def _reply(completion: ChatCompletion, latency_ns: int, where: str) -> Reply:
     # The client library does not check what a server sends: fields may be missing or of another type.
     choices = getattr(completion, "choices", None)
-    usage = _usage(getattr(completion, "usage", None))
     choice = choices[0] if isinstance(choices, list) and choices else None
+    message = getattr(choice, "message", None)
+    thoughts = [_text(getattr(message, name, None)) for name in ("reasoning_content", "reasoning")]
+    calls = getattr(message, "tool_calls", None)
+    reply = Reply(
+        content=_text(getattr(message, "content", None)),
+        finish_reason=_text(getattr(choice, "finish_reason", None)),
+        usage=None,
+        reasoning=max(thoughts, key=len),
+        latency_ns=latency_ns,
+        tool_calls=tuple(map(_tool_request, calls)) if isinstance(calls, list) else (),
+    )
+    usage = _usage(getattr(completion, "usage", None), wrote=bool(reply.written_bytes or reply.tool_calls))
     if choice is None and usage is None:
         raise TransientModelFault(
             f"{where} sent a reply without choices; check that the base URL ends in /v1.", maybe_billed=True
         )
     # A bill without a reply is paid all the same; the empty reply is dealt with after that.
-    message = getattr(choice, "message", None)
-    thoughts = [_text(getattr(message, name, None)) for name in ("reasoning_content", "reasoning")]
-    calls = getattr(message, "tool_calls", None)
-    return Reply(
-        content=_text(getattr(message, "content", None)),
-        finish_reason=str(getattr(choice, "finish_reason", None) or ""),
-        usage=usage,
-        reasoning=max(thoughts, key=len),
-        latency_ns=latency_ns,
-        tool_calls=tuple(map(_tool_request, calls)) if isinstance(calls, list) else (),
-    )
+    return replace(reply, usage=usage)
 
 
 def _tool_request(call: object) -> ToolRequest:
@@ -209,10 +230,11 @@ def _text(value: object) -> str:
     return value.encode(errors="replace").decode() if isinstance(value, str) else ""
 
 
-def _usage(usage: object) -> Usage | None:
+def _usage(usage: object, *, wrote: bool) -> Usage | None:
+    """Return the bill; None for one that cannot be. Some servers and proxies count nothing and send zeros."""
     prompt = getattr(usage, "prompt_tokens", None)
     completion = getattr(usage, "completion_tokens", None)
-    if not _count(prompt) or not _count(completion):
+    if not _count(prompt) or not _count(completion) or not prompt or (wrote and not completion):
         return None
     cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
     return Usage(prompt, completion, cached if _count(cached) else 0)

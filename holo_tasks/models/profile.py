@@ -155,7 +155,7 @@ def read_profiles(text: str, where: str, known: Mapping[str, Profile] | None = N
     """Read profiles from TOML, one table a model; ``like`` names one to start from, else the known one is."""
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # tomllib lets through what int and the stack say
         raise InvalidUsage(f"{where} is not TOML: {error}.") from None
     found: dict[str, Profile] = {}
     for name, table in tables.items():

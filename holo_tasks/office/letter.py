@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.errors import HeaderParseError, MessageDefect
@@ -22,6 +23,9 @@ MAX_PARTS = 200
 MAX_HEADER_CHARS = 5_000
 MAX_TEXT_CHARS = 1_000_000
 _TEXT_TYPES = ("text/plain", "text/csv", "text/html", "text/tab-separated-values", "text/markdown")
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_SAME_BYTES = 16 * 1024
+"""So much of a message that is not read tells it from others; how much of its beginning is had varies."""
 _TYPE_BY_SUFFIX = {"txt": "text/plain", "csv": "text/csv", "htm": "text/html", "html": "text/html"}
 _DEFECTS = {
     "InvalidBase64PaddingDefect": "base64 content is cut off",
@@ -52,9 +56,11 @@ class Attachment:
 class Letter:
     """An e-mail message as a person would read it.
 
-    ``date`` is aware. ``text`` is the plain body, or the HTML body as text. ``other_text`` is the HTML
-    alternative of a plain body, "" when there is none. ``problems`` says what was wrong with the message;
-    ``source`` where it was found.
+    ``message_id`` is its Message-ID (if it has one) and a digest of its content: careless mail scripts give several
+    messages one Message-ID. What another delivery of the same message changes does not count: headers other than
+    Message-ID, Date, From and Subject, line ends, folding and transfer encoding. ``date`` is aware. ``text`` is the
+    plain body, or the HTML body as text. ``other_text`` is the HTML alternative of a plain body, "" when there is none.
+    ``problems`` says what was wrong with the message; ``source`` where it was found.
     """
 
     message_id: str
@@ -77,13 +83,13 @@ def oversized_letter(head: bytes, size: int, *, source: str) -> Letter:
     """Stand in for a message that is too big to read, from its first bytes."""
     reading = _Reading(source)
     reading.problem(f"the message is {size / 2**20:.0f} MB, more than {MAX_MESSAGE_BYTES // 2**20} MB: not read")
-    return reading.letter(_header_of(head), identity=head + str(size).encode())
+    reading.content.append([_digest(_body_of(head)[:_SAME_BYTES])])
+    return reading.letter(_header_of(head))
 
 
 def unread_letter(source: str, why: str) -> Letter:
     """Stand in for a message whose bytes could not be had at all."""
-    digest = hashlib.sha256(source.encode("utf-8", "replace")).hexdigest()
-    return Letter(f"sha256:{digest}", "", "", None, "", (), (why,), source)
+    return Letter(f"sha256:{_digest(source.encode('utf-8', 'replace'))}", "", "", None, "", (), (why,), source)
 
 
 class _ShortHeaders(Compat32):
@@ -95,7 +101,20 @@ class _ShortHeaders(Compat32):
 
 
 def _header_of(raw: bytes) -> bytes:
-    return re.split(rb"\r?\n\r?\n", raw, maxsplit=1)[0] + b"\n\n"
+    return _HEADER_END.split(raw, maxsplit=1)[0] + b"\n\n"
+
+
+def _body_of(raw: bytes) -> bytes:
+    """What follows the header, without the line ends that deliveries change."""
+    return _bare(b"".join(_HEADER_END.split(raw, maxsplit=1)[1:]))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _bare(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n").strip()
 
 
 class _Reading:
@@ -106,12 +125,12 @@ class _Reading:
         self.problems: dict[str, None] = {}
         self.attachments: list[Attachment] = []
         self.parts = 0
+        self.content: list[list[str]] = []
 
     def problem(self, text: str) -> None:
         self.problems[text] = None
 
-    def letter(self, raw: bytes, *, identity: bytes | None = None) -> Letter:
-        digest = hashlib.sha256(identity or raw).hexdigest()
+    def letter(self, raw: bytes) -> Letter:
         try:
             message = message_from_bytes(raw, policy=_ShortHeaders())
             plain, html = self.bodies(message)
@@ -119,8 +138,10 @@ class _Reading:
             self.problem("the message nests parts too deeply")
             message = message_from_bytes(_header_of(raw), policy=_ShortHeaders())
             plain, html = "", ""
+            self.content = []
+            self.note_content(message, "", _body_of(raw))
         return Letter(
-            message_id=self.message_id(message, digest),
+            message_id=self.message_id(message),
             subject=self.header(message, "Subject"),
             sender=self.header(message, "From"),
             date=self.date(message),
@@ -140,11 +161,13 @@ class _Reading:
         self.note_defects(part.defects)
         payload = part.get_payload()
         if isinstance(payload, list):
+            self.note_content(part, "", b"")
             return self.multipart(part, [child for child in payload if isinstance(child, Message)])
         media_type, name = self.kind(part)
         data = part.get_payload(decode=True)
         data = data if isinstance(data, bytes) else b""
         self.note_defects(part.defects)
+        self.note_content(part, name, data)
         is_file = bool(name) or part.get_content_disposition() == "attachment"
         if not is_file and media_type == "text/plain":
             return self.decode(data, part), ""
@@ -213,14 +236,16 @@ class _Reading:
 
     def decode(self, data: bytes, part: Message) -> str:
         """Text of the bytes, in the declared charset if that is true."""
-        try:
-            declared = (part.get_content_charset() or "").strip()
-        except (ValueError, LookupError, TypeError):
-            declared = "unreadable"
-        text = self.clean(self.decode_as(data, declared)).replace("\r\n", "\n").replace("\r", "\n")
+        text = self.clean(self.decode_as(data, self.charset(part))).replace("\r\n", "\n").replace("\r", "\n")
         if len(text) > MAX_TEXT_CHARS:
             self.problem("the text is very long; only its beginning was read")
         return text[:MAX_TEXT_CHARS].strip()
+
+    def charset(self, part: Message) -> str:
+        try:
+            return (part.get_content_charset() or "").strip()
+        except (ValueError, LookupError, TypeError):
+            return "unreadable"
 
     def decode_as(self, data: bytes, declared: str) -> str:
         codec = "cp1252" if declared in ("iso-8859-1", "latin-1", "latin1") else declared or "utf-8"
@@ -266,9 +291,16 @@ class _Reading:
     def header(self, message: Message, name: str) -> str:
         return self.decoded(message.get(name, ""))[:1000]
 
-    def message_id(self, message: Message, digest: str) -> str:
+    def message_id(self, message: Message) -> str:
         given = self.header(message, "Message-ID").strip("<> ")
-        return given if given and len(given) <= 250 else f"sha256:{digest}"
+        digest = _digest(json.dumps([given, self.header(message, "Date"), self.content]).encode())
+        return f"{given}+{digest[:16]}" if given and len(given) <= 250 else f"sha256:{digest}"
+
+    def note_content(self, part: Message, name: str, data: bytes) -> None:
+        """Note what tells a part from others. Not what is read from it: that may change with what reads it."""
+        # Mail servers put quotes around names, or take them away.
+        headers = (self.header(part, "From").replace('"', ""), self.header(part, "Subject"))
+        self.content.append([part.get_content_type(), name, self.charset(part), *headers, _digest(_bare(data))])
 
     def date(self, message: Message) -> datetime | None:
         value = self.header(message, "Date")
@@ -294,26 +326,9 @@ def sender_name(sender: str) -> str:
 
 
 def in_order(letters: Iterable[Letter]) -> list[Letter]:
-    """By date, then id; letters without a date last. Of exact copies one is kept.
-
-    Two different messages may carry one Message-ID (careless mail scripts do); the later one then gets an
-    id of its own, so that neither hides the other.
-    """
+    """By date, then id; letters without a date last. Of several deliveries of one message one is kept."""
     far = datetime.max.replace(tzinfo=UTC)
-    kept: list[Letter] = []
-    seen: dict[str, set[str]] = {}
-    for one in sorted(letters, key=lambda one: (one.date or far, one.message_id, _content(one), one.source)):
-        content = _content(one)
-        contents = seen.setdefault(one.message_id, set())
-        if content in contents:
-            continue
-        contents.add(content)
-        if len(contents) > 1:
-            wrong = (*one.problems, "another message has the same Message-ID")
-            one = replace(one, message_id=f"{one.message_id}+{content[:12]}", problems=wrong)
-        kept.append(one)
-    return kept
-
-
-def _content(letter: Letter) -> str:
-    return hashlib.sha256(repr(replace(letter, source="")).encode("utf-8", "replace")).hexdigest()
+    kept: dict[str, Letter] = {}
+    for one in sorted(letters, key=lambda one: (one.date or far, one.message_id, one.source)):
+        kept.setdefault(one.message_id, one)
+    return list(kept.values())

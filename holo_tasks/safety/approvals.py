@@ -80,6 +80,8 @@ class Approvals:
             raise InvalidUsage(f"A yes holds for more than 0 and at most {LONGEST_S:g} seconds, not {ttl_s:g}.")
         if not by.strip():
             raise InvalidUsage("A yes needs the name of who says it.")
+        if any("\ud800" <= character <= "\udfff" for character in by):
+            raise InvalidUsage("The name of who says yes is not valid UTF-8 text.")
         with self._store.transaction() as db:
             until = self._store.now_s(db) + ttl_s
             said = {"granted_by": by.strip(), "era": self._store.era, "expires_s": until}

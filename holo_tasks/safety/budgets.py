@@ -13,10 +13,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from holo_tasks.core.budget import Guard, Limits, too_expensive, too_many_actions, too_many_calls
+from holo_tasks.core.budget import WINDOW_S, Guard, Limits, too_expensive, too_many_actions, too_many_calls
 from holo_tasks.safety.store import TABLES, Store, add
-
-WINDOW_S = 300.0
 
 BUDGETS = sa.Table(
     "budgets",
@@ -51,6 +49,12 @@ class Balance:
     spent_micro: int
     held_micro: int
     actions: int
+
+
+def item_key(token: str, scope: str = "") -> str:
+    """Name the budget of a scope of a business item; without a scope, what the keys of all of them begin with."""
+    # Of tokens such as `INV` and `INV:2024` neither is the beginning of the other.
+    return f"item:{token.replace('%', '%25').replace(':', '%3A')}:{scope}"
 
 
 class Budgets:
@@ -141,11 +145,16 @@ class Budgets:
 
     def forget(self, key_prefix: str) -> None:
         """Give a fresh budget to what begins with this key: a person has decided to try again."""
+
+        def mine(table: sa.Table) -> sa.ColumnElement[bool]:
+            # Not LIKE, for which SQLite takes "a" and "A" for the same.
+            return sa.func.substr(table.c.scope, 1, len(key_prefix)) == key_prefix
+
         with self._store.transaction() as db:
-            mine = BUDGETS.c.scope.startswith(key_prefix, autoescape=True)
-            db.execute(sa.select(BUDGETS.c.scope).where(mine).order_by(BUDGETS.c.scope).with_for_update()).all()
+            rows = sa.select(BUDGETS.c.scope).where(mine(BUDGETS)).order_by(BUDGETS.c.scope)
+            db.execute(rows.with_for_update()).all()
             for table in (BUDGETS, HOLDS, CALLS):
-                db.execute(sa.delete(table).where(table.c.scope.startswith(key_prefix, autoescape=True)))
+                db.execute(sa.delete(table).where(mine(table)))
 
     def _used(self, db: sa.Connection, scope: Guard) -> tuple[int, int]:
         found = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == scope.key)).one()

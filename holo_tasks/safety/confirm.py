@@ -73,11 +73,13 @@ class Confirm(BaseModel):
             f"{name} {value if isinstance(value, str) else ', '.join(value)}" for name, value in given.items() if value
         )
 
+    def concerns(self, call: AnyCall) -> bool:
+        """Say whether an action of this kind can need a yes by this rule."""
+        return call.tool_name in self.kinds if self.kinds is not None else not isinstance(call, _HARMLESS)
+
     async def fits(self, call: AnyCall, gesture: Gesture, owner: Owner, scene: Scene) -> bool:
         """Say whether an action needs a person's yes by this rule. What cannot be known counts as fitting."""
-        if self.kinds is None and isinstance(call, _HARMLESS):
-            return False
-        if self.kinds is not None and call.tool_name not in self.kinds:
+        if not self.concerns(call):
             return False
         if self.programs is not None and owner.executable and not runs(owner, self.programs):
             return False

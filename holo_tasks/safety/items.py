@@ -29,7 +29,12 @@ ITEMS = sa.Table(
 
 @dataclass(frozen=True)
 class Item:
-    """An unfinished item. ``how`` says how it can be driven again; ``at`` is when it failed last (RFC 3339, UTC)."""
+    """An unfinished item. ``at`` is when it failed last (RFC 3339, UTC).
+
+    ``how`` says how it can be driven again: its ``kind`` ("run", "flow"), a run's ``arguments``, a flow's
+    ``deployment_id``; and how it can be said to be done: digest of the ``inputs``, and of a sub-goal ``goal`` and JSON
+    schema of what it ``returns``.
+    """
 
     token: str
     goal: str
@@ -60,7 +65,11 @@ class Items:
         how: Mapping[str, Any],
         anew: bool = True,
     ) -> None:
-        """Put an item on the list, or note that it failed again; ``anew`` is false for a failure that is on it."""
+        """Put an item on the list, or note that it failed again.
+
+        ``anew`` is false for a failure that is on it, told by the sub-goal around the one that failed: then it stays
+        known ``how`` that one is finished.
+        """
         values = {
             "goal": goal,
             "status": status,
@@ -72,6 +81,8 @@ class Items:
         }
         with self._store.transaction() as db:
             if not add(db, ITEMS, token=token, attempts=1, **values):
+                if not anew:
+                    del values["how"]
                 again = sa.update(ITEMS).where(ITEMS.c.token == token)
                 db.execute(again.values(attempts=ITEMS.c.attempts + int(anew), **values))
 

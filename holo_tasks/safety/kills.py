@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -52,10 +53,14 @@ class Kills:
             values = {"run_id": run_id, "reason": reason, "era": self._store.era, "at_s": at_s}
             return int(connection.execute(KILLS.insert().values(values).returning(KILLS.c.id)).scalar_one())
 
-    def asked(self, run_id: str, began_s: float) -> Kill | None:
-        """Return a request that is meant for a run that began then, if there is one."""
-        to_all = (KILLS.c.run_id == "") & (KILLS.c.era == self._store.era) & (KILLS.c.at_s >= began_s)
-        wanted = sa.select(KILLS.c.id, KILLS.c.reason).where((KILLS.c.run_id == run_id) | to_all).limit(1)
+    def asked(self, run_id: str, flow_run_ids: Iterable[str], began_s: float) -> Kill | None:
+        """Return a request that is meant for a run that began then, by its own id or one of its flow runs', or for all.
+
+        A flow run that is tried again keeps its id: what was asked before this run began was meant for an earlier one.
+        """
+        since = (KILLS.c.era == self._store.era) & (KILLS.c.at_s >= began_s)
+        to_more = KILLS.c.run_id.in_({"", *flow_run_ids}) & since
+        wanted = sa.select(KILLS.c.id, KILLS.c.reason).where((KILLS.c.run_id == run_id) | to_more).limit(1)
         with self._store.transaction() as connection:
             found = connection.execute(wanted).one_or_none()
         return Kill(found.id, found.reason) if found else None

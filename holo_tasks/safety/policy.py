@@ -105,7 +105,7 @@ class Rules(BaseModel):
         if refusal:
             return Permit(False, f"{wanted}, but {refusal}.")
         owners = await self._owners(gesture, scene)
-        refusal = self._in_window(gesture, owners)
+        refusal = self._in_window(call, gesture, owners) or await self._with_keyboard(gesture, owners, scene)
         if refusal:
             return Permit(False, f"{wanted}, but {refusal}.")
         owner = owners[0].name if len({one.name for one in owners}) == 1 else ""
@@ -114,9 +114,8 @@ class Rules(BaseModel):
                 if await rule.fits(call, gesture, one, scene):
                     asked = f"{_in_full(call, gesture)}{f' in {owner}' if owner else ''}"
                     return Permit(False, f"To {asked} needs a person's yes (confirm: {rule.words})", owner, asks=True)
-        if self.programs is None:
-            return Permit(True, f"allow={trust}")
-        return Permit(True, f"allow={trust}, in {owner}", owner)
+        # Whatever was found out about the window holds only for as long as the gate sees the same program there.
+        return Permit(True, f"allow={trust}, in {owner}" if owner else f"allow={trust}", owner)
 
     def _on_its_own(self, call: AnyCall, gesture: Gesture) -> str:
         """Return what is wrong with an action wherever it is done, or nothing."""
@@ -155,28 +154,52 @@ class Rules(BaseModel):
 
     async def _owners(self, gesture: Gesture, scene: Scene) -> list[Owner]:
         """Return whose windows a gesture reaches, if any rule needs to know."""
-        keys = not points_of(gesture)
-        places = keys and (self.regions is not None or self.forbidden_regions)
-        if self.programs is None and not self.confirm and not places:
+        if self.programs is None and not self.confirm and not self._keeps_keys(gesture):
             return []
         return [await scene.owner_at(point) for point in points_of(gesture) or (None,)]
 
-    def _in_window(self, gesture: Gesture, owners: list[Owner]) -> str:
+    def _in_window(self, call: AnyCall, gesture: Gesture, owners: list[Owner]) -> str:
         """Return what is wrong with the windows that would get the input, or nothing."""
-        keys = not points_of(gesture)
+        got = "the pointer" if points_of(gesture) else "the keys"
+        confirmed = any(rule.programs is not None and rule.concerns(call) for rule in self.confirm)
         for owner in owners:
             if self.programs is not None and not runs(owner, self.programs):
-                got = "the keys" if keys else "the pointer"
                 if owner.executable:
                     return f"{got} would reach {owner.name}; add it to programs if that is wanted"
-                why = owner.why or "nobody can say which"
-                return f"{got} would reach no known program ({why}), and only those in programs get input"
-        if self.programs is not None and len({owner.name for owner in owners}) > 1:
+                return f"{got} would reach {_unknown(owner)}, and only those in programs get input"
+            if confirmed and not owner.name:
+                # One that needs a yes may be there by the time of the press, and the gate could not tell.
+                return (
+                    f"{got} would reach {_unknown(owner)}, and a rule of confirm names programs; aim at a window "
+                    "whose program is known, or leave programs out of that rule"
+                )
+        if (self.programs is not None or confirmed) and len({owner.name for owner in owners}) > 1:
             return f"it leads from {owners[0].name} to {owners[-1].name}; only what stays in one program is allowed"
-        return self._with_keyboard(owners[0]) if keys and owners else ""
+        return ""
 
-    def _with_keyboard(self, owner: Owner) -> str:
+    def _keeps_keys(self, gesture: Gesture) -> bool:
+        """Say whether a gesture presses keys, and rules say in which parts of the screen."""
+        presses = isinstance(gesture, Write) or not points_of(gesture)
+        return presses and (self.regions is not None or bool(self.forbidden_regions))
+
+    async def _with_keyboard(self, gesture: Gesture, owners: list[Owner], scene: Scene) -> str:
         """Return what is wrong with where the window is that would get keys, or nothing."""
+        if not self._keeps_keys(gesture):
+            return ""
+        windows = owners[:1]
+        if points_of(gesture):
+            # A click need not take the keyboard along. The gate then sees that it is with another program, but not
+            # that it is with another window of the same one.
+            windows += [one for one in [await scene.owner_at(None)] if one.name == owners[0].name]
+        return next(filter(None, map(self._wrong_with, windows)), "")
+
+    def _wrong_with(self, owner: Owner) -> str:
+        """Return what is wrong with a window that would get keys, or nothing."""
+        if not owner.name:
+            return (
+                f"the keys would reach {_unknown(owner)}, which cannot be kept to a part of the screen; write into a "
+                "window whose program is known, or leave out regions and forbidden_regions"
+            )
         reached = any(owner.box is not None and overlap(owner.box, box) for box in self.regions or ())
         if self.regions is not None and not reached:
             return "the window with the keyboard is outside the allowed regions; widen regions if it may be"
@@ -198,6 +221,10 @@ def _in_full(call: AnyCall, gesture: Gesture) -> str:
     whole = gesture.text.translate(_KEYS_SHOWN) if isinstance(gesture, Write) else ""
     shown = f"{whole[:SHOWN_CHARACTERS]}… ({len(whole)} characters)" if len(whole) > SHOWN_CHARACTERS else whole
     return f"{label(call)}{f' at {_written(points)}' if points else ''}{f' [{shown}]' if whole else ''}"
+
+
+def _unknown(owner: Owner) -> str:
+    return f"no known program ({owner.why or 'nobody can say which'})"
 
 
 def _written(points: tuple[Point, ...]) -> str:

@@ -31,14 +31,14 @@ class Store:
     """
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        self.url = _checked(url)
         self.local = url.startswith("sqlite")
 
     @property
     def place(self) -> str:
         """Where it is, without a password, for messages."""
-        parts = urlsplit(self.url)
-        return parts.path.removeprefix("/") if self.local else f"{parts.hostname}:{parts.port or 5432}{parts.path}"
+        parts = sa.make_url(self.url)
+        return str(parts.database) if self.local else f"{parts.host}:{parts.port or 5432}/{parts.database}"
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
@@ -105,6 +105,19 @@ def store_at(home: Path) -> Store:
     if url.startswith(("postgresql+psycopg://", "sqlite:///")):
         return Store(url)
     raise InvalidUsage(f"{DATABASE_VARIABLE} must begin with postgresql:// or sqlite:///.")
+
+
+def _checked(url: str) -> str:
+    """Return a URL that can be read, or raise `InvalidUsage`; it is not repeated, for it may hold a password."""
+    try:
+        if not 0 < (sa.make_url(url).port or 5432) < 65_536:
+            raise ValueError
+    except (ValueError, sa.exc.ArgumentError):
+        raise InvalidUsage(
+            f"{DATABASE_VARIABLE} cannot be read; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with a port "
+            "from 1 to 65535."
+        ) from None
+    return url
 
 
 def add(db: sa.Connection, table: sa.Table, **values: Any) -> bool:

@@ -6,6 +6,8 @@ and by tests, which put this folder on ``sys.path``.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -165,7 +167,7 @@ def messages() -> list[tuple[bytes, Expected]]:
         message = LAYOUTS[sale.layout](sale)
         message_id = f"{number + 1:02d}.{sale.layout}.{sale.reference.lower()}@{sale.address.partition('@')[2]}"
         _stamp(message, sale, number, message_id)
-        out.append((message.as_bytes(), _expected(sale, message_id, message["Subject"])))
+        out.append((message.as_bytes(), _expected(sale, _id_of(message), message["Subject"])))
     out.append(_newsletter(len(SALES)))
     out.append(_mangled(len(SALES) + 1))
     return out
@@ -205,8 +207,7 @@ def _newsletter(number: int) -> tuple[bytes, Expected]:
         In total we have more than 300 offers for you, until 31 October.
 
         Unsubscribe: https://paperpine.example/leave"""), cte="7bit")  # fmt: skip
-    message_id = "news.2026-10@paperpine.example"
-    return message.as_bytes(), _nothing(message_id, str(message["Subject"]), "newsletter", "not_a_receipt")
+    return message.as_bytes(), _nothing(_id_of(message), str(message["Subject"]), "newsletter", "not_a_receipt")
 
 
 def _mangled(number: int) -> tuple[bytes, Expected]:
@@ -229,8 +230,33 @@ Content-Type: text/plain; name="receipt.txt"
 Content-Transfer-Encoding: base64
 
 UmVjZWlwdApHYXJhZ2UgR3J1Ym""".replace("\n", "\r\n").encode("latin-1")
-    expected = _nothing("broken.77@garage.example", "Receipt ü", "mangled", "unreadable")
-    return raw, expected
+    text = b"Your receipt for the repair is attached.\0\0 Gr\xfc\xdfe"
+    parts = [
+        _part("multipart/mixed", b"", sender="GrÃ Garage <office@garage.example>", subject="Receipt ü"),
+        _part("text/plain", text, charset="us-ascii"),
+        _part("text/plain", b"Receipt\nGarage Grub", name="receipt.txt"),
+    ]
+    return raw, _nothing(_id("broken.77@garage.example", sent, parts), "Receipt ü", "mangled", "unreadable")
+
+
+def _id_of(message: EmailMessage) -> str:
+    """What a letter is known by: its Message-ID and what is in it, however it was delivered."""
+    parts = []
+    for part in message.walk():
+        data = b"" if part.is_multipart() else part.get_payload(decode=True)
+        assert isinstance(data, bytes)
+        name, charset = part.get_filename(""), part.get_content_charset("")
+        sender, subject = str(part.get("From", "")), str(part.get("Subject", ""))
+        parts.append(_part(part.get_content_type(), data, name, charset, sender, subject))
+    return _id(str(message["Message-ID"]).strip("<>"), str(message["Date"]), parts)
+
+
+def _part(kind: str, data: bytes, name: str = "", charset: str = "", sender: str = "", subject: str = "") -> list[str]:
+    return [kind, name, charset, sender, subject, hashlib.sha256(data.replace(b"\r\n", b"\n").strip()).hexdigest()]
+
+
+def _id(message_id: str, sent: str, parts: list[list[str]]) -> str:
+    return f"{message_id}+{hashlib.sha256(json.dumps([message_id, sent, parts]).encode()).hexdigest()[:16]}"
 
 
 def _nothing(message_id: str, subject: str, layout: str, outcome: Outcome) -> Expected:

@@ -106,4 +106,5 @@ def test_what_a_killed_process_did_not_upload_the_next_one_does(mother, tmp_path
     for number, words in enumerate(said):
         uri = f"s3://evidence/kills/run-{number}"
         options = {"endpoint_url": s3.endpoint, "access_key": where.access_key, "secret_key": where.secret_key}
-        check(words, open_trace(uri, **options))
+        if any(word[0] != "frame" for word in words):  # a picture alone is no trace yet
+            check(words, open_trace(uri, **options))

@@ -103,6 +103,11 @@ async def test_an_advisor_of_a_block_speaks_as_its_profile_says() -> None:
         assert model.client.endpoint == "http://127.0.0.1:9/v1/"
 
 
+def test_a_key_that_cannot_be_sent_is_refused_before_anything_is() -> None:
+    with pytest.raises(InvalidUsage, match="API key"):
+        HoloModel(base_url="http://127.0.0.1:9/v1", model="m", api_key=SecretStr("cl\u00e9")).endpoint()
+
+
 def test_half_a_price_is_refused() -> None:
     with pytest.raises(InvalidUsage, match="output"):
         HoloModel(model="my-own", usd_per_million_input_tokens=Decimal(1)).profile()

@@ -6,27 +6,30 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.asking import Question, ask
+from holo_tasks.core.asking import Asked, Question, ask
 from holo_tasks.core.budget import Guard, Limits
-from holo_tasks.core.errors import ModelFailed, UnusableReply
+from holo_tasks.core.errors import InvalidUsage, ModelFailed, TransientModelFault, UnusableReply
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.predict import Till
+from holo_tasks.core.predict import MIN_OUTPUT_TOKENS, Till
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, shot, wrote
 
 PAID = wrote({"paid": True})
 SCHEMA = {"type": "object", "properties": {"paid": {"type": "boolean"}}}
 
 
-async def asking(client: MemoryModel, recorder: MemoryRecorder, **changes: Any) -> Any:
+async def asking(
+    client: MemoryModel, recorder: MemoryRecorder, asked: Asked | None = None, text: str = "Is it paid?", **changes: Any
+) -> Any:
     guard = Guard("The run", Limits(), 0.0)
-    question = Question("judge", "Is it paid?", (shot(1), shot(2)), SCHEMA)
+    question = Question("judge", text, (shot(1), shot(2)), SCHEMA)
 
     def read(value: dict[str, Any]) -> Any:
         if "paid" not in value:
             raise UnusableReply("there is no paid", correction="Say whether it is paid.")
         return value["paid"]
 
-    return await ask(as_model(client, **changes), question, Till(guard, recorder.record, lambda: 0.0), read)
+    till = Till(guard, recorder.record, lambda: 0.0)
+    return await ask(as_model(client, **changes), question, till, read, asked)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +61,30 @@ async def test_two_replies_of_no_use_are_the_end() -> None:
     with pytest.raises(ModelFailed, match="twice"):
         await asking(client, MemoryRecorder())
     assert len(client.bodies) == 2
+
+
+async def test_a_reply_is_sent_back_once_however_often_the_endpoint_fails() -> None:
+    client = MemoryModel([wrote("Yes."), TransientModelFault("503"), wrote("Yes."), PAID])
+    recorder, asked = MemoryRecorder(), Asked()
+    with pytest.raises(TransientModelFault):
+        await asking(client, recorder, asked)
+    with pytest.raises(ModelFailed, match="twice"):
+        await asking(client, recorder, asked)
+    assert [event.attempt for event in recorder.of("request")] == [1, 2, 3]
+    first, second, third = [body["messages"][0]["content"][-1]["text"] for body in client.bodies]
+    assert first != second == third, "what was wrong is still told after the fault"
+
+
+async def test_a_reply_gets_what_room_the_context_has() -> None:
+    small = {"context_tokens": 4096, "max_output_tokens": 4096}
+    client, recorder = MemoryModel([PAID]), MemoryRecorder()
+    await asking(client, recorder, **small)
+    assert MIN_OUTPUT_TOKENS < client.bodies[0]["max_tokens"] < 4096
+    await asking(client, recorder, text="Is it paid? " * 500, **small)
+    assert client.bodies[1]["max_tokens"] < client.bodies[0]["max_tokens"] - 1000
+    with pytest.raises(InvalidUsage, match="4096 tokens"):
+        await asking(client, recorder, text="Is it paid? " * 1000, **small)
+    assert len(client.bodies) == len(recorder.of("request")) == 2, "nothing is sent that does not fit"
 
 
 async def test_a_question_is_one_message_with_the_pictures_first_and_no_thinking() -> None:

@@ -16,12 +16,15 @@ from typing import Any
 
 import pytest
 
+from holo_tasks.core.actions import WriteAtCall
 from holo_tasks.core.errors import DesktopFailed, Killed, LimitReached, PolicyRefused
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
+from holo_tasks.core.permit import Scene
 from holo_tasks.core.slip import Slip, gesture_digest
 from holo_tasks.desktop import Desktop, Settle, VirtualDesktop, kill_files
-from tests.support.inputs import Inputs, witnessed
+from holo_tasks.safety.policy import Rules
+from tests.support.inputs import APPS, Inputs, witnessed
 
 SPOT, OTHER = Point(200, 200), Point(400, 300)
 GESTURES = [
@@ -179,6 +182,7 @@ async def test_a_press_in_the_window_of_another_program_is_not_sent(served: Serv
     assert mine
     await served.do(Click(SPOT), owner=mine)
     await served.do(Write("x"), owner=mine)
+    await served.quiet()
     presses = [event for event in served.inputs.sent() if event.kind != "motion"]
     for gesture in (Click(SPOT), Write("x"), Drag(SPOT, OTHER), Hotkey(("a",)), Scroll(SPOT, "up", 1)):
         with pytest.raises(PolicyRefused, match="permitted in /usr/bin/other only"):
@@ -193,6 +197,31 @@ async def test_nothing_is_dropped_on_the_window_of_another_program(served: Serve
     with pytest.raises(PolicyRefused, match="unknown program"):
         await served.do(Drag(SPOT, Point(1200, 700)), owner=mine)
     assert await served.quiet() == before
+
+
+@pytest.mark.parametrize("places", [{"regions": [[0, 0, 50, 50]]}, {"forbidden_regions": [[1200, 700, 9, 9]]}], ids=str)
+async def test_a_text_is_not_sent_when_the_click_for_it_leaves_the_keyboard_elsewhere(
+    tmp_path: Path, places: dict[str, Any]
+) -> None:
+    inputs = Inputs(tmp_path / "inputs")
+    gesture = Write("text", at=Point(20, 20))
+    call = WriteAtCall(tool_name="write_at", element="a label", x=20, y=20, content="text")
+    async with VirtualDesktop(app=witnessed(inputs.path)) as desktop:
+        env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+        command = [sys.executable, str(APPS / "probe_overlay.py"), "0", "0", "50", "50"]
+        with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as label:
+            assert label.stdout is not None
+            assert label.stdout.readline() == b"mapped\n"
+            scene = Scene(await desktop.look(), desktop.owner_at)
+            permit = await Rules.read({"trust": "act", **places}).permit(call, gesture, scene)
+            assert permit.allowed, permit.rule
+            with pytest.raises(PolicyRefused, match=r"permitted in .*probe_overlay.py only"):
+                await desktop.do(gesture, slip=permit.slip(gesture, in_time()["expires_s"]))
+            await desktop.look()
+            label.kill()
+    kinds = {event.kind for event in inputs.sent()}
+    assert "press" in kinds
+    assert "key" not in kinds
 
 
 async def test_a_run_that_is_late_is_waited_for_and_its_text_arrives_whole(served: Served) -> None:

@@ -229,6 +229,25 @@ async def test_five_hundred_screens_that_differ_in_one_digit_are_all_different_s
     assert await situation(3) == found[6]
 
 
+@pytest.mark.parametrize(
+    ("model", "changes"),
+    [
+        ("holotron-12b", {"least_confidence": 0.1}),
+        ("holo3-1-35b-a3b", {"dialects": ("tools",), "thinking": "default", "preserve_thinking": True}),
+    ],
+)
+async def test_what_a_reply_is_read_by_is_part_of_the_situation(model: str, changes: dict[str, Any]) -> None:
+    async def situation(**changes: Any) -> tuple[str, dict[str, Any]]:
+        walk = walk_of(as_model(MemoryModel([]), profile_for(model, **changes)))
+        await walk.look()
+        walk.begin()
+        return walk.situation(), walk.request().body
+
+    (one, sent), (other, sent_too) = await situation(**dict(list(changes.items())[:-1])), await situation(**changes)
+    assert sent == sent_too
+    assert one != other
+
+
 async def test_the_history_the_quality_and_the_dialect_are_part_of_the_situation() -> None:
     async def situation(*notes: str, quality: Tier = "default", dialect: str = "auto", final: bool = False) -> str:
         walk = walk_of(as_model(MemoryModel([]), dialect=dialect))

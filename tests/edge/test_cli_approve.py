@@ -60,6 +60,7 @@ def test_what_waits_for_a_yes_goes_through_once_it_was_said(cli: CommandLine, ap
         assert clicks.read_text() == "1"
 
 
+@pytest.mark.long
 def test_what_was_done_before_it_is_not_done_again_by_itself(cli: CommandLine, app: str, rules: Path) -> None:
     first = step("click", element="the window", x=350, y=250)
     replies = {0: first, 1: CLICK, 2: DONE}
@@ -77,6 +78,7 @@ def test_what_was_done_before_it_is_not_done_again_by_itself(cli: CommandLine, a
         assert (cli.home / "clicks").read_text() == "1"
 
 
+@pytest.mark.long
 def test_another_item_needs_a_yes_of_its_own(cli: CommandLine, app: str, rules: Path) -> None:
     with ScriptedModel([CLICK]) as model:
         options = ("--app", app, "--base-url", model.base_url, "--rules", str(rules), "--json", "--token")

@@ -315,8 +315,20 @@ def test_a_dialect_that_the_model_does_not_speak(doctor: CommandLine) -> None:
     with ScriptedModel(seen, models=[MODEL]) as model:
         ended = doctor("doctor", "--json", "--base-url", model.base_url, "--dialect", "holotron")
     found = checks(ended, 2)
-    assert statuses(found) == {"output": "failed"}
-    says(found["output"], "holotron", "structured, tools")
+    assert statuses(found) == {"model": "failed", "image": "skipped", "output": "skipped"}
+    says(found["model"], "holotron", "structured, tools")
+    assert not model.requests, "nothing is paid for what cannot come to anything"
+
+
+def test_a_small_context_is_not_overrun(doctor: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(
+        '[small]\nlike = "holotron-12b"\ncontext_tokens = 4096\nmax_output_tokens = 4096'
+    )
+    with ScriptedModel([{"x": 0.76, "y": 0.78}], models=["small"]) as model:
+        asked = ("doctor", "--json", "--base-url", model.base_url, "--model", "small")
+        doctor(*asked, env={"HOLO_PROFILES": str(tmp_path / "own.toml")})
+    _, step_asked = model.requests
+    assert 256 < step_asked["max_tokens"] < 4096 - 300, "prompt and picture take some of it"
 
 
 @pytest.mark.parametrize("hung", few(["list", "reply"]))

@@ -11,8 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from holo_tasks import kill_command
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.kill_sources import DatabaseSource
 from holo_tasks.prefect_server import TemporaryServer
-from holo_tasks.running import running
+from holo_tasks.running import Running, running
+from holo_tasks.safety.kills import Kills
+from holo_tasks.safety.store import store_at
 from tests.edge.test_kill import COMMAND, TEXT, closed_as_killed
 from tests.support.command_line import CommandLine, related, until
 from tests.support.inputs import Inputs, witnessed
@@ -78,6 +83,33 @@ def test_it_must_be_said_which_run_is_meant(cli: CommandLine) -> None:
     assert "No run 20260101-000000-nobody is under way here; no run is." in unknown.complaint
     none = cli("kill", "--all")
     assert (none.code, none.stdout) == (0, "no run is under way\n")
+    empty = cli("kill", "--run", "")
+    assert (empty.code, empty.stdout) == (2, "")
+    assert "--run is empty" in empty.complaint
+
+
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_an_empty_id_asks_nobody_to_stop_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: str) -> None:
+    kills = Kills(store_at(tmp_path))
+    monkeypatch.setattr(kill_command, "_elsewhere", lambda home: kills)
+    monkeypatch.setattr(kill_command, "PATIENCE_S", 0.0)
+    with pytest.raises(InvalidUsage, match="--run is empty"):
+        kill_command.kill(tmp_path, empty, "")
+    assert kills.asked("any run", [], 0.0) is None
+    kill_command.kill(tmp_path, None, "")
+    assert kills.asked("any run", [], 0.0), "or this test looks for the wrong thing"
+
+
+@pytest.mark.parametrize("name", ["own", "flow", "part"])
+def test_a_run_on_another_machine_is_known_by_any_of_its_ids(tmp_path: Path, name: str) -> None:
+    kills = Kills(store_at(tmp_path))
+    source = DatabaseSource(kills, Running.here("own", "Go.", "", "flow"))
+    kills.ask("other", "not this one")
+    assert source.look(["part"]) == ""
+    asked = kills.ask(name, "enough")
+    assert source.look(["part"]).endswith("on another machine: enough")
+    source.answer()
+    assert list(kills.answers(asked)) == ["own"]
 
 
 @pytest.fixture
@@ -90,6 +122,7 @@ def own_server(cli: CommandLine) -> Iterator[TemporaryServer]:
     server._process.wait()
 
 
+@pytest.mark.long
 def test_without_prefect_a_run_is_known_and_killed_all_the_same(own_server: TemporaryServer, cli: CommandLine) -> None:
     with ScriptedModel([TEXT]) as model:
         agent = Agent(cli, model)
@@ -134,8 +167,8 @@ def test_a_display_of_somebody_elses_is_left_as_it_was(cli: CommandLine, x_serve
         until(lambda: len(inputs.sent()) > 50)
         said, last_s = kill(cli, "--all")
         assert said.code == 0
+        assert until(lambda: not inputs.held())
         time.sleep(1)
         assert inputs.last_s() <= last_s
-        assert inputs.held() == set()
         assert command.end().told["status"] == "killed"
     assert server.poll() is None

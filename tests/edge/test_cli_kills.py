@@ -33,6 +33,7 @@ def closed_as_killed(ended: Ended) -> None:
 
 
 @pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGINT]))
+@pytest.mark.long
 def test_a_model_that_hangs_does_not_hold_a_run(cli: CommandLine, app: str, number: signal.Signals) -> None:
     with ScriptedModel([HANG]) as model:
         running = cli.start("run", "Go.", "--app", app, "--base-url", model.base_url, "--json")
@@ -62,6 +63,7 @@ def test_a_long_text_is_not_written_to_its_end(cli: CommandLine, number: signal.
     assert until(lambda: not related(str(cli.home)))
 
 
+@pytest.mark.long
 def test_ctrl_c_reaches_all_and_the_run_is_closed_all_the_same(cli: CommandLine, tmp_path: Path, app: str) -> None:
     # A terminal sends SIGINT to everything that was started from it, a Prefect server of ours included.
     alone = CommandLine(tmp_path, None)

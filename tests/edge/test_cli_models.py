@@ -97,6 +97,8 @@ def test_a_terminal_gets_all_of_it_too(tmp_path: Path) -> None:
         ("a = 3", ["a", "not a table"]),
         ("[a\n", ["TOML", "line 1"]),
         ("\0", ["TOML"]),
+        ("a = 1" + "0" * 5000, ["TOML", "4300 digits"]),
+        ("a = " + "[" * 100_000, ["TOML", "recursion"]),
         (None, ["No such file"]),
     ],
 )
@@ -110,6 +112,18 @@ def test_a_broken_file_is_named(form: tuple[str, ...], text: str | None, words: 
     assert len(ended.stderr.splitlines()) == 1
     for word in (str(file), *words):
         assert word in ended.complaint
+
+
+def test_options_are_said_in_full(tmp_path: Path) -> None:
+    ended = CommandLine(tmp_path, None)("models", "--js")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert "--js" in ended.complaint
+
+
+def test_a_list_of_runs_that_is_refused_has_the_shape_of_one(tmp_path: Path) -> None:
+    ended = CommandLine(tmp_path, None)("runs", "--json", "--last", "0")
+    assert (ended.code, json.loads(ended.stdout)) == (2, {"runs": [], "items": []})
+    assert "--last" in ended.complaint
 
 
 def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:

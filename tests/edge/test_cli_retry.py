@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import threading
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
+from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.safety.approvals import Approvals
+from holo_tasks.safety.budgets import Budgets, item_key
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.ledger import Ledger
+from holo_tasks.safety.store import Store, store_at
 from tests.support.command_line import CommandLine, related, until
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
@@ -86,6 +97,133 @@ def test_what_a_person_has_seen_to_be_done_is_done(cli: CommandLine, app: str) -
         assert (ended.code, ended.told["answer"], ended.told["steps"]) == (0, "one click", 0)
         assert (clicks(cli), len(model.requests)) == (1, 2)
     assert json.loads(cli("runs", "--json").stdout)["items"] == []
+
+
+def listed(cli: CommandLine, token: str = "INV", goal: str = "file flag", **how: object) -> Store:
+    """Put an item on the list that a limit stopped after it clicked."""
+    store = store_at(cli.home / "holo")
+    status, reason = "limit", "spent \x1b]0;all\x07\x1b[31m \u202eit"
+    Items(store).file(
+        token,
+        goal,
+        status=status,
+        reason=reason,
+        trace="trace",
+        flow_run_id=str(uuid4()),
+        how={"kind": "flow", "goal": goal, **how},
+    )
+    with Ledger(store).claim(token, goal) as claim:
+        Ledger(store).intend(claim, "click", "frame")
+    Budgets(store).act([LIMIT])
+    return store
+
+
+LIMIT = Guard("a limit", Limits(max_actions=9), 0, key=item_key("INV", "file flag/press"))
+RUN = {"kind": "run", "arguments": ["run", "Count."], "inputs": "i"}
+
+
+@pytest.mark.parametrize("how", [{"deployment_id": str(uuid4())}, RUN])
+def test_nothing_is_forgotten_while_prefect_does_not_answer(cli: CommandLine, how: dict[str, object]) -> None:
+    store = listed(cli, **how)
+    ended = cli("retry", "INV", "--not-done", env={"PREFECT_API_URL": "http://127.0.0.1:9/api"})
+    assert ended.code == 2
+    assert "No Prefect API answers" in ended.complaint
+    assert len(Ledger(store).intents("INV")) == Budgets(store).balance(LIMIT.key).actions == 1
+
+
+def test_a_prefect_that_fails_between_is_one_sentence(cli: CommandLine) -> None:
+    class Failing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            healthy = self.path == "/api/health"
+            self.send_response(200 if healthy else 401)
+            self.end_headers()
+            self.wfile.write(b"true" if healthy else b"{}")
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    store = listed(cli, deployment_id=str(uuid4()))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Failing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        ended = cli("retry", "INV", env={"PREFECT_API_URL": f"http://127.0.0.1:{server.server_port}/api"})
+        server.shutdown()
+    assert ended.code == 2
+    assert "did not take a run of 'INV'" in ended.complaint
+    assert Budgets(store).balance(LIMIT.key).actions == 1
+
+
+def test_a_deployment_that_is_gone_is_one_sentence(cli: CommandLine) -> None:
+    store = listed(cli, deployment_id=str(uuid4()))
+    ended = cli("retry", "INV")
+    assert ended.code == 2
+    assert "run its flow by hand" in ended.complaint
+    assert Budgets(store).balance(LIMIT.key).actions == 1
+
+
+def test_an_item_gets_a_fresh_budget_and_others_keep_theirs(cli: CommandLine) -> None:
+    store = listed(cli)
+    other = replace(LIMIT, key=item_key("INV:2024", "file flag/press"))
+    Budgets(store).act([other])
+    ended = cli("retry", "INV", "--not-done")
+    assert (ended.code, ended.stderr) == (0, "")
+    assert "run its flow" in ended.stdout
+    assert Ledger(store).intents("INV") == ()
+    assert Budgets(store).balance(LIMIT.key).actions == 0
+    assert Budgets(store).balance(other.key).actions == 1
+
+
+FLAG = {"type": "object", "properties": {"flag": {"type": "integer"}}, "required": ["flag"]}
+
+
+def test_what_a_person_has_seen_of_a_sub_goal_is_its_result(cli: CommandLine) -> None:
+    store = listed(cli, goal="file flag", inputs="i", returns=FLAG)
+    for wrong, said in (("seven", "is not JSON"), ('{"flag": "x"}', "not of type 'integer'"), ("7", "'object'")):
+        refused = cli("retry", "INV", "--done", wrong)
+        assert refused.code == 2
+        assert said in refused.complaint
+        assert "‘file flag’" in refused.complaint
+    ended = cli("retry", "INV", "--done", '{"flag": 7}')
+    assert (ended.code, ended.stdout) == (0, "INV is finished: a person said so.\n")
+    found = Ledger(store).find("INV", "file flag", "i")
+    assert found is not None
+    assert (json.loads(found.result), found.trace) == ({"flag": 7}, "trace")
+    assert Items(store).all() == []
+
+
+def test_of_sub_goals_inside_each_other_the_one_that_failed_is_finished(cli: CommandLine) -> None:
+    store = listed(cli, goal="file flag", inputs="i", returns=FLAG)
+    outer = {"kind": "flow", "goal": "audit", "inputs": "o", "returns": {}}
+    Items(store).file("INV", "audit", status="limit", reason="spent", trace="", flow_run_id="", how=outer, anew=False)
+    ended = cli("retry", "INV", "--done", '{"flag": 7}')
+    assert ended.code == 0
+    assert ended.stdout.startswith("‘file flag’ is finished: a person said so. INV is free to be worked on again")
+    assert Ledger(store).find("INV", "file flag", "i") is not None
+    assert Ledger(store).find("INV", "audit", "o") is None
+    assert [(item.token, item.goal) for item in Items(store).all()] == [("INV", "audit")]
+
+
+def test_what_only_a_flow_knows_is_not_made_up(cli: CommandLine) -> None:
+    store = listed(cli)
+    ended = cli("retry", "INV", "--done", "x")
+    assert ended.code == 2
+    assert "--not-done" in ended.complaint
+    assert len(Items(store).all()) == 1
+
+
+def test_what_a_model_wrote_does_not_steer_the_terminal(cli: CommandLine) -> None:
+    listed(cli)
+    shown = cli("runs").stdout
+    assert "spent" in shown
+    assert all(character.isprintable() for character in shown.replace("\n", ""))
+
+
+def test_a_name_that_is_no_text_is_refused_in_one_sentence(cli: CommandLine) -> None:
+    number = Approvals(store_at(cli.home / "holo")).request("run", "token T", "action", "frame", "To click")
+    ended = cli("approve", str(number), "--by", os.fsdecode(b"ad\xff"))
+    assert ended.code == 2
+    assert "not valid UTF-8" in ended.complaint
 
 
 def test_an_item_that_is_not_on_the_list_is_refused(cli: CommandLine) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from prefect import flow
+from pydantic import BaseModel, ConfigDict
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, ModelFailed, cost_guardrail, judge, pursue, subgoal
 from holo_tasks.core.errors import TransientModelFault
@@ -218,6 +220,27 @@ async def test_a_fault_that_passes_is_retried(tmp_path: Path) -> None:
     with pytest.raises(TransientModelFault):
         await court.hear(lambda: judge("Equal?", returns=bool))
     assert len(court.wise.requests) == 1, "a rest that long is not waited for"
+
+
+async def test_a_verdict_is_sent_back_once_however_often_the_endpoint_fails(tmp_path: Path) -> None:
+    court = Court([WRONG[0], Answer(status=503, body=b"{}"), WRONG[0], YES], tmp_path)
+    with pytest.raises(ModelFailed, match="twice"):
+        await court.hear(lambda: judge("Equal?", returns=bool))
+    assert len(court.wise.requests) == 3
+
+
+async def test_a_strict_type_is_given_what_json_can_say(tmp_path: Path) -> None:
+    class Invoice(BaseModel):
+        model_config = ConfigDict(strict=True)
+
+        due: date
+        total: Decimal
+        places: tuple[int, ...]
+
+    court = Court([{"reason": "r", "verdict": {"due": "2024-02-01", "total": "1.50", "places": [1, 2]}}], tmp_path)
+    found = await court.hear(lambda: judge("What is due?", returns=Invoice))
+    assert found == Invoice(due=date(2024, 2, 1), total=Decimal("1.50"), places=(1, 2))
+    assert len(court.wise.requests) == 1
 
 
 async def test_the_time_for_a_question_covers_its_retries(tmp_path: Path) -> None:

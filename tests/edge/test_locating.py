@@ -21,7 +21,7 @@ from tests.edge.test_conversations import Fields
 from tests.support.agents import agent, events
 from tests.support.command_line import until
 from tests.support.conformance import ConformanceServer
-from tests.support.scripted_model import ScriptedModel
+from tests.support.scripted_model import Answer, ScriptedModel
 
 pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop]
 
@@ -108,6 +108,16 @@ async def test_every_fault_ends_in_the_place_that_was_meant(
         point, _ = await located(model, screen[0], tmp_path, {})
     assert point == Point(500, 400)
     assert model.injected == [fault]
+
+
+@pytest.mark.parametrize("marks", [False, True])
+async def test_a_place_is_asked_for_again_once_however_often_the_endpoint_fails(
+    screen: tuple[VirtualDesktop, Fields], tmp_path: Path, marks: bool
+) -> None:
+    with ScriptedModel(["There.", Answer(status=503, body=b"{}"), "There.", {"x": 1, "y": 1}]) as model:
+        with pytest.raises(ModelFailed, match="twice"):
+            await located(model, screen[0], tmp_path, {}, marks=marks)
+        assert len(model.requests) == 3
 
 
 async def test_a_place_is_paid_for_under_the_same_limits(screen: tuple[VirtualDesktop, Fields], tmp_path: Path) -> None:

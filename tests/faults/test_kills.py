@@ -28,7 +28,7 @@ POINTS = (
     "down:before:8:desktop+disregard:after:1",  # a second kill, as the first interruption is being dealt with
 )
 _seeded = random.Random(4)
-MOMENTS = tuple(f"moment:{_seeded.uniform(3, 18):.1f}:{who}" for who in ("flow", "both", "desktop"))
+MOMENTS = tuple(f"moment:{_seeded.uniform(3, 18):.1f}:{who}" for who in ("both",))
 MUTANT = "settle:before:5"
 
 

@@ -171,7 +171,7 @@ def test_a_failed_run_finishes_only_the_rest(served: Served, again: str) -> None
 def test_a_limit_pauses_the_deployment_by_the_shipped_automation(served: Served) -> None:
     served.command("automation", "create", "--from-file", str(ROOT / "deployments" / "automations.yaml"))
     assert served.deployment["paused"] is False
-    state = served.ended(served.start(max_cost_usd=0.02))
+    state = served.ended(served.start(max_cost_usd=0.006))
     assert (state["type"], state["name"]) == ("FAILED", "Limit: max_cost_usd")
     assert "has spent $0.0" in state["message"]
     until(lambda: served.deployment["paused"])

@@ -11,14 +11,19 @@ from typing import Any
 
 import openpyxl
 import pytest
-from expense_audit import PortalRecord, Reason, compare, duplicates, imap_account
+from expense_audit import PortalRecord, Reason, audit_receipt, compare, duplicates, imap_account, was_audited
 from legacy_ledger_db import LedgerFile
+from prefect import flow
 from pydantic import SecretStr
 from receipts_mailbox import write_maildir
 
 from holo_tasks import InvalidUsage
+from holo_tasks.core.errors import TokenConflict
 from holo_tasks.office.receipts import Receipt
+from tests.support.agents import agent
 from tests.support.long import few
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -127,6 +132,26 @@ def test_receipt_and_record_are_compared_as_a_person_would(
     if verdict:
         assert len(verdict[1]) >= 10
         assert verdict[1].isascii()
+
+
+async def test_a_receipt_that_changed_is_not_taken_for_done_and_the_others_are_looked_up(
+    prefect: str, tmp_path: Path
+) -> None:
+    done, other = receipt(kind="unreadable"), receipt(receipt_id="R-2", kind="unreadable")
+    looked_up: list[bool] = []
+
+    @flow(name="around", persist_result=False)
+    async def around() -> None:
+        with ScriptedModel([]) as model:
+            async with agent(model, PaintedDesktop(), tmp_path):
+                await audit_receipt(done, None)
+                changed = done.model_copy(update={"amount": Decimal(1)})
+                looked_up.extend(was_audited(one, None) for one in (changed, other, done))
+                with pytest.raises(TokenConflict):
+                    await audit_receipt(changed, None)
+
+    await around()
+    assert looked_up == [False, False, True]
 
 
 def test_only_the_later_of_two_equal_receipts_is_a_duplicate() -> None:

@@ -57,6 +57,7 @@ def test_one_receipt_waits_for_a_person_and_the_others_are_done(runner: Runner, 
         assert all(str(puzzling.reference) in goal or "Sign on" in goal for goal in goals)
 
 
+@pytest.mark.long
 def test_three_in_a_row_are_no_accident(runner: Runner, tmp_path: Path) -> None:
     outcomes = ("wrong_amount", "match", "unknown_merchant", "no_transaction", "duplicate")
     with Audit(tmp_path / "audit", outcomes) as audit:
@@ -68,6 +69,7 @@ def test_three_in_a_row_are_no_accident(runner: Runner, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("status", "ended"), few([(503, ModelFailed), (401, InvalidUsage)]))
+@pytest.mark.long
 def test_a_server_that_fails_hands_nothing_over(
     runner: Runner, tmp_path: Path, status: int, ended: type[HoloError]
 ) -> None:

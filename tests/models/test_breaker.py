@@ -11,6 +11,7 @@ import pytest
 from holo_tasks.core.errors import InvalidUsage, TransientModelFault
 from holo_tasks.core.ports import Reply
 from holo_tasks.models import breaker as breakers
+from holo_tasks.models import client
 from holo_tasks.models.breaker import FAILURES, LONGEST_REST_S, REST_S, Breaker
 from holo_tasks.models.client import ModelEndpoint
 from tests.support.scripted_model import Answer, ScriptedModel
@@ -199,6 +200,45 @@ async def test_a_rest_asked_for_over_http_holds_back_the_other_conversations() -
             assert caught.value.retry_after_s == pytest.approx(30, abs=5)
         await endpoint.close()
     assert len(model.requests) == 1
+
+
+async def test_a_rest_that_leaves_too_little_time_for_the_reply_is_told_instead_of_waited_for() -> None:
+    with ScriptedModel([Answer("fine")]) as model:
+        endpoint = ModelEndpoint(model.base_url, None)
+        breaker = endpoint._breaker
+        breaker.failures, breaker.open_until_s = FAILURES, breaker.now_s() + 30
+        with pytest.raises(TransientModelFault) as caught:
+            await endpoint.complete(BODY, timeout_s=40)
+        assert caught.value.retry_after_s == pytest.approx(30, abs=5)
+        assert (caught.value.maybe_billed, breaker.failures, model.requests) == (False, FAILURES, [])
+        breaker.open_until_s = breaker.now_s() + 0.2
+        assert (await endpoint.complete(BODY, timeout_s=20)).content == "fine"
+        await endpoint.close()
+
+
+@pytest.mark.parametrize(("fair_s", "failures"), [(20.0, 0), (0.05, FAILURES)])
+async def test_a_caller_with_little_time_left_says_nothing_of_the_endpoint(
+    fair_s: float, failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "FAIR_S", fair_s)
+    with ScriptedModel([Answer("late", delay_s=2)]) as model:
+        endpoint = ModelEndpoint(model.base_url, None)
+        for _ in range(FAILURES):
+            with pytest.raises(TransientModelFault, match=r"did not answer|timed out") as caught:
+                await endpoint.complete(BODY, timeout_s=0.1)
+            assert caught.value.maybe_billed
+        await endpoint.close()
+    assert endpoint._breaker.failures == failures
+
+
+async def test_a_caller_with_little_time_left_lets_the_next_one_find_out() -> None:
+    with ScriptedModel([Answer("late", delay_s=2), Answer("fine")]) as model:
+        endpoint = ModelEndpoint(model.base_url, None)
+        endpoint._breaker.failures = FAILURES
+        with pytest.raises(TransientModelFault):
+            await endpoint.complete(BODY, timeout_s=0.3)
+        assert (await endpoint.complete(BODY, timeout_s=4)).content == "fine"
+        await endpoint.close()
 
 
 async def test_a_refusal_is_no_failure_of_the_endpoint_and_a_cancelled_probe_no_lock(clock: Clock) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from holo_tasks.core.errors import HoloError, ModelFailed, TransientModelFault
+from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, TransientModelFault
 from holo_tasks.core.ports import Reply
-from holo_tasks.models.client import ModelEndpoint
-from tests.support.scripted_model import Answer, ScriptedModel
+from holo_tasks.models.client import RATE_REST_S, ModelEndpoint
+from tests.support.scripted_model import Answer, ScriptedModel, function_call
 
 BODY = {"model": "m", "messages": [], "max_tokens": 100}
 
@@ -63,6 +63,32 @@ async def test_a_bill_that_cannot_be_is_no_bill(usage: Any) -> None:
     assert reply.usage is None
     reply, _ = await ask({"choices": [choice], "usage": {"prompt_tokens": 10**18, "completion_tokens": 1}})
     assert reply.usage is None
+
+
+@pytest.mark.parametrize(
+    ("message", "prompt", "completion"),
+    [
+        ({"content": "x"}, 0, 0),
+        ({"content": ""}, 0, 0),
+        ({"content": "x"}, 0, 5),
+        ({"content": "x"}, 1000, 0),
+        ({"content": None, "reasoning": "x"}, 1000, 0),
+        ({"content": None, "tool_calls": [function_call("", "")]}, 1000, 0),
+    ],
+)
+async def test_a_bill_that_leaves_out_what_was_read_or_written_is_no_bill(
+    message: dict[str, Any], prompt: int, completion: int
+) -> None:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    reply, _ = await ask({"choices": [choice], "usage": usage})
+    assert reply.usage is None
+
+
+async def test_nothing_written_may_cost_nothing() -> None:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": ""}}
+    reply, _ = await ask({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 0}})
+    assert reply.usage is not None
 
 
 @pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
@@ -117,7 +143,7 @@ async def test_who_waited_for_another_server_in_vain_may_be_billed_for_it(status
     assert caught.value.maybe_billed == billed
 
 
-@pytest.mark.parametrize("body", [b"{}", b"<html>", b'{"choices": []}', b"null"])
+@pytest.mark.parametrize("body", [b"{}", b"<html>", b'{"choices": []}', b"null", b'{"choices":' + b"[" * 100_000])
 async def test_a_reply_that_is_none_may_be_billed(body: bytes) -> None:
     with pytest.raises(ModelFailed) as caught:
         await ask(Answer(body=body))
@@ -139,5 +165,54 @@ async def test_a_rest_until_a_date_is_heard() -> None:
 )
 async def test_a_rest_that_a_server_asks_for_is_heard(said: str, wait_s: float | None) -> None:
     with pytest.raises(TransientModelFault) as caught:
-        await ask(Answer(status=429, headers={"retry-after": said}, body=b"{}"))
+        await ask(Answer(status=503, headers={"retry-after": said}, body=b"{}"))
     assert caught.value.retry_after_s == wait_s
+
+
+async def test_too_many_requests_get_a_rest_and_four_of_them_outlast_the_minute_of_the_limit() -> None:
+    for headers, wait_s in (({}, RATE_REST_S), ({"retry-after": "soon"}, RATE_REST_S), ({"retry-after": "2"}, 2)):
+        with pytest.raises(TransientModelFault) as caught:
+            await ask(Answer(status=429, headers=headers, body=b"{}"))
+        assert caught.value.retry_after_s == wait_s
+    assert 4 * RATE_REST_S >= 60
+
+
+async def test_a_list_of_models_that_is_nested_without_end_is_none() -> None:
+    with ScriptedModel([], models=Answer(body=b'{"data":' + b"[" * 100_000)) as model:
+        endpoint = ModelEndpoint(model.base_url, None)
+        assert await endpoint.models(timeout_s=10) is None
+        await endpoint.close()
+
+
+async def test_what_a_server_says_can_be_written_down() -> None:
+    reply, _ = await ask(Answer(body=b'{"choices": [{"finish_reason": "\\ud800", "message": {"content": "x"}}]}'))
+    assert reply.finish_reason.encode()
+    for status in (400, 503):
+        with pytest.raises(ModelFailed) as caught:
+            await ask(Answer(status=status, body=b'{"error": {"message": "\\ud800 is wrong"}}'))
+        assert "is wrong" in str(caught.value)
+        assert str(caught.value).encode()
+
+
+async def test_a_key_is_sent_without_the_space_around_it() -> None:
+    _, model = await ask(Answer("x"), key=" mine\n")
+    assert model.headers[0]["authorization"] == "Bearer mine"
+    _, model = await ask(Answer("x"), key=" \n")
+    assert "authorization" not in model.headers[0]
+
+
+@pytest.mark.parametrize("key", ["cl\u00e9", "one\ntwo", "\x00"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(key: str) -> None:
+    with pytest.raises(InvalidUsage, match="key") as caught:
+        ModelEndpoint("http://127.0.0.1:9/v1", SecretStr(key))
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://a\x01b/v1", "http://\u2603.net/v1", "http://[v1.x]/v1", "http://h/" + "a" * 65_530, "http://-a.\u00e9/"],
+)
+def test_what_no_request_can_be_sent_to_is_no_base_url(url: str) -> None:
+    with pytest.raises(InvalidUsage, match="is not a base URL") as caught:
+        ModelEndpoint(url, None)
+    assert len(str(caught.value)) < 300

@@ -108,6 +108,7 @@ async def pursue(desktop: Desktop, base_url: str, task: str, most: int = 40) -> 
     ),
     ids=["1280x800", "1600x1000, larger font"],
 )
+@pytest.mark.long
 async def test_audits_a_transaction_wherever_the_window_is(
     size: Size, options: tuple[str, ...], base_url: str, apps: None, tmp_path: Path
 ) -> None:

@@ -35,6 +35,13 @@ def test_a_yes_is_for_nothing_else(approvals: Approvals, other: dict[str, str]) 
     assert approvals.take("action", "frame", "token T") == "ada"
 
 
+def test_a_yes_of_a_name_that_cannot_be_written_down_is_refused(approvals: Approvals) -> None:
+    number = ask(approvals)
+    with pytest.raises(InvalidUsage, match="not valid UTF-8"):
+        approvals.grant(number, "ad\udcff")
+    assert [one.id for one in approvals.waiting()] == [number]
+
+
 def test_a_yes_expires(approvals: Approvals, monkeypatch: pytest.MonkeyPatch) -> None:
     approvals.grant(ask(approvals), "ada", ttl_s=5)
     approvals.grant(ask(approvals, "another"), "ada", ttl_s=60)

@@ -10,7 +10,9 @@ import pytest
 from holo_tasks.core import consent as consenting
 from holo_tasks.core.consent import Approver, Asked, consent
 from holo_tasks.core.errors import NeedsPerson, PolicyRefused
+from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Pause
 from holo_tasks.core.ports import Owner
 from holo_tasks.core.walk import Walk
 from holo_tasks.safety.approvals import Approvals, OnRequest
@@ -228,6 +230,19 @@ async def test_a_target_that_cannot_be_read_needs_a_yes() -> None:
     await one.look()
     with pytest.raises(PolicyRefused, match="needs a person's yes"):
         await one.act(a_step("click", element="Cancel", x=5, y=5))
+
+
+async def test_what_has_come_up_since_the_model_was_asked_is_read() -> None:
+    desktop, first = PaintedDesktop(), set[str]()
+
+    async def reader(frame: Frame, where: Point | Box) -> str:
+        return "Cancel" if frame.digest in first else "Submit"
+
+    one = walk(desktop, None, reader=reader)
+    first.add((await one.look()).frame.digest)
+    desktop.gestures.append(Pause(0.0))  # which paints another screen
+    with pytest.raises(PolicyRefused, match="needs a person's yes"):
+        await one.act(a_step("click", element="that button", x=5, y=5))
 
 
 async def test_a_person_is_shown_all_that_would_be_written(approvals: Approvals) -> None:

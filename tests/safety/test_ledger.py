@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,12 @@ from holo_tasks.core.errors import InvalidUsage, TokenConflict
 from holo_tasks.outcome import digest_of
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
+
+
+@dataclass
+class Total:
+    amount: int
+    note: str = field(compare=False)
 
 
 def test_a_result_is_kept_for_its_inputs(tmp_path: Path) -> None:
@@ -66,3 +74,52 @@ def test_a_damaged_ledger_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
 def test_equal_inputs_have_equal_digests() -> None:
     assert digest_of({"a": 1, "b": [2]}) == digest_of({"b": [2], "a": 1}) != digest_of({"a": 2, "b": [2]})
+    assert digest_of({1: "a", "1": "b"}) == digest_of({"1": "b", 1: "a"}) != digest_of({1: "b", "1": "a"})
+    assert digest_of(Total(5, note="seen")) == digest_of(Total(5, note="")) != digest_of(Total(6, note="seen"))
+
+
+INPUTS = """
+import datetime, decimal, enum, ipaddress, pathlib, uuid
+from dataclasses import dataclass
+from holo_tasks.outcome import digest_of
+from pydantic import BaseModel, SecretStr
+class Colour(enum.Enum):
+    RED = object()
+@dataclass
+class Point:
+    names: set[str]
+class Order(BaseModel):
+    model_config = {"extra": "allow"}
+    lines: frozenset[str]
+    paid: datetime.date
+names = {"a", "b", "c", "d", "e", "f"}
+print(digest_of({
+    "sets": [names, {frozenset(names), frozenset("xy")}, {(1, 2), (1, "2")}],
+    "objects": [Colour.RED, Point(names), {Colour.RED: Point(names)}, names],
+    "models": [Order(lines=names, paid="2026-10-05", more=names)],
+    "words": [datetime.datetime(2026, 1, 2), datetime.timedelta(1), decimal.Decimal("1.50"), pathlib.Path("/x"),
+              uuid.UUID(int=1), ipaddress.ip_address("::1"), b"raw", SecretStr("hidden")],
+}))
+"""
+
+
+def test_the_digest_of_inputs_is_the_same_in_every_process() -> None:
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", INPUTS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(object(), "object"), (digest_of, "function"), (iter([1]), "list_iterator")]
+)
+def test_inputs_that_look_different_in_every_process_are_refused_by_name(value: object, kind: str) -> None:
+    with pytest.raises(InvalidUsage, match=f"of type {kind} "):
+        digest_of({"page": [value]})

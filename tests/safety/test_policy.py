@@ -147,7 +147,70 @@ async def test_both_ends_of_a_drag_and_the_keyboard_count() -> None:
     assert "the keys would reach /usr/bin/xterm; add it to programs" in found.rule
 
 
+# a person's yes
+
+
+WRITE_AT = {"tool_name": "write_at", "element": "a field", "x": 300, "y": 300, "content": "hello"}
+PAYING = Rules.read({"trust": "act", "confirm": [{"programs": ["pay"], "kinds": ["click", "write", "drag_and_drop"]}]})
+
+
+@pytest.mark.parametrize("rule", [{"programs": ["pay"]}, {"text": "pay"}, {"kinds": ["hotkey"]}], ids=str)
+@pytest.mark.parametrize("call", [CLICK, WRITE, WRITE_AT, DRAG], ids=lambda call: str(call["tool_name"]))
+async def test_what_needs_no_yes_is_permitted_in_that_program_only(rule: dict[str, Any], call: dict[str, Any]) -> None:
+    found = await permit(Rules.read({"trust": "act", "confirm": [rule]}), call)
+    assert (found.allowed, found.owner, found.rule) == (True, EDITOR.name, "allow=act, in /opt/text/editor")
+
+
+@pytest.mark.parametrize("call", [CLICK, WRITE, DRAG], ids=lambda call: str(call["tool_name"]))
+async def test_where_a_yes_hangs_on_a_program_that_is_not_known_it_is_refused(call: dict[str, Any]) -> None:
+    found = await permit(PAYING, call, Owner(why="it is the empty desktop"))
+    assert (found.allowed, found.asks) == (False, False)
+    assert "no known program (it is the empty desktop), and a rule of confirm names programs; aim at" in found.rule
+    for harmless in ({"tool_name": "move_to", "element": "e", "x": 1, "y": 1}, hotkey("a")):
+        assert (await permit(PAYING, harmless, Owner())).allowed
+
+
+async def test_where_a_yes_hangs_on_the_program_a_drag_stays_in_one() -> None:
+    for start, end in ((EDITOR, SCRIPT), (SCRIPT, EDITOR), (EDITOR, Owner("/usr/bin/pay"))):
+        found = await permit(PAYING, DRAG, lambda at, one=start, other=end: one if at == Point(110, 110) else other)
+        assert (found.allowed, found.asks) == (False, False)
+        assert f"it leads from {start.name} to {end.name}" in found.rule
+
+
 # regions
+
+
+PLACES = [{"regions": [[250, 250, 100, 100]]}, {"forbidden_regions": [[600, 600, 300, 300]]}]
+
+
+@pytest.mark.parametrize("places", PLACES, ids=str)
+async def test_a_text_goes_to_the_window_that_is_clicked_for_it_and_to_no_other(places: dict[str, Any]) -> None:
+    rules = Rules.read({"trust": "act", **places})
+    outside = Box(610, 610, 100, 100)
+
+    async def written(at: Owner, keyboard: Owner) -> Permit:
+        return await permit(rules, WRITE_AT, lambda point: at if point else keyboard)
+
+    for keyboard in (EDITOR, Owner("/usr/bin/other", box=outside), Owner(why="no window has the keyboard")):
+        found = await written(EDITOR, keyboard)
+        assert (found.allowed, found.owner) == (True, EDITOR.name)  # and the gate holds the keys to it
+    for nowhere in (Owner(why="it is the empty desktop"), Owner(box=EDITOR.box)):
+        found = await written(nowhere, EDITOR)
+        assert not found.allowed
+        assert "no known program" in found.rule
+        assert "write into a window whose program is known" in found.rule
+    other_window, unplaced = Owner(EDITOR.executable, box=outside), Owner(EDITOR.executable)
+    for at, keyboard in ((EDITOR, other_window), (EDITOR, unplaced), (unplaced, EDITOR)):
+        found = await written(at, keyboard)
+        assert not found.allowed
+        assert "the window with the keyboard is" in found.rule
+
+
+async def test_keys_are_permitted_in_the_window_whose_place_was_looked_at() -> None:
+    for places in PLACES:
+        rules = Rules.read({"trust": "act", **places})
+        assert (await permit(rules, WRITE)).owner == EDITOR.name
+        assert not (await permit(rules, WRITE, Owner(box=EDITOR.box, why="its process is hidden"))).allowed
 
 
 @pytest.mark.parametrize(

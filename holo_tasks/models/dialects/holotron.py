@@ -74,6 +74,7 @@ class Holotron:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
+        self.reading = f"holotron, least_confidence={profile.least_confidence}"
         # The format itself says that coordinates are from 0 to 1.
         self._toolbox = Toolbox(space="unit", offered=("click", "move_to", "write_at", "write", "scroll", "wait"))
 

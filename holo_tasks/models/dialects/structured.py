@@ -27,6 +27,9 @@ At each turn you get the current screen as an observation and reply with exactly
 class Structured:
     """The dialect as H Company documents it; see the profile for what differs between models."""
 
+    reading = "structured"
+    """What a reply is read by and no request shows; kept decisions are told apart by it, too."""
+
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._toolbox = profile.toolbox()

@@ -30,6 +30,7 @@ class Tools:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
+        self.reading = f"tools, preserve_thinking={profile.preserve_thinking}"
         self._toolbox = profile.toolbox()
         self._tools = {final: self._toolbox.functions(answer_only=final) for final in (False, True)}
         words = PROMPT.format(positions=profile.positions)

@@ -1,0 +1,26 @@
+"""Where the shared database is, as people write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.store import store_at
+
+
+@pytest.mark.parametrize("place", ["ada:pa55@host:port/db", "ada:pa55@host:99999/db", "ada:pa55@[::1/db", "host:-1/db"])
+def test_an_address_that_cannot_be_read_is_one_sentence_without_the_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setenv("HOLO_DATABASE_URL", f"postgresql://{place}")
+    with pytest.raises(InvalidUsage, match="HOLO_DATABASE_URL") as caught:
+        store_at(tmp_path)
+    assert "pa55" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_password_may_hold_what_ends_a_host_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLO_DATABASE_URL", "postgresql://ada:pa#55?@host:5433/db")
+    assert store_at(tmp_path).place == "host:5433/db"
