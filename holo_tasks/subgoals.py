@@ -148,7 +148,7 @@ def subgoal(
                 title=fill(name, given),
                 progress="",
                 token=_token(token, given) if token else "",
-                advisor=advisor or (around.advisor if (around := _subgoal.get()) else ""),
+                advisor=advisor or (around.advisor if (around := current_subgoal()) else ""),
                 goal=goal_name,
             )
             key = _digest(given, inputs) if here.token else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -131,9 +132,22 @@ def _prepare(connection: Any, _: object) -> None:
     # The driver would begin transactions by itself, late and without the write lock.
     connection.isolation_level = None
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = WAL")
+    _switch_to_wal(cursor)
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.close()
+
+
+def _switch_to_wal(cursor: Any) -> None:
+    # SQLite does not wait for others here, whatever its timeout: they may be recovering what a killed process left.
+    until_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until_s:
+                raise
+        time.sleep(0.02)
 
 
 def _prepare_session(connection: Any, _: object) -> None:

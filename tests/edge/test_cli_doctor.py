@@ -525,6 +525,7 @@ def test_a_prefect_that_does_not_answer(doctor: CommandLine) -> None:
     assert "s3cret" not in ended.stdout
 
 
+@pytest.mark.long
 def test_a_reader_that_has_gone_is_no_error(doctor: CommandLine) -> None:
     with ScriptedModel(seen, models=[MODEL]) as model:
         given = f"{EXECUTABLE} doctor --base-url {model.base_url}"

@@ -6,12 +6,13 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 from prefect import flow, task
 from prefect.client.orchestration import get_client
 from prefect.events.filters import EventFilter, EventNameFilter, EventOccurredFilter
 
-from holo_tasks import InvalidUsage, LimitReached, Limits, cost_guardrail, pursue, subgoal
+from holo_tasks import InvalidUsage, LimitReached, Limits, agent_step, cost_guardrail, pursue, subgoal
 from holo_tasks.core.budget import Guard
 from holo_tasks.endings import LIMIT_EVENT
 from holo_tasks.safety.budgets import Budgets
@@ -175,6 +176,24 @@ async def test_prefect_knows_the_types_of_a_guarded_flow(tmp_path: Path) -> None
     await nightly(str(tmp_path))  # type: ignore[arg-type]
     assert seen == [tmp_path]
     assert nightly.parameters.properties["folder"]["format"] == "path"
+
+
+def test_a_flow_that_is_served_can_be_sent_to_the_process_that_runs_it() -> None:
+    @subgoal(token="{item}", advisor="wise")
+    @cost_guardrail(max_actions=1)
+    async def work(item: str) -> str:
+        return item
+
+    @agent_step(acts=True)
+    async def send(item: str) -> None: ...
+
+    @flow
+    @cost_guardrail(max_cost_usd="{dollars}")
+    async def whole(dollars: float) -> str:
+        await send("I-1")
+        return await work("I-1")
+
+    cloudpickle.dumps(whole)
 
 
 def test_a_guardrail_that_would_guard_nothing_is_refused() -> None:

@@ -22,13 +22,12 @@ SMALL = ("wrong_amount", "unreadable")
 POINTS = (
     "intend:after:5",  # INTENT of the save is written, no input event was sent
     "down:after:8:both",  # between button down and up
-    "up:after:8:flow",  # the effect is there, DONE is not
     "settle:inside:5",  # in the middle of writing DONE
     "finish:before:2",  # all is done, its result is not stored
     "down:before:8:desktop+disregard:after:1",  # a second kill, as the first interruption is being dealt with
 )
 _seeded = random.Random(4)
-MOMENTS = tuple(f"moment:{_seeded.uniform(3, 18):.1f}:{who}" for who in ("both",))
+MOMENTS = (f"moment:{_seeded.uniform(3, 18):.1f}:both",)
 MUTANT = "settle:before:5"
 
 
