@@ -31,7 +31,8 @@ MODEL_S = 0.2
 class CountingServer:
     """A model server on a loop and a thread of its own that counts connections and what is in flight."""
 
-    def __init__(self) -> None:
+    def __init__(self, model_s: float) -> None:
+        self._model_s = model_s
         self.connections = self.open = self.in_flight = self.most_in_flight = 0
         self.requests: Counter[int] = Counter()
         self._loop = asyncio.new_event_loop()
@@ -69,7 +70,7 @@ class CountingServer:
                 self.requests[name] += 1
                 self.in_flight += 1
                 self.most_in_flight = max(self.most_in_flight, self.in_flight)
-                await asyncio.sleep(MODEL_S)
+                await asyncio.sleep(self._model_s)
                 self.in_flight -= 1
                 writer.write(_answer(last=body.count(b'"role":"assistant"') >= STEPS - 1))
                 await writer.drain()
@@ -81,11 +82,12 @@ class CountingServer:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model-seconds", type=float, default=MODEL_S, help="what the server takes (%(default)s)")
     parser.add_argument("--conversations", type=int, default=CONVERSATIONS)
     options = parser.parse_args()
     headline(__file__, f"{options.conversations} conversations of {STEPS} steps on one endpoint")
     with scratch_home() as home:
-        rows = asyncio.run(_bench(home, options.conversations))
+        rows = asyncio.run(_bench(home, options.conversations, options.model_seconds))
     columns = (
         "screens",
         "conversations",
@@ -96,12 +98,12 @@ def main() -> None:
         "connections",
         "most in flight",
     )
-    table(f"a server of {MODEL_S * 1000:.0f} ms, medians of {REPEATS}", (*columns, "requests each"), rows)
+    table(f"a server of {options.model_seconds * 1000:.0f} ms, medians of {REPEATS}", (*columns, "requests each"), rows)
     print("  ratio: of wall time to one conversation alone; own: wall time beyond the server's, by all steps taken")
     print("  CPU: of client and server in this process, by all steps; requests each: on a connection, least to most")
 
 
-async def _bench(home: Any, many: int) -> list[list[str]]:
+async def _bench(home: Any, many: int, model_s: float) -> list[list[str]]:
     from tests.support.painted_desktop import PaintedDesktop
 
     async with ledger(home, None, "--tip-after", "0") as desktop:
@@ -116,7 +118,7 @@ async def _bench(home: Any, many: int) -> list[list[str]]:
         for count in (1, many):
             times, busy, servers = [], [], []
             for _ in range(REPEATS):
-                with CountingServer() as server:
+                with CountingServer(model_s) as server:
                     began = time.process_time()
                     times.append(await _together(server.base_url, make, count))
                     busy.append((time.process_time() - began) / (count * STEPS))
@@ -125,7 +127,7 @@ async def _bench(home: Any, many: int) -> list[list[str]]:
             alone = alone or wall
             last = servers[-1]
             each = f"{min(last.requests.values())} to {max(last.requests.values())}"
-            own = (wall - STEPS * MODEL_S) / (count * STEPS)
+            own = (wall - STEPS * model_s) / (count * STEPS)
             figures = [f"{wall:.2f}", f"{wall / alone:.2f}", f"{own * 1000:.1f}", ms(busy)]
             rows.append([name, str(count), *figures, str(last.connections), str(last.most_in_flight), each])
     return rows
