@@ -82,6 +82,7 @@ def test_a_killed_run_is_handed_over_and_driven_again_by_a_person(cli: CommandLi
     assert "'I 7'" in gone.complaint
 
 
+@pytest.mark.long
 def test_what_a_person_has_seen_to_be_done_is_done(cli: CommandLine, app: str) -> None:
     with ScriptedModel([CLICK, HANG]) as model:
         arguments = ("run", "Count.", "--app", app, "--allow", "act", "--token", "I-8", "--json")
