@@ -193,7 +193,7 @@ def test_a_flow_that_is_served_can_be_sent_to_the_process_that_runs_it() -> None
         await send("I-1")
         return await work("I-1")
 
-    cloudpickle.dumps(whole)
+    assert cloudpickle.dumps(whole)
 
 
 def test_a_guardrail_that_would_guard_nothing_is_refused() -> None:
