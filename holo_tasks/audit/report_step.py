@@ -218,4 +218,4 @@ def _frame_words(frame: FrameTaken | None) -> str:
     _, _, width, height = area(frame)
     sent = f"{frame.sent_width} × {frame.sent_height} sent of {width} × {height}"
     settled = "settled" if frame.settled else "still changing"
-    return f"{sent}, {frame.size_bytes:,} bytes, {settled}, {count(frame.masks, 'mask')}"
+    return f"{sent}, {frame.size_bytes:,} bytes, {settled}, {count(len(frame.masks), 'mask')}"

@@ -55,6 +55,15 @@ class SubgoalOpened(Event):
     flow_run_id: str = ""
 
 
+class MaskedArea(BaseModel):
+    """What was painted over: why, and where as ``[left, top, width, height]`` in screen pixels; never what it was."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    box: list[int]
+
+
 class FrameTaken(Event):
     """A settled, redacted and encoded picture; its bytes are ``frames/<sha256>.<ext>``.
 
@@ -73,7 +82,7 @@ class FrameTaken(Event):
     screen_height: int
     frame_digest: str
     region: list[int] = []
-    masks: int
+    masks: list[MaskedArea]
     settled: bool
     settle_us: int
     quiet_us: int

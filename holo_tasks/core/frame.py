@@ -52,15 +52,23 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Mask:
+    """An area of the screen, in its pixels, that is painted over; ``kind`` says why, never what is under it."""
+
+    kind: str
+    box: Box
+
+
+@dataclass(frozen=True)
 class RedactedFrame:
     """A frame in which what must not leave the machine is painted over.
 
-    ``masks`` says how many areas were painted; ``region`` is the part of a ``screen`` it shows, None for all of it.
-    The encoder accepts nothing but this type.
+    ``masks`` are the areas that were painted, on the whole screen; ``region`` is the part of a ``screen`` it shows,
+    None for all of it. The encoder accepts nothing but this type.
     """
 
     frame: Frame
-    masks: int = 0
+    masks: tuple[Mask, ...] = ()
     region: Box | None = None
     screen: Size | None = None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from holo_tasks.core.budget import Guard
-from holo_tasks.core.frame import Frame, RedactedFrame, Shot
+from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.money import Usage
@@ -96,10 +96,18 @@ class Gated(Protocol):
         ...
 
 
+class Masker(Protocol):
+    """Finds what must not leave the machine, of one kind or a few."""
+
+    async def masks(self, frame: Frame) -> Sequence[Mask]:
+        """Return the areas to paint over. Any error means that nothing of this frame is sent."""
+        ...
+
+
 class Redactor(Protocol):
     """Paints over what must not leave the machine."""
 
-    def redact(self, frame: Frame) -> RedactedFrame: ...
+    async def redact(self, frame: Frame) -> RedactedFrame: ...
 
 
 class Encoder(Protocol):

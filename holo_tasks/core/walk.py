@@ -116,7 +116,7 @@ class Walk:
         self.guard.check_time(self.doors.now_s())
         started = self.doors.now_s()
         frame = await self.doors.desktop.look(after_action=after_action)
-        redacted = self.doors.redactor.redact(frame).crop(self.region)
+        redacted = (await self.doors.redactor.redact(frame)).crop(self.region)
         if annotate is not None:
             redacted = await asyncio.to_thread(annotate, redacted)
         known = self.seen
@@ -137,7 +137,7 @@ class Walk:
             screen_height=shot.screen.height,
             frame_digest=shot.frame_digest,
             region=_corners(self.region),
-            masks=redacted.masks,
+            masks=[events.MaskedArea(kind=mask.kind, box=_corners(mask.box)) for mask in redacted.masks],
             settled=frame.settled,
             settle_us=frame.settle_ns // 1000,
             quiet_us=frame.quiet_ns // 1000,

@@ -58,7 +58,7 @@ class Telling:
                 screen_width=SCREEN.width,
                 screen_height=SCREEN.height,
                 frame_digest=shot.frame_digest,
-                masks=0,
+                masks=[],
                 settled=True,
                 settle_us=61_000,
                 quiet_us=48_000,
