@@ -120,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--allow", choices=["read", "act"], help="whether input is sent (read)")
     run.add_argument("--rules", metavar="FILE.toml", type=Path, help="which actions are allowed, and which need a yes")
     _add_audit(run)
+    _add_local_only(run)
     run.add_argument("--token", metavar="KEY", help="business item; finished once, it is never done again")
     run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     run.set_defaults(do=_run)
@@ -187,6 +188,7 @@ def _parser() -> argparse.ArgumentParser:
         "--display", metavar=":N", help="an X display that is already running (DISPLAY, else one is started)"
     )
     _add_audit(doctor)
+    _add_local_only(doctor)
     doctor.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for each check (%(default)g)")
     doctor.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     doctor.set_defaults(do=_doctor)
@@ -203,16 +205,27 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--audit", metavar="DIR|s3://BUCKET/PREFIX", help="where the evidence goes")
 
 
+def _add_local_only(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--local-only", action="store_true", help="refuse every endpoint that is not this machine (HOLO_LOCAL_ONLY=1)"
+    )
+
+
 def _run(options: argparse.Namespace) -> int:
     import logging
 
+    from holo_tasks import local_only
     from holo_tasks.leaving import run
     from holo_tasks.outcome import already_done
     from holo_tasks.prefect_server import TemporaryServer, configured_api_url, reach_directly, require_server
 
     # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
     _check(options)
+    url = configured_api_url(os.environ)
+    stays = local_only.enter(os.environ, asked=options.local_only)
     settings = _settings(options)
+    if stays:
+        url = local_only.check_run(settings.base_url, settings.audit, url)
     settings.audit.check()
     if done := already_done(settings):
         return _tell(done, as_json=options.json)
@@ -223,7 +236,6 @@ def _run(options: argparse.Namespace) -> int:
     os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
     logging.raiseExceptions = False
     server: TemporaryServer | None = None
-    url = configured_api_url(os.environ)
     if url is None:
         reach_directly(os.environ)
         server = TemporaryServer(os.environ)
@@ -231,6 +243,8 @@ def _run(options: argparse.Namespace) -> int:
         os.environ["PREFECT_API_URL"] = server.url
     else:
         require_server(url)
+        if stays:
+            os.environ["PREFECT_API_URL"] = url  # by its address, so that its name is not looked up again
     try:
         outcome = run(_run_async(settings, server))
     finally:
@@ -414,8 +428,11 @@ def _kill(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    from holo_tasks import local_only
     from holo_tasks.doctor.examination import Asked, examine
 
+    if local_only.enter(os.environ, asked=options.local_only):
+        local_only.check_database()
     asked = Asked(options.base_url, options.model, options.dialect, options.display, options.audit, options.timeout)
     return examine(asked, _put, as_json=options.json)
 
