@@ -26,6 +26,7 @@ EMPTY: dict[str, dict[str, object]] = {
     "models": {},
     "doctor": {"status": "failed", "checks": []},
     "runs": {"runs": [], "items": []},
+    "index": {},
 }
 """What ``--json`` prints when a command was refused; nothing for a list that there is not."""
 NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
@@ -130,6 +131,25 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--out", metavar="FILE.html", type=Path, required=True)
     report.set_defaults(do=_report)
 
+    index = commands.add_parser(
+        "index",
+        help="write an overview of many runs as one HTML page",
+        description="Read all traces below a folder or a bucket's prefix: success, cost, steps, reasons of failure.",
+    )
+    _add_where(index)
+    index.add_argument("--out", metavar="FILE.html", type=Path)
+    index.add_argument("--reports", action="store_true", help="write each run's report beside the page, and link it")
+    index.add_argument("--json", action="store_true", help="print one JSON object")
+    index.set_defaults(do=_index)
+
+    export = commands.add_parser(
+        "export", help="write runs as CSV", description="Write a row for each run below a folder or a bucket's prefix."
+    )
+    _add_where(export)
+    export.add_argument("--csv", metavar="FILE", required=True, help="where the rows go; - is stdout")
+    export.add_argument("--steps", action="store_true", help="a row for each step instead")
+    export.set_defaults(do=_export)
+
     models = commands.add_parser("models", help="list the models that are known, and how each is spoken to")
     models.add_argument("--json", action="store_true", help="print one JSON array")
     models.set_defaults(do=_models)
@@ -203,6 +223,10 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _add_audit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--audit", metavar="DIR|s3://BUCKET/PREFIX", help="where the evidence goes")
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("where", metavar="DIR|s3://BUCKET/PREFIX", nargs="?", help="where runs are kept (HOLO_HOME)")
 
 
 def _add_local_only(parser: argparse.ArgumentParser) -> None:
@@ -397,6 +421,18 @@ def _report(options: argparse.Namespace) -> int:
     except OSError as error:
         raise InvalidUsage(f"The report cannot be written: {error.strerror}; check TRACE and --out.") from None
     return _put(str(options.out), 0)
+
+
+def _index(options: argparse.Namespace) -> int:
+    from holo_tasks.overview import index
+
+    return index(options.where, options.out, as_object=options.json, reports=options.reports, put=_put)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from holo_tasks.overview import export
+
+    return export(options.where, options.csv, steps=options.steps, put=_put)
 
 
 def _models(options: argparse.Namespace) -> int:

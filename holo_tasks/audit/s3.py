@@ -185,6 +185,16 @@ class Bucket:
         except (aws.ClientError, aws.BotoCoreError) as error:
             raise _explained(error, self.place) from error
 
+    def folders(self, prefix: str) -> Iterator[str]:
+        """The names of what looks like folders right below a prefix that ends in a slash, or is empty."""
+        try:
+            pages = self._client.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self.place.bucket, Prefix=prefix, Delimiter="/"):
+                for found in page.get("CommonPrefixes", ()):
+                    yield found["Prefix"].removeprefix(prefix).rstrip("/")
+        except (aws.ClientError, aws.BotoCoreError) as error:
+            raise _explained(error, self.place) from error
+
 
 def _on_this_machine(place: Place) -> str:
     """Return the endpoint by its loopback address. Without an endpoint a bucket is Amazon's."""

@@ -174,14 +174,16 @@ class Story:
         return list(dict.fromkeys(name for name in named if name))
 
 
-def tell(records: Iterable[e.Record]) -> Story:
-    """Order records into a story; events that are missing leave gaps, not errors."""
-    story = Story()
-    subgoals: dict[int, Subgoal] = {}
-    asking: list[Call] = []
-    shot = ""
-    for record in records:
-        event = record.event
+class Teller:
+    """Orders records into a story as they come; events that are missing leave gaps, not errors."""
+
+    def __init__(self) -> None:
+        self.story = Story()
+        self._asking: list[Call] = []
+        self._shot = ""
+
+    def add(self, record: e.Record) -> None:
+        story, event = self.story, record.event
         story.begun = story.begun or record.at
         story.ended = record.at
         match event:
@@ -193,20 +195,33 @@ def tell(records: Iterable[e.Record]) -> Story:
                 story.kills.append(event.reason)
             case e.FrameTaken():
                 story.frames.setdefault(event.sha256, event)
-                shot = event.sha256
+                self._shot = event.sha256
             case e.RequestSent() | e.ReplyReceived() | e.CallFailed() if not event.step:
-                _add_call(asking, event)
+                _add_call(self._asking, event)
             case e.Located() | e.JudgedQuestion():
-                story.asides.append(Aside(record.at, event, shot, asking))
-                asking = []
+                story.asides.append(Aside(record.at, event, self._shot, self._asking))
+                self._asking = []
         if event.subgoal:
-            subgoal = subgoals.get(event.subgoal)
-            if subgoal is None:
-                subgoal = subgoals[event.subgoal] = Subgoal(event.subgoal, record.at, record.at)
-            subgoal.ended = record.at
-            _add(subgoal, event, record.at)
-    story.subgoals = [subgoals[number] for number in sorted(subgoals)]
-    return story
+            _add(self._subgoal(event.subgoal, record.at), event, record.at)
+
+    def _subgoal(self, number: int, at: str) -> Subgoal:
+        """The sub-goal of a number; they begin in order, but for those that ran side by side."""
+        for subgoal in reversed(self.story.subgoals):
+            if subgoal.number == number:
+                subgoal.ended = at
+                return subgoal
+        subgoal = Subgoal(number, at, at)
+        self.story.subgoals.append(subgoal)
+        self.story.subgoals.sort(key=lambda each: each.number)
+        return subgoal
+
+
+def tell(records: Iterable[e.Record]) -> Story:
+    """Order records into a story."""
+    teller = Teller()
+    for record in records:
+        teller.add(record)
+    return teller.story
 
 
 def _add(subgoal: Subgoal, event: e.AnyEvent, at: str) -> None:
