@@ -26,7 +26,7 @@ DEEPEST = 8
 """So many folders below the one that was named are looked into."""
 _QUOTED = re.compile(r"‘[^’]*’|“[^”]*”|'[^']*'|\"[^\"]*\"")
 _PLACE = re.compile(r"\w+://\S+|(?<!\w)/[\w./-]+|\b[0-9a-f]{8}[0-9a-f-]{8,}\b")
-_NUMBER = re.compile(r"\d[\d.,:]*")
+_NUMBER = re.compile(r"(?<!HTTP )(?<!\d)\d+(?:[.,:]\d+)*")
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,10 @@ class Gathered:
     @property
     def reason(self) -> str:
         """Why it did not come to an answer, in its own words."""
-        if self.story.status == "answered" or self.story.closed is None:
-            return self.story.kills[-1] if self.story.kills and self.story.status != "answered" else ""
-        return self.story.closed.reason
+        if self.story.status == "answered":
+            return ""
+        said = self.story.closed.reason if self.story.closed else "the run did not record its end"
+        return self.story.kills[-1] if self.story.kills else said
 
     @property
     def steps(self) -> int:
