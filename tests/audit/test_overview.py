@@ -15,6 +15,7 @@ import pytest
 from holo_tasks.audit.export import cell, write_runs, write_steps
 from holo_tasks.audit.gathering import gather, normalised
 from holo_tasks.audit.index import as_json, row_of, write_index
+from holo_tasks.cli import _parser
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.overview import export, index
 from tests.support.pages import HOSTILE, tags
@@ -141,3 +142,50 @@ def test_a_page_that_could_go_nowhere_is_refused_before_anything_is_read(runs: P
             index(str(runs), out, as_object=False, reports=reports, put=said([]))
     with pytest.raises(InvalidUsage, match="--reports"):
         index(str(runs), None, as_object=True, reports=True, put=said([]))
+
+
+def test_the_runs_of_a_bucket_are_found_at_any_depth(
+    runs: Path, s3: Any, bucket: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    for path in runs.rglob("events.jsonl"):
+        if "loop" not in path.parts:
+            key = f"overview/{path.parent.relative_to(runs)}/events/000000.jsonl"
+            bucket.put_object(Bucket=s3.bucket, Key=key, Body=path.read_bytes())
+    bucket.put_object(Bucket=s3.bucket, Key="overview/a/notes.txt", Body=b"no trace")
+
+    def told(where: str) -> list[tuple[str, str, int, str]]:
+        found = [row_of(run) for run in gather(where)]
+        return [(row.run_id, row.status, row.steps, Path(row.trace).name) for row in found]
+
+    at_home = [row for row in told(str(runs)) if row[3] != "torn"]  # a bucket's objects are whole, or not there
+    in_bucket = [row for row in told(f"s3://{s3.bucket}/overview") if row[3] != "torn"]
+    assert sorted(in_bucket) == sorted(at_home)
+    assert len(in_bucket) == 7
+    assert told(f"s3://{s3.bucket}/overview/b/") == told(str(runs / "b"))
+    with pytest.raises(InvalidUsage, match="no trace below"):
+        index(f"s3://{s3.bucket}/nothing", None, as_object=True, reports=False, put=said([]))
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    with pytest.raises(InvalidUsage, match=r"credentials|refuses"):
+        index(f"s3://{s3.bucket}/overview", None, as_object=True, reports=False, put=said([]))
+
+
+def test_the_commands_are_as_they_are_said_to_be(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path))
+    page, table = tmp_path / "index.html", tmp_path / "runs.csv"
+
+    def run(*arguments: str) -> str:
+        options = _parser().parse_args(arguments)
+        assert options.do(options) == 0
+        return capsys.readouterr().out
+
+    assert run("index", str(runs / "b"), "--out", str(page)) == f"{page}\n"
+    assert json.loads(run("index", str(runs / "b"), "--json"))["runs"] == 2
+    assert run("export", str(runs / "b"), "--csv", str(table)) == f"{table}\n"
+    assert run("export", str(runs / "b"), "--csv", "-").encode().replace(b"\r\n", b"\n").count(b"\n") == 4
+    assert run("export", str(runs / "b"), "--csv", "-", "--steps").startswith("run_id,subgoal,")
+    with pytest.raises(InvalidUsage, match="runs"):
+        run("index", "--json")
