@@ -65,7 +65,6 @@ def _step(run: Gathered, goal: Subgoal, step: Step) -> dict[str, object]:
     prompt, reply = step.tokens
     frame = run.story.frames.get(step.before)
     timed = step.timed
-    unbilled = any(call.cost_micro_usd is None and not call.failure for call in step.calls)
     trouble = [*step.failures, *(permit.rule for permit in step.refusals), *step.questions, *step.corrections]
     return {
         "run_id": run.run_id,
@@ -81,7 +80,7 @@ def _step(run: Gathered, goal: Subgoal, step: Step) -> dict[str, object]:
         "model_calls": len(step.calls),
         "prompt_tokens": prompt,
         "completion_tokens": reply,
-        "cost_usd": _usd(None if unbilled else step.cost_micro_usd),
+        "cost_usd": _usd(step.cost_micro_usd),
         "cached_decision": "yes" if step.decision and step.decision.cached else "",
         "perceive_ms": timed and round(timed.perceive_us / 1000),
         "decide_ms": timed and round(timed.decide_us / 1000),

@@ -115,8 +115,8 @@ def _what_it_cost(story: Story) -> str:
     paid = [step for step in story.steps if step.calls]
     if not any(step.cost_micro_usd for step in paid):
         return ""
-    bars = [Bar(_name(step), [step.cost_micro_usd], f"#{step_anchor(step)}") for step in paid]
-    sums = sorted(step.cost_micro_usd for step in paid)
+    bars = [Bar(_name(step), [step.cost_micro_usd or 0], f"#{step_anchor(step)}") for step in paid]
+    sums = sorted(step.cost_micro_usd or 0 for step in paid)
     asked = sum(len(step.calls) for step in paid)
     typical = f"Median step {money(_at(sums, 0.5))}, dearest {money(sums[-1])}"
     chart = bar_chart(

@@ -22,6 +22,11 @@ class Call:
     estimated: bool = False
     failure: str = ""
 
+    @property
+    def unbilled(self) -> bool:
+        """Whether there was a reply that nobody knows the price of."""
+        return self.cost_micro_usd is None and bool(self.prompt_tokens or self.completion_tokens)
+
 
 @dataclass
 class Aside:
@@ -33,8 +38,8 @@ class Aside:
     calls: list[Call]
 
     @property
-    def cost_micro_usd(self) -> int:
-        return sum(call.cost_micro_usd or 0 for call in self.calls)
+    def cost_micro_usd(self) -> int | None:
+        return together(None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls)
 
 
 @dataclass
@@ -93,8 +98,8 @@ class Step:
         return "answered" if self.decision.tool_name == "answer" else "looked"
 
     @property
-    def cost_micro_usd(self) -> int:
-        return sum(call.cost_micro_usd or 0 for call in self.calls)
+    def cost_micro_usd(self) -> int | None:
+        return together(None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls)
 
     @property
     def tokens(self) -> tuple[int, int]:
@@ -125,10 +130,10 @@ class Subgoal:
         return self.closed.status if self.closed else "interrupted"
 
     @property
-    def cost_micro_usd(self) -> int:
+    def cost_micro_usd(self) -> int | None:
         if self.closed and self.closed.cost_micro_usd is not None:
             return self.closed.cost_micro_usd
-        return sum(step.cost_micro_usd for step in self.steps)
+        return together(step.cost_micro_usd for step in self.steps)
 
     @property
     def seconds(self) -> float:
@@ -157,10 +162,10 @@ class Story:
         return [step for subgoal in self.subgoals for step in subgoal.steps]
 
     @property
-    def cost_micro_usd(self) -> int:
+    def cost_micro_usd(self) -> int | None:
         if self.closed and self.closed.cost_micro_usd is not None:
             return self.closed.cost_micro_usd
-        return sum(subgoal.cost_micro_usd for subgoal in self.subgoals)
+        return together(subgoal.cost_micro_usd for subgoal in self.subgoals)
 
     @property
     def seconds(self) -> float:
@@ -288,6 +293,12 @@ def _call(calls: list[Call], attempt: int) -> Call:
             return call
     calls.append(Call(attempt))
     return calls[-1]
+
+
+def together(costs: Iterable[int | None]) -> int | None:
+    """The sum of costs; None if one of them is not known: it is not nothing."""
+    known = list(costs)
+    return None if None in known else sum(cost or 0 for cost in known)
 
 
 def seconds_between(begun: str, ended: str) -> float:

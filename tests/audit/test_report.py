@@ -18,6 +18,7 @@ from holo_tasks.audit import DamagedTrace, open_trace
 from holo_tasks.audit.marks import Arrow, Ring, caption, marks
 from holo_tasks.audit.pictures import smaller, thumbnail
 from holo_tasks.audit.report import write_report
+from holo_tasks.audit.story import Call, Step, Subgoal
 from holo_tasks.audit.timeline import escaped, subgoal_markdown
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import ActionIntended
@@ -97,6 +98,14 @@ def test_what_was_masked_is_said_by_kind_and_nothing_is_drawn_of_it(synthetic, t
     page = write_report(synthetic.tell_run(tmp_path), tmp_path / "report.html").read_text()
     assert page.count("Masked before it left: <bdi>2 × e-mail, 1 × card</bdi>") == 1
     assert 'x="40" y="300" width="90"' not in page
+
+
+def test_a_cost_that_nobody_knows_is_not_shown_as_nothing():
+    unknown = Call(1, latency_us=5, prompt_tokens=10, completion_tokens=1)
+    step = Step(1, 1, "", "", calls=[Call(1, cost_micro_usd=7), unknown])
+    assert step.cost_micro_usd is None
+    assert Subgoal(1, "", "", steps=[step]).cost_micro_usd is None
+    assert Step(1, 1, "", "", calls=[Call(1, cost_micro_usd=7), Call(2, failure="503")]).cost_micro_usd == 7
 
 
 def test_each_chart_has_its_numbers_as_a_table(synthetic, tmp_path):
