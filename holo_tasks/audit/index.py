@@ -116,6 +116,12 @@ def _rate(rows: Sequence[Row]) -> float | None:
     return round(sum(row.status == "answered" for row in ended) / len(ended), 4) if ended else None
 
 
+def _cost(rows: Sequence[Row]) -> str:
+    """What runs cost together, and how many of them nobody knows the cost of."""
+    unknown = sum(row.cost_micro_usd is None for row in rows)
+    return money(sum(row.cost_micro_usd or 0 for row in rows)) + (f" + {unknown} unknown" if unknown else "")
+
+
 def _status(status: str) -> tuple[str, str]:
     return STATUS_WORDS.get(status, ("bad", "Damaged"))
 
@@ -127,13 +133,12 @@ def _failures(rows: Iterable[Row]) -> Counter[tuple[str, str]]:
 def _tiles(rows: Sequence[Row]) -> str:
     sound = _sound(rows)
     rate = _rate(sound)
-    cost = sum(row.cost_micro_usd or 0 for row in sound)
-    unknown = sum(row.cost_micro_usd is None for row in sound)
+    known = [row.cost_micro_usd for row in sound if row.cost_micro_usd is not None]
     tiles = [
         ("Runs", f"{len(rows):,}"),
         ("Answered", "–" if rate is None else f"{rate:.0%}"),
-        ("Cost", money(cost) + (f" + {unknown} unknown" if unknown else "")),
-        ("Median cost", money(round(median(row.cost_micro_usd or 0 for row in sound))) if sound else "–"),
+        ("Cost", _cost(sound)),
+        ("Median cost", money(round(median(known))) if known else "–"),
         ("Median duration", duration(median(row.seconds for row in sound)) if sound else "–"),
         ("Steps", f"{sum(row.steps for row in sound):,}"),
     ]
@@ -204,11 +209,11 @@ def _by_work(rows: Sequence[Row]) -> str:
         groups[(row.title, row.model)].append(row)
     lines = []
     for (title, model), group in sorted(groups.items(), key=lambda pair: -len(pair[1])):
-        rate, cost = _rate(group), sum(row.cost_micro_usd or 0 for row in group)
+        rate = _rate(group)
         lines.append(
             f'<tr><td><bdi>{safe(title[:200])}</bdi></td><td><bdi class="mono">{safe(model) or "none"}</bdi></td>'
             f'<td class="num">{len(group)}</td><td class="num">{"–" if rate is None else f"{rate:.0%}"}</td>'
-            f'<td class="num">{money(cost)}</td><td class="num">{median(row.steps for row in group):g}</td>'
+            f'<td class="num">{_cost(group)}</td><td class="num">{median(row.steps for row in group):g}</td>'
             f'<td class="num">{duration(median(row.seconds for row in group))}</td></tr>'
         )
     heads = (("Work", ""), ("Model", ""), ("Runs", "num"), ("Answered", "num"), ("Cost", "num"))
