@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from prefect.context import FlowRunContext
+from prefect.settings import get_current_settings
 
 from holo_tasks.audit import Destination
 from holo_tasks.core.budget import Guard, Limits
@@ -18,6 +19,7 @@ from holo_tasks.core.ports import Desktop
 from holo_tasks.home import holo_home
 from holo_tasks.kill_sources import sources_for
 from holo_tasks.kill_switch import KillSwitch
+from holo_tasks.local_only import check_advisors, check_rest
 from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import ENCODERS, Tier
@@ -73,6 +75,9 @@ async def open_agent(
     model = model_at(endpoint, profile, dialect)
     for asked in (model, *(advisors or {}).values()):
         check_terms(asked.name, asked.price, limits or Limits(), max_steps)
+    if endpoint.local_only:
+        check_advisors(advisors or {})
+        destination = await asyncio.to_thread(check_rest, destination, get_current_settings().api.url)
     where = home or holo_home()
     store = store_at(where)
     kept = (rules or Rules()).under(allow)

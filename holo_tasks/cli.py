@@ -26,6 +26,7 @@ EMPTY: dict[str, dict[str, object]] = {
     "models": {},
     "doctor": {"status": "failed", "checks": []},
     "runs": {"runs": [], "items": []},
+    "index": {},
 }
 """What ``--json`` prints when a command was refused; nothing for a list that there is not."""
 NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
@@ -120,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--allow", choices=["read", "act"], help="whether input is sent (read)")
     run.add_argument("--rules", metavar="FILE.toml", type=Path, help="which actions are allowed, and which need a yes")
     _add_audit(run)
+    _add_local_only(run)
     run.add_argument("--token", metavar="KEY", help="business item; finished once, it is never done again")
     run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     run.set_defaults(do=_run)
@@ -128,6 +130,25 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("trace", metavar="TRACE", help="a run's folder or s3:// URI")
     report.add_argument("--out", metavar="FILE.html", type=Path, required=True)
     report.set_defaults(do=_report)
+
+    index = commands.add_parser(
+        "index",
+        help="write an overview of many runs as one HTML page",
+        description="Read all traces below a folder or a bucket's prefix: success, cost, steps, reasons of failure.",
+    )
+    _add_where(index)
+    index.add_argument("--out", metavar="FILE.html", type=Path)
+    index.add_argument("--reports", action="store_true", help="write each run's report beside the page, and link it")
+    index.add_argument("--json", action="store_true", help="print one JSON object")
+    index.set_defaults(do=_index)
+
+    export = commands.add_parser(
+        "export", help="write runs as CSV", description="Write a row for each run below a folder or a bucket's prefix."
+    )
+    _add_where(export)
+    export.add_argument("--csv", metavar="FILE", required=True, help="where the rows go; - is stdout")
+    export.add_argument("--steps", action="store_true", help="a row for each step instead")
+    export.set_defaults(do=_export)
 
     models = commands.add_parser("models", help="list the models that are known, and how each is spoken to")
     models.add_argument("--json", action="store_true", help="print one JSON array")
@@ -187,6 +208,7 @@ def _parser() -> argparse.ArgumentParser:
         "--display", metavar=":N", help="an X display that is already running (DISPLAY, else one is started)"
     )
     _add_audit(doctor)
+    _add_local_only(doctor)
     doctor.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for each check (%(default)g)")
     doctor.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     doctor.set_defaults(do=_doctor)
@@ -203,16 +225,31 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--audit", metavar="DIR|s3://BUCKET/PREFIX", help="where the evidence goes")
 
 
+def _add_where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("where", metavar="DIR|s3://BUCKET/PREFIX", nargs="?", help="where runs are kept (HOLO_HOME)")
+
+
+def _add_local_only(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--local-only", action="store_true", help="refuse every endpoint that is not this machine (HOLO_LOCAL_ONLY=1)"
+    )
+
+
 def _run(options: argparse.Namespace) -> int:
     import logging
 
+    from holo_tasks import local_only
     from holo_tasks.leaving import run
     from holo_tasks.outcome import already_done
     from holo_tasks.prefect_server import TemporaryServer, configured_api_url, reach_directly, require_server
 
     # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
     _check(options)
+    url = configured_api_url(os.environ)
+    stays = local_only.enter(os.environ, asked=options.local_only)
     settings = _settings(options)
+    if stays:
+        url = local_only.check_run(settings.base_url, settings.audit, url)
     settings.audit.check()
     if done := already_done(settings):
         return _tell(done, as_json=options.json)
@@ -223,7 +260,6 @@ def _run(options: argparse.Namespace) -> int:
     os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
     logging.raiseExceptions = False
     server: TemporaryServer | None = None
-    url = configured_api_url(os.environ)
     if url is None:
         reach_directly(os.environ)
         server = TemporaryServer(os.environ)
@@ -231,6 +267,8 @@ def _run(options: argparse.Namespace) -> int:
         os.environ["PREFECT_API_URL"] = server.url
     else:
         require_server(url)
+        if stays:
+            os.environ["PREFECT_API_URL"] = url  # by its address, so that its name is not looked up again
     try:
         outcome = run(_run_async(settings, server))
     finally:
@@ -385,6 +423,18 @@ def _report(options: argparse.Namespace) -> int:
     return _put(str(options.out), 0)
 
 
+def _index(options: argparse.Namespace) -> int:
+    from holo_tasks.overview import index
+
+    return index(options.where, options.out, as_object=options.json, reports=options.reports, put=_put)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from holo_tasks.overview import export
+
+    return export(options.where, options.csv, steps=options.steps, put=_put)
+
+
 def _models(options: argparse.Namespace) -> int:
     from holo_tasks.model_list import model_list
 
@@ -414,8 +464,11 @@ def _kill(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    from holo_tasks import local_only
     from holo_tasks.doctor.examination import Asked, examine
 
+    if local_only.enter(os.environ, asked=options.local_only):
+        local_only.check_database()
     asked = Asked(options.base_url, options.model, options.dialect, options.display, options.audit, options.timeout)
     return examine(asked, _put, as_json=options.json)
 

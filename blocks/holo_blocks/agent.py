@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from prefect.settings import get_current_settings
+
 from holo_blocks.audit_bucket import AuditBucket
 from holo_blocks.desktop import HoloDesktop
 from holo_blocks.model import HoloModel
 from holo_tasks.agent import open_agent
 from holo_tasks.core.budget import Limits
 from holo_tasks.lazy import LazyDesktop
+from holo_tasks.local_only import check_rest
 from holo_tasks.models.encoding import Tier
 from holo_tasks.run import Run
 from holo_tasks.safety.policy import Rules, Trust
@@ -32,21 +35,29 @@ async def holo_agent(
     image_quality: Tier = "default",
     advisors: Mapping[str, HoloModel] | None = None,
     cache_decisions: bool = False,
+    local_only: bool = False,
 ) -> AsyncIterator[Run]:
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
     Looks only, unless ``allow="act"``. ``rules`` take the place of those of the desktop block. ``token`` names the
     business item. ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` reuses decisions
-    of the model where all that it was shown is the same. What can be checked is checked before anything is started;
-    everything is taken down again when this is left.
+    of the model where all that it was shown is the same. ``local_only``, like the model block's field and
+    ``HOLO_LOCAL_ONLY``, refuses whatever is not on this machine. What can be checked is checked before anything is
+    started; everything is taken down again when this is left.
     """
     destination = audit.destination()
     profile = model.profile()
-    await asyncio.to_thread(destination.check)
     async with AsyncExitStack() as stack:
-        named = {name: await stack.enter_async_context(each.advisor()) for name, each in (advisors or {}).items()}
-        endpoint = model.endpoint()
+        endpoint = model.endpoint(local_only=local_only)
         stack.push_async_callback(endpoint.close)
+        here = endpoint.local_only
+        named = {
+            name: await stack.enter_async_context(each.advisor(local_only=here))
+            for name, each in (advisors or {}).items()
+        }
+        if here:
+            destination = await asyncio.to_thread(check_rest, destination, get_current_settings().api.url)
+        await asyncio.to_thread(destination.check)
         screen = LazyDesktop(desktop.start)
         try:
             async with open_agent(

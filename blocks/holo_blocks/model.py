@@ -69,6 +69,12 @@ class HoloModel(Block):
         description="Whatever else is different about this model, by the names of its profile: image_budget, "
         "temperature, tool_suffix, …; `like` names a model to start from.",
     )
+    local_only: bool = Field(
+        default=False,
+        title="Local only",
+        description="Refuse to run unless this endpoint, the evidence, the database and Prefect are all on the machine "
+        "that runs the agent. HOLO_LOCAL_ONLY=1 there turns this on for every block.",
+    )
 
     def profile(self) -> Profile:
         """Return the model's profile with this block's prices, transport and overrides."""
@@ -86,14 +92,14 @@ class HoloModel(Block):
             changes["price"] = given
         return profile_for(self.model, **changes)
 
-    def endpoint(self) -> ModelEndpoint:
+    def endpoint(self, *, local_only: bool = False) -> ModelEndpoint:
         """Return a client for this endpoint; close it after use."""
-        return ModelEndpoint(self.base_url, self.api_key)
+        return ModelEndpoint(self.base_url, self.api_key, local_only=local_only or self.local_only)
 
     @asynccontextmanager
-    async def advisor(self) -> AsyncIterator[Model]:
+    async def advisor(self, *, local_only: bool = False) -> AsyncIterator[Model]:
         """Open this endpoint as a model that `judge` can ask."""
-        endpoint = self.endpoint()
+        endpoint = self.endpoint(local_only=local_only)
         try:
             yield model_at(endpoint, self.profile(), self.dialect)
         finally:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import shutil
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from tempfile import TemporaryFile
 from typing import IO
 
 from holo_tasks.audit.errors import DamagedTrace
+from holo_tasks.audit.page import asset, end, head, whole_page
 from holo_tasks.audit.pictures import smaller
 from holo_tasks.audit.reader import ChainCheck, Trace, open_trace
 from holo_tasks.audit.report_asides import asides
@@ -20,7 +19,6 @@ from holo_tasks.audit.report_head import header, overview
 from holo_tasks.audit.report_step import picture, step_anchor, step_card
 from holo_tasks.audit.story import Step, Story, Subgoal, tell
 from holo_tasks.audit.words import OUTCOME_WORDS, STATUS_WORDS, count, duration, money, safe
-from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Record
 
 FILMSTRIP = 10
@@ -71,15 +69,8 @@ def write_report(trace: Trace | str | Path, out: Path) -> Path:
     trace = trace if isinstance(trace, Trace) else open_trace(trace)
     chain = trace.check()
     story = _told(trace)
-    part = out.with_name(f".{out.name}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as page, TemporaryFile("w+") as waiting:
-            _write_page(page, Pictures(trace, waiting), trace, story, chain)
-        part.replace(out)
-    except OSError as error:
-        raise InvalidUsage(f"the report cannot be written to {out}: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_page(out, "report") as page, TemporaryFile("w+") as waiting:
+        _write_page(page, Pictures(trace, waiting), trace, story, chain)
     return out
 
 
@@ -94,13 +85,9 @@ def _told(trace: Trace) -> Story:
 
 
 def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, chain: ChainCheck) -> None:
-    style, script = _asset("report_page.css"), _asset("report_page.js")
+    script = asset("report_page.js")
     title = story.opened.title if story.opened else trace.uri.rpartition("/")[2]
-    head = Template(_asset("report_page.html")).substitute(
-        page_title=safe(title),
-        style=style,
-        style_hash=_csp_hash(style),
-        script_hash=_csp_hash(script),
+    body = Template(asset("report_page.html")).substitute(
         header=header(trace, story, chain, title),
         overview=overview(story),
         subgoal_options="".join(
@@ -112,7 +99,7 @@ def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, c
             if any(step.outcome == key for step in story.steps)
         ),
     )
-    page.write(head)
+    page.write(head(title, script) + body)
     for goal in story.subgoals:
         _write_goal(page, story, goal, pictures)
     if story.asides:
@@ -120,9 +107,9 @@ def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, c
     if not story.steps:
         page.write('<p class="panel empty">No step was taken in this run.</p>\n')
     foot = f"{count(chain.records, 'record')} · {safe(trace.uri)} · frames are shown smaller than they were sent"
-    page.write(Template(_asset("report_tail.html")).substitute(footer=foot))
+    page.write(Template(asset("report_tail.html")).substitute(footer=foot))
     pictures.write(page)
-    page.write(f"<script>{script}</script>\n</body>\n</html>\n")
+    page.write(end(script))
 
 
 def _write_goal(page: IO[str], story: Story, goal: Subgoal, pictures: Pictures) -> None:
@@ -155,11 +142,3 @@ def _filmstrip(story: Story, acted: list[Step], pictures: Pictures) -> str:
     if len(frames) < 3:
         return ""
     return f'<ol class="strip" aria-label="The last {len(frames)} actions">{"".join(frames)}</ol>\n'
-
-
-def _asset(name: str) -> str:
-    return files("holo_tasks.audit").joinpath(name).read_text("utf-8")
-
-
-def _csp_hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from holo_tasks.audit.marks import area
 from holo_tasks.audit.report_step import Reference, svg_picture, svg_ring
-from holo_tasks.audit.story import Aside, Story
+from holo_tasks.audit.story import Aside, Story, together
 from holo_tasks.audit.words import clock, count, duration, money, safe
 from holo_tasks.core.events import Located
 
 
 def asides(story: Story, reference: Reference) -> str:
     """The section of all questions, in their order."""
-    facts = [count(len(story.asides), "question"), money(sum(aside.cost_micro_usd for aside in story.asides))]
+    facts = [count(len(story.asides), "question"), money(together(aside.cost_micro_usd for aside in story.asides))]
     cards = "".join(_card(story, aside, reference) for aside in story.asides)
     return (
         '<section class="goal" id="asides" aria-labelledby="asides-h">\n<header><h3 id="asides-h">Questions beside the '

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from holo_tasks.audit.charts import Bar, Kind, bar_chart
 from holo_tasks.audit.reader import ChainCheck, Trace
 from holo_tasks.audit.report_step import latency_parts, legend_items, step_anchor
-from holo_tasks.audit.story import Story
+from holo_tasks.audit.story import Step, Story
 from holo_tasks.audit.words import STATUS_WORDS, clock, count, duration, money, safe
 
 
@@ -81,37 +82,60 @@ def overview(story: Story) -> str:
             f'<td><span class="chip {kind}">{status}{skipped}</span></td><td class="num">{taken}</td>'
             f'<td class="num">{money(goal.cost_micro_usd)}</td><td class="num">{duration(goal.seconds)}</td></tr>'
         )
-    heads = '<th class="num">#</th><th>Sub-goal</th><th>Status</th>'
-    heads += '<th class="num">Steps</th><th class="num">Cost</th><th class="num">Time</th>'
-    table = f'<div class="panel"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    return f"<section><h2>Sub-goals</h2>{table}</section>\n{_where_time_went(story)}"
+    heads = '<th scope="col" class="num">#</th><th scope="col">Sub-goal</th><th scope="col">Status</th>'
+    heads += "".join(f'<th scope="col" class="num">{name}</th>' for name in ("Steps", "Cost", "Time"))
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    table = f'<div class="panel overview" tabindex="0" role="region" aria-label="Sub-goals">{table}</div>'
+    return f"<section><h2>Sub-goals</h2>{table}</section>\n{_where_time_went(story)}{_what_it_cost(story)}"
 
 
 def _where_time_went(story: Story) -> str:
     timed = [(step, latency_parts(step)) for step in story.steps if step.timed]
     if not timed:
         return ""
-    longest = max(sum(us for _, us in parts) for _, parts in timed) or 1
-    each = 1000 / max(len(timed), 24)
-    bars = []
-    for number, (step, parts) in enumerate(timed):
-        top, rects = 96.0, []
-        for name, us in parts:
-            height = 94 * us / longest
-            top -= height
-            at = f'x="{number * each + each * 0.1:.2f}" y="{top:.2f}" width="{each * 0.8:.2f}" height="{height:.2f}"'
-            rects.append(f'<rect class="{name}" {at}/>')
-        total = duration(sum(us for _, us in parts) / 1e6)
-        about = f"Step {step.subgoal}.{step.number}, {step.label}: {total}"
-        link = f'href="#{step_anchor(step)}" aria-label="{safe(about)}"'
-        bars.append(f"<a {link}><title>{safe(about)}</title>{''.join(rects)}</a>")
+    bars = [Bar(_name(step), [us for _, us in parts], f"#{step_anchor(step)}") for step, parts in timed]
+    sums = sorted(sum(bar.parts) for bar in bars)
+    typical = f"Median step {duration(_at(sums, 0.5) / 1e6)}, 95th percentile {duration(_at(sums, 0.95) / 1e6)}"
     totals = [(name, sum(dict(parts)[name] for _, parts in timed)) for name, _ in timed[0][1]]
-    chart = (
-        '<svg viewBox="0 0 1000 96" preserveAspectRatio="none" role="group" aria-label="Time of each step">'
-        f"{''.join(bars)}</svg>"
+    kinds = [Kind(name, name.capitalize()) for name, _ in totals]
+    chart = bar_chart(
+        "time",
+        "Time of each step",
+        f"{count(len(bars), 'step')}, in their order. {typical}, longest {duration(sums[-1] / 1e6)}.",
+        kinds,
+        bars,
+        lambda us: duration(us / 1e6),
+        each="Step",
+        legend=f"{legend_items(totals)}<span>{typical}</span>",
     )
-    middle = sorted(sum(us for _, us in parts) for _, parts in timed)[len(timed) // 2] / 1e6
-    return (
-        f'<section><h2>Where the time went</h2><div class="panel where">{chart}'
-        f'<div class="legend">{legend_items(totals)}<span>Median step {duration(middle)}</span></div></div></section>'
+    return f"<section><h2>Where the time went</h2>{chart}</section>\n"
+
+
+def _what_it_cost(story: Story) -> str:
+    paid = [step for step in story.steps if step.calls]
+    if not any(step.cost_micro_usd for step in paid):
+        return ""
+    bars = [Bar(_name(step), [step.cost_micro_usd or 0], f"#{step_anchor(step)}") for step in paid]
+    sums = sorted(step.cost_micro_usd or 0 for step in paid)
+    asked = sum(len(step.calls) for step in paid)
+    typical = f"Median step {money(_at(sums, 0.5))}, dearest {money(sums[-1])}"
+    chart = bar_chart(
+        "cost",
+        "Cost of each step",
+        f"{count(len(bars), 'step')} that asked the model, in their order. {typical}.",
+        [Kind("cost", "Cost")],
+        bars,
+        money,
+        each="Step",
+        legend=f'<span><i class="cost"></i>{money(sum(sums))} in {count(asked, "model call")}</span>'
+        f"<span>{typical}</span>",
     )
+    return f"<section><h2>What it cost</h2>{chart}</section>\n"
+
+
+def _name(step: Step) -> str:
+    return f"Step {step.subgoal}.{step.number}, {step.label[:120]}"
+
+
+def _at(sums: list[int], part: float) -> int:
+    return sums[min(len(sums) - 1, int(len(sums) * part))]

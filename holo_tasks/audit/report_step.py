@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from holo_tasks.audit.marks import Arrow, Mark, Ring, area, caption, marks
 from holo_tasks.audit.story import Step, Story
-from holo_tasks.audit.words import OUTCOME_WORDS, clock, count, duration, money, safe
+from holo_tasks.audit.words import OUTCOME_WORDS, clock, count, duration, kinds, money, safe
 from holo_tasks.core.events import FrameTaken
 
 Reference: TypeAlias = Callable[[str], str | None]
@@ -118,6 +118,8 @@ def _figure(story: Story, step: Step, sha256: str, reference: Reference, *, befo
     if typed:
         verb = "Typed" if step.action and step.action.gesture_kind.lower() == "write" else "Pressed"
         shown += f'<div class="typed">{verb} <code class="text">{safe(typed)}</code></div>'
+    if masked := _masked(story.frames.get(sha256)):
+        shown += f'<p class="masked">Masked before it left: <bdi>{safe(masked)}</bdi></p>'
     what = "Before" if before else "After"
     return (
         f'<figure><figcaption><span>{what}</span><span class="mono" title="{safe(sha256)}">'
@@ -218,4 +220,9 @@ def _frame_words(frame: FrameTaken | None) -> str:
     _, _, width, height = area(frame)
     sent = f"{frame.sent_width} × {frame.sent_height} sent of {width} × {height}"
     settled = "settled" if frame.settled else "still changing"
-    return f"{sent}, {frame.size_bytes:,} bytes, {settled}, {count(len(frame.masks), 'mask')}"
+    masked = f"masked: <bdi>{safe(_masked(frame))}</bdi>" if frame.masks else "nothing masked"
+    return f"{sent}, {frame.size_bytes:,} bytes, {settled}, {masked}"
+
+
+def _masked(frame: FrameTaken | None) -> str:
+    return kinds([mask.kind[:60] for mask in frame.masks]) if frame else ""

@@ -8,16 +8,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import boto3
 import botocore.exceptions as aws
+import botocore.session
 from botocore.config import Config
 from pydantic import SecretStr
 
 from holo_tasks.audit.errors import ForeignObject, StoreAway, StoreRefused, StoreTrouble
+from holo_tasks.core.this_machine import NotThisMachine, pinned_url, switched_on
 
 _PROBE = ".holo-tasks-may-write"
 _WRONG_KEYS = {
@@ -36,6 +39,9 @@ _CONTENT_TYPES = {
 }
 
 
+_KEYS_AT_HAND = ("env", "shared-credentials-file", "config-file")
+
+
 @dataclass(frozen=True)
 class Place:
     """Where in which bucket. Holds no credentials, so it may be written down."""
@@ -44,6 +50,7 @@ class Place:
     prefix: str = ""
     endpoint_url: str | None = None
     region: str | None = None
+    local_only: bool = False
 
     @property
     def uri(self) -> str:
@@ -71,7 +78,10 @@ class Bucket:
 
     def __init__(self, place: Place, keys: Keys, *, connect_s: float = 5, read_s: float = 20, attempts: int = 2):
         self.place = place
+        local_only = place.local_only or switched_on(os.environ)
+        endpoint = _on_this_machine(place) if local_only else place.endpoint_url
         config = Config(
+            proxies={} if local_only else None,
             connect_timeout=connect_s,
             read_timeout=read_s,
             retries={"mode": "standard", "total_max_attempts": attempts},
@@ -84,10 +94,11 @@ class Bucket:
                 aws_access_key_id=keys.access_key.get_secret_value() if keys.access_key else None,
                 aws_secret_access_key=keys.secret_key.get_secret_value() if keys.secret_key else None,
                 region_name=place.region or os.environ.get("AWS_REGION"),
+                botocore_session=_asking_nobody() if local_only else None,
             )
             self._client: Any = session.client(
                 "s3",
-                endpoint_url=place.endpoint_url,
+                endpoint_url=endpoint,
                 region_name=session.region_name or "us-east-1",
                 config=config,
             )
@@ -173,6 +184,37 @@ class Bucket:
                     yield found["Key"]
         except (aws.ClientError, aws.BotoCoreError) as error:
             raise _explained(error, self.place) from error
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        """The names of what looks like folders right below a prefix that ends in a slash, or is empty."""
+        try:
+            pages = self._client.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self.place.bucket, Prefix=prefix, Delimiter="/"):
+                for found in page.get("CommonPrefixes", ()):
+                    yield found["Prefix"].removeprefix(prefix).rstrip("/")
+        except (aws.ClientError, aws.BotoCoreError) as error:
+            raise _explained(error, self.place) from error
+
+
+def _on_this_machine(place: Place) -> str:
+    """Return the endpoint by its loopback address. Without an endpoint a bucket is Amazon's."""
+    try:
+        if place.endpoint_url:
+            return pinned_url(place.endpoint_url, socket.getaddrinfo, f"the bucket {place.uri}")
+    except NotThisMachine as refused:
+        raise StoreRefused(str(refused)) from refused
+    raise StoreRefused(
+        f"Local-only mode is on, and the bucket {place.uri} is Amazon's, for it has no endpoint: nothing was sent. "
+        "Keep the evidence in a folder, or set AWS_ENDPOINT_URL to a server on this machine."
+    )
+
+
+def _asking_nobody() -> botocore.session.Session:
+    """Return a session that looks for credentials in the environment and in files, and asks no server for them."""
+    session = botocore.session.Session()
+    chain = session.get_component("credential_provider")
+    chain.providers = [provider for provider in chain.providers if provider.METHOD in _KEYS_AT_HAND]
+    return session
 
 
 def _code(error: aws.ClientError) -> str:

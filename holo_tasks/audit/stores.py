@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,10 @@ class Destination(ABC):
             _secret(secret_key),
         )
 
+    def kept_here(self) -> Destination:
+        """Return this place in local-only mode; raise `InvalidUsage`, before a byte is sent, if it is elsewhere."""
+        return self
+
     @abstractmethod
     def check(self) -> None:
         """Raise `InvalidUsage` at once, within some five seconds, if evidence cannot go there."""
@@ -97,6 +101,7 @@ class S3(Destination):
     region: str | None = None
     access_key: SecretStr | None = field(default=None, repr=False)
     secret_key: SecretStr | None = field(default=None, repr=False)
+    local_only: bool = False
 
     @property
     def place(self) -> Place:
@@ -106,13 +111,23 @@ class S3(Destination):
         endpoint = (
             self.endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
         )
-        return Place(self.bucket, self.prefix, endpoint, self.region)
+        return Place(self.bucket, self.prefix, endpoint, self.region, self.local_only)
 
     @property
     def keys(self) -> Keys:
         from holo_tasks.audit.s3 import Keys
 
         return Keys(self.access_key, self.secret_key)
+
+    def kept_here(self) -> S3:
+        from holo_tasks.audit.s3 import Bucket
+
+        here = replace(self, local_only=True)
+        try:
+            Bucket(here.place, here.keys).close()
+        except StoreTrouble as trouble:
+            raise InvalidUsage(str(trouble)) from trouble
+        return here
 
     def check(self) -> None:
         from holo_tasks.audit.s3 import Bucket

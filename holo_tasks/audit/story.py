@@ -22,6 +22,11 @@ class Call:
     estimated: bool = False
     failure: str = ""
 
+    @property
+    def unbilled(self) -> bool:
+        """Whether there was a reply that nobody knows the price of."""
+        return self.cost_micro_usd is None and bool(self.prompt_tokens or self.completion_tokens)
+
 
 @dataclass
 class Aside:
@@ -33,8 +38,8 @@ class Aside:
     calls: list[Call]
 
     @property
-    def cost_micro_usd(self) -> int:
-        return sum(call.cost_micro_usd or 0 for call in self.calls)
+    def cost_micro_usd(self) -> int | None:
+        return together(None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls)
 
 
 @dataclass
@@ -93,8 +98,8 @@ class Step:
         return "answered" if self.decision.tool_name == "answer" else "looked"
 
     @property
-    def cost_micro_usd(self) -> int:
-        return sum(call.cost_micro_usd or 0 for call in self.calls)
+    def cost_micro_usd(self) -> int | None:
+        return together(None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls)
 
     @property
     def tokens(self) -> tuple[int, int]:
@@ -125,10 +130,10 @@ class Subgoal:
         return self.closed.status if self.closed else "interrupted"
 
     @property
-    def cost_micro_usd(self) -> int:
+    def cost_micro_usd(self) -> int | None:
         if self.closed and self.closed.cost_micro_usd is not None:
             return self.closed.cost_micro_usd
-        return sum(step.cost_micro_usd for step in self.steps)
+        return together(step.cost_micro_usd for step in self.steps)
 
     @property
     def seconds(self) -> float:
@@ -157,10 +162,10 @@ class Story:
         return [step for subgoal in self.subgoals for step in subgoal.steps]
 
     @property
-    def cost_micro_usd(self) -> int:
+    def cost_micro_usd(self) -> int | None:
         if self.closed and self.closed.cost_micro_usd is not None:
             return self.closed.cost_micro_usd
-        return sum(subgoal.cost_micro_usd for subgoal in self.subgoals)
+        return together(subgoal.cost_micro_usd for subgoal in self.subgoals)
 
     @property
     def seconds(self) -> float:
@@ -174,14 +179,16 @@ class Story:
         return list(dict.fromkeys(name for name in named if name))
 
 
-def tell(records: Iterable[e.Record]) -> Story:
-    """Order records into a story; events that are missing leave gaps, not errors."""
-    story = Story()
-    subgoals: dict[int, Subgoal] = {}
-    asking: list[Call] = []
-    shot = ""
-    for record in records:
-        event = record.event
+class Teller:
+    """Orders records into a story as they come; events that are missing leave gaps, not errors."""
+
+    def __init__(self) -> None:
+        self.story = Story()
+        self._asking: list[Call] = []
+        self._shot = ""
+
+    def add(self, record: e.Record) -> None:
+        story, event = self.story, record.event
         story.begun = story.begun or record.at
         story.ended = record.at
         match event:
@@ -193,20 +200,33 @@ def tell(records: Iterable[e.Record]) -> Story:
                 story.kills.append(event.reason)
             case e.FrameTaken():
                 story.frames.setdefault(event.sha256, event)
-                shot = event.sha256
+                self._shot = event.sha256
             case e.RequestSent() | e.ReplyReceived() | e.CallFailed() if not event.step:
-                _add_call(asking, event)
+                _add_call(self._asking, event)
             case e.Located() | e.JudgedQuestion():
-                story.asides.append(Aside(record.at, event, shot, asking))
-                asking = []
+                story.asides.append(Aside(record.at, event, self._shot, self._asking))
+                self._asking = []
         if event.subgoal:
-            subgoal = subgoals.get(event.subgoal)
-            if subgoal is None:
-                subgoal = subgoals[event.subgoal] = Subgoal(event.subgoal, record.at, record.at)
-            subgoal.ended = record.at
-            _add(subgoal, event, record.at)
-    story.subgoals = [subgoals[number] for number in sorted(subgoals)]
-    return story
+            _add(self._subgoal(event.subgoal, record.at), event, record.at)
+
+    def _subgoal(self, number: int, at: str) -> Subgoal:
+        """The sub-goal of a number; they begin in order, but for those that ran side by side."""
+        for subgoal in reversed(self.story.subgoals):
+            if subgoal.number == number:
+                subgoal.ended = at
+                return subgoal
+        subgoal = Subgoal(number, at, at)
+        self.story.subgoals.append(subgoal)
+        self.story.subgoals.sort(key=lambda each: each.number)
+        return subgoal
+
+
+def tell(records: Iterable[e.Record]) -> Story:
+    """Order records into a story."""
+    teller = Teller()
+    for record in records:
+        teller.add(record)
+    return teller.story
 
 
 def _add(subgoal: Subgoal, event: e.AnyEvent, at: str) -> None:
@@ -273,6 +293,12 @@ def _call(calls: list[Call], attempt: int) -> Call:
             return call
     calls.append(Call(attempt))
     return calls[-1]
+
+
+def together(costs: Iterable[int | None]) -> int | None:
+    """The sum of costs; None if one of them is not known: it is not nothing."""
+    known = list(costs)
+    return None if None in known else sum(cost or 0 for cost in known)
 
 
 def seconds_between(begun: str, ended: str) -> float:

@@ -10,7 +10,7 @@ from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.marks import area, marks
 from holo_tasks.audit.pictures import thumbnail
 from holo_tasks.audit.story import Step, Story, Subgoal, tell
-from holo_tasks.audit.words import OUTCOME_WORDS, STATUS_WORDS, count, duration, money, safe
+from holo_tasks.audit.words import OUTCOME_WORDS, STATUS_WORDS, count, duration, kinds, money, safe, visible
 from holo_tasks.core.events import Record
 
 MOST_STEPS = 10
@@ -47,7 +47,7 @@ def subgoal_markdown(
 
 def escaped(text: str, limit: int = 400) -> str:
     """Foreign text as one line of Markdown that stays text."""
-    flat = " ".join(text.split())
+    flat = " ".join(visible(text).split())
     flat = flat if len(flat) <= limit else flat[: limit - 1] + "…"
     return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], "\\" + found[0]), flat)
 
@@ -75,6 +75,9 @@ def _step(story: Story, step: Step, frames: Callable[[str], bytes], *, most_byte
     image = _thumbnail(story, step, frames, most_bytes)
     if image:
         lines.append(image)
+    frame = story.frames.get(step.before)
+    if frame and frame.masks:
+        lines.append(f"*Masked before it left: {escaped(kinds([mask.kind for mask in frame.masks]), 120)}*")
     if step.before:
         lines.append(f"<sub>sha256 <code>{safe(step.before[:64])}</code></sub>")
     return "\n\n".join(lines)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 STATUS_WORDS = {
@@ -16,6 +18,7 @@ STATUS_WORDS = {
     "model_failed": ("bad", "Model failed"),
     "desktop_failed": ("bad", "Desktop failed"),
     "interrupted": ("warn", "Interrupted"),
+    "running": ("info", "Running"),
 }
 OUTCOME_WORDS = {
     "changed": ("good", "Screen changed"),
@@ -29,12 +32,18 @@ OUTCOME_WORDS = {
     "undecided": ("warn", "No decision"),
 }
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufff9-\ufffb]")
+"""Also what turns the direction of text around: a name must not be able to read as another one."""
+
+
+def visible(text: str) -> str:
+    """Text with its control characters made visible."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 def safe(text: object) -> str:
     """Text from a trace as HTML text or attribute value; control characters become visible."""
-    return html.escape(_CONTROL.sub("\ufffd", str(text)))
+    return html.escape(visible(str(text)))
 
 
 def money(micro_usd: int | None) -> str:
@@ -67,6 +76,11 @@ def clock(at: str, *, date: bool = False) -> str:
     except ValueError:
         return at[:40]
     return f"{moment:%-d %B %Y, %H:%M:%S} UTC" if date else f"{moment:%H:%M:%S}"
+
+
+def kinds(found: Sequence[str]) -> str:
+    """``2 × email, 1 × card``, the most frequent first."""
+    return ", ".join(f"{number} × {kind}" for kind, number in Counter(found).most_common())
 
 
 def count(number: int, noun: str) -> str:

@@ -18,6 +18,8 @@ from holo_tasks.audit import S3, Destination, Folder, StoreTrouble
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.doctor.findings import Chain
 from holo_tasks.home import holo_home
+from holo_tasks.local_only import check_prefect as check_prefect_here
+from holo_tasks.local_only import switched_on
 from holo_tasks.models.address import shown
 from holo_tasks.prefect_server import configured_api_url, require_server
 
@@ -48,6 +50,8 @@ async def check_prefect(chain: Chain, timeout_s: float) -> None:
     if url is None:
         chain.ok("No Prefect API is configured: a temporary server will be started for each run.")
         return
+    if switched_on(os.environ):
+        check_prefect_here(url)
     await _aside(lambda: require_server(url, timeout_s), timeout_s, f"Prefect at {shown(url)}")
     chain.ok(f"A Prefect API answers at {shown(url)}.")
 

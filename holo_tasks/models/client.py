@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,8 +19,10 @@ from pydantic import SecretStr
 from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, TransientModelFault
 from holo_tasks.core.money import Usage
 from holo_tasks.core.ports import Reply, ToolRequest
+from holo_tasks.core.this_machine import Lookup, NotThisMachine, pinned_url, switched_on
 from holo_tasks.models.address import check_base_url, check_key, no_base_url, shown
 from holo_tasks.models.breaker import Breaker
+from holo_tasks.models.local import LocalClient
 
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 NO_LIST = (404, 405, 501)
@@ -43,10 +46,21 @@ class ModelEndpoint:
     """An endpoint with its key. One instance serves many conversations over shared connections.
 
     The library's own retries are off: every attempt is paid for, so every attempt must be seen.
+    In local-only mode, which the environment's switch turns on whatever is said here, it has to be on this machine.
     """
 
-    def __init__(self, base_url: str, api_key: SecretStr | None) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        api_key: SecretStr | None,
+        *,
+        local_only: bool = False,
+        lookup: Lookup = socket.getaddrinfo,
+    ) -> None:
         self.base_url = check_base_url(base_url)
+        self.local_only = local_only or switched_on(os.environ)
+        if self.local_only:
+            pinned_url(self.base_url, lookup, "the model's endpoint")  # refused here, before anything is started
         self._key = key = check_key(api_key.get_secret_value() if api_key else "")
         # Left to itself the client library sends an organisation it finds in the environment, and insists
         # on a key: a server that wants none gets no such header.
@@ -61,7 +75,9 @@ class ModelEndpoint:
                 api_key=key or "none",
                 max_retries=0,
                 # A screenshot goes where it was meant to go, and nowhere else.
-                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+                http_client=LocalClient(lookup)
+                if self.local_only
+                else openai.DefaultAsyncHttpxClient(follow_redirects=False),
             )
         except Exception as error:
             # By name: which HTTP library the client library works with depends on its version.
@@ -155,6 +171,8 @@ class ModelEndpoint:
         match error:
             case openai.APITimeoutError():
                 return _OutOfTime(f"{where} timed out; check that the server is not overloaded.", maybe_billed=True)
+            case openai.APIConnectionError(__cause__=NotThisMachine() as refused):
+                return refused
             case openai.APIConnectionError():
                 return TransientModelFault(
                     f"Cannot reach {where}; check the base URL and that the server is running.",

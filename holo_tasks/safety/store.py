@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from holo_tasks.core.errors import InvalidUsage, StoreLost
+from holo_tasks.core.this_machine import NotThisMachine, loopback_address, switched_on
 
 DATABASE_VARIABLE = "HOLO_DATABASE_URL"
 TABLES = sa.MetaData()
@@ -34,6 +36,7 @@ class Store:
     def __init__(self, url: str) -> None:
         self.url = _checked(url)
         self.local = url.startswith("sqlite")
+        self._pin = _pin(self.url) if switched_on(os.environ) and not self.local else {}
 
     @property
     def place(self) -> str:
@@ -70,7 +73,7 @@ class Store:
     def _engine(self) -> sa.Engine:
         try:
             if not self.local:
-                waits = {"connect_timeout": 10, "tcp_user_timeout": PATIENCE_S * 1000}
+                waits = {"connect_timeout": 10, "tcp_user_timeout": PATIENCE_S * 1000, **self._pin}
                 engine = sa.create_engine(
                     self.url, pool_pre_ping=True, isolation_level="READ COMMITTED", connect_args=waits
                 )
@@ -119,6 +122,29 @@ def _checked(url: str) -> str:
             "from 1 to 65535."
         ) from None
     return url
+
+
+def check_kept_here(url: str) -> None:
+    """Raise `NotThisMachine` if a database is on another machine; an empty URL is a file of this one."""
+    if url and not url.startswith("sqlite"):
+        _pin(url)
+
+
+def _pin(url: str) -> dict[str, str]:
+    """Return what makes the driver connect to the loopback address that was checked, and not look it up again."""
+    parts = sa.make_url(url)
+    hosts = parts.query.get("host") or parts.host or os.environ.get("PGHOST") or ""
+    elsewhere = [name for name in ("hostaddr", "service") if name in parts.query]
+    elsewhere += [name for name in ("PGHOSTADDR", "PGSERVICE") if os.environ.get(name)]
+    what = f"the database of {DATABASE_VARIABLE}"
+    if elsewhere or not isinstance(hosts, str) or "," in hosts:
+        raise NotThisMachine(
+            f"Local-only mode is on, and {what} is named by more than one host ({', '.join(elsewhere) or 'host'}): "
+            "nothing was sent. Name one host, as 127.0.0.1."
+        )
+    if not hosts or hosts.startswith("/"):
+        return {}  # a socket of this machine's file system
+    return {"hostaddr": loopback_address(hosts, socket.getaddrinfo, what)}
 
 
 def add(db: sa.Connection, table: sa.Table, **values: Any) -> bool:

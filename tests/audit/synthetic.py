@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,7 +42,7 @@ class Telling:
         (written,) = self.trace.append([(at, event)])
         assert isinstance(written, e.Record), written
 
-    def look(self, subgoal: int, step: int, number: int, **state: object) -> Shot:
+    def look(self, subgoal: int, step: int, number: int, *, masked: Sequence[str] = (), **state: object) -> Shot:
         shot = screen(number, **state)
         self.trace.keep(shot)
         self.kept.append(shot)
@@ -58,7 +58,7 @@ class Telling:
                 screen_width=SCREEN.width,
                 screen_height=SCREEN.height,
                 frame_digest=shot.frame_digest,
-                masks=[],
+                masks=[e.MaskedArea(kind=kind, box=[40, 300, 90, 20]) for kind in masked],
                 settled=True,
                 settle_us=61_000,
                 quiet_us=48_000,
@@ -108,7 +108,8 @@ def tell_run(
             0.2,
         )
         spent = 0
-        before = telling.look(goal, 1, shot_number, search="")
+        masked = [f"e-mail{hostile}", f"e-mail{hostile}", "card"] if goal == 1 else []
+        before = telling.look(goal, 1, shot_number, search="", masked=masked)
         for step, (label, gesture, thought) in enumerate(story_steps(goal, steps), start=1):
             shot_number += 1
             spent += one_step(telling, chance, goal, step, label, gesture, thought + hostile, before, shot_number)

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,14 +18,12 @@ from holo_tasks.audit import DamagedTrace, open_trace
 from holo_tasks.audit.marks import Arrow, Ring, caption, marks
 from holo_tasks.audit.pictures import smaller, thumbnail
 from holo_tasks.audit.report import write_report
+from holo_tasks.audit.story import Call, Step, Subgoal
 from holo_tasks.audit.timeline import escaped, subgoal_markdown
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import ActionIntended
+from tests.support.pages import HOSTILE, tags
 
-HOSTILE = (
-    ' </script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
-    "\" onmouseover='x' ]]> <!-- $title ${x} \x00\x1b[31m \u202e {{7*7}} [x](javascript:alert(1)) `c` |"
-)
 PROBE = """<script>
 const found = [...document.querySelectorAll("article.step button.zoom svg")].map((svg) => {
   const box = (node) => { const r = node.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; };
@@ -71,21 +68,6 @@ def is_near(pixel: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     return all(abs(a - b) < 12 for a, b in zip(pixel, wanted, strict=True))
 
 
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-
-
-def tags(page: str) -> list[tuple[str, dict[str, str | None]]]:
-    parser = Tags()
-    parser.feed(page)
-    return parser.found
-
-
 def test_the_page_needs_nothing_else_and_holds_each_picture_once(synthetic, tmp_path):
     folder = synthetic.tell_run(tmp_path)
     page = write_report(folder, tmp_path / "report.html").read_text()
@@ -110,6 +92,35 @@ def test_the_page_needs_nothing_else_and_holds_each_picture_once(synthetic, tmp_
             assert attributes["role"] == "img"
             assert attributes["aria-label"]
     assert list(tmp_path.glob(".*")) == []
+
+
+def test_what_was_masked_is_said_by_kind_and_nothing_is_drawn_of_it(synthetic, tmp_path):
+    page = write_report(synthetic.tell_run(tmp_path), tmp_path / "report.html").read_text()
+    assert page.count("Masked before it left: <bdi>2 × e-mail, 1 × card</bdi>") == 1
+    assert 'x="40" y="300" width="90"' not in page
+
+
+def test_a_cost_that_nobody_knows_is_not_shown_as_nothing():
+    unknown = Call(1, latency_us=5, prompt_tokens=10, completion_tokens=1)
+    step = Step(1, 1, "", "", calls=[Call(1, cost_micro_usd=7), unknown])
+    assert step.cost_micro_usd is None
+    assert Subgoal(1, "", "", steps=[step]).cost_micro_usd is None
+    assert Step(1, 1, "", "", calls=[Call(1, cost_micro_usd=7), Call(2, failure="503")]).cost_micro_usd == 7
+
+
+def test_each_chart_has_its_numbers_as_a_table(synthetic, tmp_path):
+    page = write_report(synthetic.tell_run(tmp_path), tmp_path / "report.html").read_text()
+    for key, title in (("time", "Time of each step"), ("cost", "Cost of each step")):
+        chart = page.split(f'<title id="{key}-t">{title}</title>')[1].split("</figure>")[0]
+        assert f'<desc id="{key}-d">15 steps' in chart
+        assert chart.split("<details>")[0].count('tabindex="-1"') == 15
+        assert chart.split("<details>")[1].count('<th scope="row">') == 15
+
+
+def test_what_turns_text_around_is_made_visible(synthetic, tmp_path):
+    page = write_report(synthetic.tell_run(tmp_path, hostile="\u202egpj.exe\u2066"), tmp_path / "r.html").read_text()
+    assert not set(page) & set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069")
+    assert "\ufffdgpj.exe\ufffd" in page
 
 
 def test_hostile_text_stays_text(synthetic, tmp_path):

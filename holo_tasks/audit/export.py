@@ -1,0 +1,99 @@
+"""Runs, or their steps, as rows of CSV (RFC 4180, UTF-8) that a spreadsheet takes for data and never for formulas."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
+from typing import IO
+
+from holo_tasks.audit.gathering import Gathered
+from holo_tasks.audit.index import Row, row_of
+from holo_tasks.audit.story import Step, Subgoal
+from holo_tasks.audit.words import kinds, visible
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How cells begin that a spreadsheet would calculate, in full width, too."""
+RUN_COLUMNS = [
+    each.name.replace("cost_micro_usd", "cost_usd") for each in fields(Row) if each.name not in ("report", "damage")
+]
+STEP_COLUMNS = [
+    *("run_id", "subgoal", "subgoal_title", "subgoal_status", "step", "label", "tool", "outcome", "began", "ended"),
+    *("model_calls", "prompt_tokens", "completion_tokens", "cost_usd", "cached_decision"),
+    *("perceive_ms", "decide_ms", "act_ms", "total_ms", "masks", "frame_before", "frame_after", "trouble", "trace"),
+]
+
+
+def write_runs(runs: Iterable[Gathered], out: IO[str], *, alive: frozenset[str] = frozenset()) -> None:
+    """Write one row for each run, as they come."""
+    _write(out, RUN_COLUMNS, (_run(row_of(run, alive=alive)) for run in runs))
+
+
+def write_steps(runs: Iterable[Gathered], out: IO[str]) -> None:
+    """Write one row for each step."""
+    _write(out, STEP_COLUMNS, (row for run in runs for row in _steps(run)))
+
+
+def cell(value: object) -> str:
+    """A value as the text of a cell. Text that would be a formula begins with an apostrophe; so it is shown as text."""
+    if value is None:
+        return ""
+    if isinstance(value, (int, float)):
+        return str(value)
+    text = visible(str(value))
+    return "'" + text if text.lstrip(" ").startswith(_FORMULA) else text
+
+
+def _write(out: IO[str], columns: list[str], rows: Iterable[Mapping[str, object]]) -> None:
+    table = csv.writer(out, dialect="excel", lineterminator="\r\n")
+    table.writerow(columns)
+    for row in rows:
+        table.writerow([cell(row[column]) for column in columns])
+
+
+def _run(row: Row) -> dict[str, object]:
+    return {**asdict(row), "cost_usd": _usd(row.cost_micro_usd)}
+
+
+def _steps(run: Gathered) -> Iterator[dict[str, object]]:
+    for goal in run.story.subgoals:
+        for step in goal.steps:
+            yield _step(run, goal, step)
+
+
+def _step(run: Gathered, goal: Subgoal, step: Step) -> dict[str, object]:
+    prompt, reply = step.tokens
+    frame = run.story.frames.get(step.before)
+    timed = step.timed
+    trouble = [*step.failures, *(permit.rule for permit in step.refusals), *step.questions, *step.corrections]
+    return {
+        "run_id": run.run_id,
+        "subgoal": goal.number,
+        "subgoal_title": goal.title,
+        "subgoal_status": goal.status,
+        "step": step.number,
+        "label": step.label,
+        "tool": step.decision.tool_name if step.decision else "",
+        "outcome": step.outcome,
+        "began": step.begun,
+        "ended": step.ended,
+        "model_calls": len(step.calls),
+        "prompt_tokens": prompt,
+        "completion_tokens": reply,
+        "cost_usd": _usd(step.cost_micro_usd),
+        "cached_decision": "yes" if step.decision and step.decision.cached else "",
+        "perceive_ms": timed and round(timed.perceive_us / 1000),
+        "decide_ms": timed and round(timed.decide_us / 1000),
+        "act_ms": timed and round(timed.act_us / 1000),
+        "total_ms": timed and round(timed.total_us / 1000),
+        "masks": kinds([mask.kind for mask in frame.masks]) if frame else "",
+        "frame_before": step.before,
+        "frame_after": step.after,
+        "trouble": "; ".join(trouble),
+        "trace": run.uri,
+    }
+
+
+def _usd(micro: int | None) -> str | None:
+    """Dollars to the last micro-dollar, without what binary fractions add."""
+    return None if micro is None else f"{micro // 1_000_000}.{micro % 1_000_000:06d}"

@@ -1,0 +1,97 @@
+"""Local-only mode: whether an address is this machine, decided on addresses and never on the look of a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, MutableMapping
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
+
+from holo_tasks.core.errors import InvalidUsage
+
+SWITCH = "HOLO_LOCAL_ONLY"
+OFF = {"", "0", "false", "no", "off"}
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "ws_proxy", "wss_proxy")
+Lookup: TypeAlias = Callable[[str, None], list[Any]]
+"""Looks a name up, as `socket.getaddrinfo` does, whose answers it gives; raises OSError for a name it does not know."""
+
+_NAME = re.compile(
+    r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+)
+# C libraries take 127.1, 0x7f.1 and 2130706433 for addresses, other readers for other addresses or for names.
+_NUMBER = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
+
+
+class NotThisMachine(InvalidUsage):
+    """Local-only mode refuses to speak to this address."""
+
+
+def switched_on(environ: Mapping[str, str]) -> bool:
+    """Say whether the environment wants local-only mode; a word that is not known to mean no means yes."""
+    return environ.get(SWITCH, "").strip().lower() not in OFF
+
+
+def is_loopback(address: str) -> bool:
+    """Say whether an IP address in its plain written form is a loopback address of this machine."""
+    try:
+        return IPv4Address(address).is_loopback
+    except AddressValueError:
+        pass
+    try:
+        v6 = IPv6Address(address)
+    except AddressValueError:
+        return False
+    mapped = v6.ipv4_mapped
+    return v6.scope_id is None and (mapped.is_loopback if mapped else v6.is_loopback)
+
+
+def loopback_address(host: str, lookup: Lookup, what: str) -> str:
+    """Return the loopback address that a host is reached at: connect to that, and the name cannot change its mind.
+
+    A name counts as this machine if all that it stands for are loopback addresses. Raises `NotThisMachine`, with
+    ``what`` the host is for.
+    """
+    if is_loopback(host):
+        return host
+    name = host.lower()
+    if not _NAME.fullmatch(name) or _NUMBER.fullmatch(name):
+        raise _refused(host, what)
+    try:
+        found = [str(answer[4][0]) for answer in lookup(name, None)]
+    except (OSError, UnicodeError):
+        found = []
+    if not found or not all(map(is_loopback, found)):
+        raise _refused(host, what)
+    return min(found, key=lambda address: ":" in address)  # most servers of a machine listen on 127.0.0.1 alone
+
+
+def pinned_url(url: str, lookup: Lookup, what: str) -> str:
+    """Return a URL with its host replaced by the loopback address it stands for; raise `NotThisMachine` otherwise."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise _refused(url, what) from None
+    if "\\" in url or not url.isprintable() or parts.scheme not in ("http", "https"):
+        raise _refused(host, what)
+    address = loopback_address(host, lookup, what)
+    login, at, _ = parts.netloc.rpartition("@")
+    bracketed = f"[{address}]" if ":" in address else address
+    netloc = f"{login}{at}{bracketed}" + (f":{port}" if port is not None else "")
+    return urlunsplit(parts._replace(netloc=netloc))
+
+
+def without_proxies(environ: MutableMapping[str, str]) -> None:
+    """Take the proxies out of an environment: what goes through one does not stay here."""
+    for name in [name for name in environ if name.lower() in PROXIES]:
+        del environ[name]
+    environ["no_proxy"] = environ["NO_PROXY"] = "*"
+
+
+def _refused(host: str, what: str) -> NotThisMachine:
+    named = repr(host[:100]) if host else "no host of its own"
+    return NotThisMachine(
+        f"Local-only mode is on, and {what} is at {named}, which is not this machine: nothing was sent. Use an address "
+        f"like 127.0.0.1, or turn the mode off ({SWITCH}, --local-only, local_only)."
+    )
