@@ -25,6 +25,9 @@ from tk_python import tk_python  # noqa: E402
 
 PATIENCE_S = 15
 State = dict[str, Any]
+# As long as a program has shown nothing.
+_NOTHING: State = {"screen": None, "heading": "", "popup": None, "busy": True, "status": "", "focus": None}
+_NOTHING |= {"changes": 0, "widgets": {}, "values": {}}
 
 
 def seed_of(kind: str, variant: str) -> int:
@@ -61,15 +64,7 @@ class Clerk:
         try:
             return dict(json.loads(self._state_file.read_text()))
         except FileNotFoundError:
-            return {
-                "screen": None,
-                "widgets": {},
-                "values": {},
-                "popup": None,
-                "busy": True,
-                "status": "",
-                "focus": None,
-            }
+            return dict(_NOTHING)
 
     async def until(self, so: Callable[[State], bool], what: str) -> State:
         """Wait until the program is as wanted, and look."""
