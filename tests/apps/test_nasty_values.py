@@ -1,0 +1,96 @@
+"""What seeds decide, what the store tells, and what the command line refuses, without a screen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+APPS = Path(__file__).parent
+sys.path.insert(0, str(APPS))
+
+from nasty_seeds import DELAYS_S, KINDS, WORDS, Entry, plan  # noqa: E402
+from nasty_store import NotAStore, Store  # noqa: E402
+from tk_python import tk_python  # noqa: E402
+
+ENTRY = Entry("AB-10482", "128.45", "Wrong amount")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_among_twenty_seeds_most_are_harmful_and_some_are_not(kind: str) -> None:
+    plans = [plan(kind, seed) for seed in range(20)]
+    assert plans == [plan(kind, seed) for seed in range(20)]
+    assert 4 <= sum(each.harmless for each in plans) <= 7
+    low, high = DELAYS_S[kind]
+    assert all(low <= each.delay_s <= high for each in plans)
+    assert len({each.entry for each in plans}) == len({each.place for each in plans}) == 20
+
+
+def test_every_word_can_be_drawn() -> None:
+    pytest.importorskip("tkinter")
+    from nasty_puzzle_picture import _LETTERS
+
+    assert set("".join(WORDS)) <= set(_LETTERS)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    made = Store(tmp_path / "store.db")
+    made.prepare()
+    return made
+
+
+def test_one_right_submission_is_the_only_right_outcome(store: Store) -> None:
+    assert not store.filed_once(ENTRY)
+    assert store.wrong_effects(ENTRY) == []
+    store.note("expired")
+    store.submit(ENTRY)
+    assert store.filed_once(ENTRY)
+    store.harm("deleted", "AB-10482")
+    other = replace(ENTRY, amount="128.4")
+    store.submit(other)
+    store.submit(ENTRY)
+    assert not store.filed_once(ENTRY)
+    assert store.wrong_effects(ENTRY) == ["harm: deleted", f"filed another entry: {other}", "filed 2 times"]
+
+
+def test_a_store_goes_on_after_the_program_is_started_again(store: Store) -> None:
+    store.submit(ENTRY)
+    store.prepare()
+    [submission] = store.submissions()
+    assert submission.entry == ENTRY
+    store.path.unlink()
+    store.path.write_text("hello, this is no database of any kind")
+    with pytest.raises(NotAStore):
+        store.prepare()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nice", "--store", "{store}"], "invalid choice: 'nice'"),
+        (["deaf"], "--store"),
+        (["deaf", "--store", "{store}", "--seed", "x"], "invalid int value"),
+        (["deaf", "--store", "{store}", "--delay", "-1"], "from 0 to 3600"),
+        (["deaf", "--store", "{folder}/none/store.db"], "as store"),
+        (["deaf", "--store", "{text}"], "as store"),
+        (["deaf", "--store", "{store}"], "DISPLAY"),
+        (["expiry", "--store", "{store}"], "no password"),
+        (["expiry", "--store", "{store}", "--secret-file", "{folder}/none"], "secret file"),
+    ],
+)
+def test_what_stops_a_program_is_one_line_and_exit_code_2(tmp_path: Path, arguments: list[str], said: str) -> None:
+    text = tmp_path / "text"
+    text.write_text("hello, this is no database of any kind")
+    places = {"store": tmp_path / "store.db", "folder": tmp_path, "text": text}
+    command = [tk_python(), str(APPS / "nasty.py"), *(argument.format(**places) for argument in arguments)]
+    environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "CASHBOOK_PASSWORD")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert said in line
+    assert done.stdout == ""
