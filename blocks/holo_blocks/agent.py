@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from holo_blocks.audit_bucket import AuditBucket
@@ -15,6 +15,7 @@ from holo_tasks.lazy import LazyDesktop
 from holo_tasks.models.encoding import Tier
 from holo_tasks.run import Run
 from holo_tasks.safety.policy import Rules, Trust
+from holo_tasks.secret_sources import SecretSpec
 
 
 @asynccontextmanager
@@ -32,22 +33,27 @@ async def holo_agent(
     image_quality: Tier = "default",
     advisors: Mapping[str, HoloModel] | None = None,
     cache_decisions: bool = False,
+    secrets: Sequence[SecretSpec | str] = (),
 ) -> AsyncIterator[Run]:
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
     Looks only, unless ``allow="act"``. ``rules`` take the place of those of the desktop block. ``token`` names the
     business item. ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` reuses decisions
-    of the model where all that it was shown is the same. What can be checked is checked before anything is started;
-    everything is taken down again when this is left.
+    of the model where all that it was shown is the same. ``secrets`` name more that may be typed as {{secret:NAME}}
+    besides those of the desktop block: as `SecretSpec`, or as ``NAME`` or ``NAME=PROGRAM``. What can be checked is
+    checked before anything is started; everything is taken down again when this is left.
     """
     destination = audit.destination()
     profile = model.profile()
+    known = await desktop.resolved_secrets(
+        one if isinstance(one, SecretSpec) else SecretSpec.parse(one) for one in secrets
+    )
     await asyncio.to_thread(destination.check)
     async with AsyncExitStack() as stack:
         named = {name: await stack.enter_async_context(each.advisor()) for name, each in (advisors or {}).items()}
         endpoint = model.endpoint()
         stack.push_async_callback(endpoint.close)
-        screen = LazyDesktop(desktop.start)
+        screen = LazyDesktop(lambda: desktop.start(known))
         try:
             async with open_agent(
                 title=title,
@@ -64,6 +70,7 @@ async def holo_agent(
                 image_quality=image_quality,
                 advisors=named,
                 cache_decisions=cache_decisions,
+                secrets=known,
             ) as run:
                 yield run
         finally:

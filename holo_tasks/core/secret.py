@@ -51,6 +51,16 @@ def by_name(secrets: Mapping[str, Secret | str]) -> dict[str, Secret]:
     return {name: secret if isinstance(secret, Secret) else Secret(name, secret) for name, secret in secrets.items()}
 
 
+def check_bound(secrets: Mapping[str, Secret], *, starts: bool) -> None:
+    """Raise `InvalidUsage` for a secret without a program, on a desktop that ``starts`` none of its own."""
+    for secret in secrets.values():
+        if not (starts or secret.program):
+            raise InvalidUsage(
+                f"The secret {secret.name!r} is bound to no program, and this desktop starts none: say which program "
+                "may get it."
+            )
+
+
 def parts_of(text: str, secrets: Mapping[str, Secret]) -> Iterator[str | Secret]:
     """Cut a text at its placeholders; raise `InvalidUsage` for a name that is not known, or half a placeholder."""
     if len(PLACEHOLDER.findall(text)) != text.count("{{secret:"):

@@ -17,7 +17,7 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.ports import Owner
-from holo_tasks.core.secret import Secret, by_name
+from holo_tasks.core.secret import Secret, by_name, check_bound
 from holo_tasks.core.slip import Slip
 from holo_tasks.desktop import wire
 from holo_tasks.desktop.child import Child
@@ -51,12 +51,7 @@ class Desktop:
         self._env = dict(env or {})
         self.secrets = by_name(secrets or {})
         self._settle = settle
-        for secret in self.secrets.values():
-            if self._app is None and not secret.program:
-                raise InvalidUsage(
-                    f"The secret {secret.name!r} is bound to no program, and this desktop starts none: say which "
-                    "program may get it."
-                )
+        check_bound(self.secrets, starts=self._app is not None)
         if not (math.isfinite(app_timeout_s) and app_timeout_s > 0):
             raise InvalidUsage(f"app_timeout_s is a positive number of seconds, not {app_timeout_s!r}.")
         self._app_timeout_s = app_timeout_s

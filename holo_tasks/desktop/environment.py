@@ -34,7 +34,7 @@ def for_programs(ours: Mapping[str, str], added: Mapping[str, str], values: Coll
     env = {
         name: value
         for name, value in harmless(ours, values).items()
-        if name not in WITHHELD and name not in OTHER_SESSION and not name.startswith(WITHHELD_PREFIXES)
+        if name not in OTHER_SESSION and not withheld(name)
     }
     env |= ON_X11
     if not any("utf" in env.get(name, "").lower() for name in ("LC_ALL", "LC_CTYPE", "LANG")):
@@ -42,6 +42,11 @@ def for_programs(ours: Mapping[str, str], added: Mapping[str, str], values: Coll
         env.pop("LC_ALL", None)
         env["LC_CTYPE"] = "C.UTF-8"
     return {**env, **added}
+
+
+def withheld(name: str) -> bool:
+    """Say whether a variable is for this process alone."""
+    return name in WITHHELD or name.startswith(WITHHELD_PREFIXES)
 
 
 def harmless(env: Mapping[str, str], values: Collection[str]) -> dict[str, str]:
