@@ -44,14 +44,19 @@ class Fields:
         window = self._window()
         if before is None or before.size != after.size:
             before = Image.new("RGB", after.size)  # the whole window, to be on the safe side
-        whole = Box(0, 0, *after.size)
-        inside = _common(window, whole) if window is not None else whole
-        found = dict.fromkeys(outline(before, change, inside) for change in changes(before, after, inside))
-        return [_typed(box, before, after, whole) for box in found]
+        return fields(before, after, window)
 
     def _settled(self, last_event_ns: int) -> Pixels:
         self._eyes.acted(last_event_ns)
         return _image(self._eyes.look(after_action=True).picture)
+
+
+def fields(before: Pixels, after: Pixels, window: Box | None) -> list[Typed]:
+    """Return the fields of a window, or of the whole screen, that are different."""
+    whole = Box(0, 0, *after.size)
+    inside = _common(window, whole) if window is not None else whole
+    found = dict.fromkeys(outline(before, change, inside) for change in changes(before, after, inside))
+    return [_typed(box, before, after, whole) for box in found]
 
 
 def changes(before: Pixels, after: Pixels, inside: Box) -> list[Box]:

@@ -27,6 +27,8 @@ SAME_AROUND = 0.6
 """So much of what has a shape around a field has to be the same."""
 PIECE = 10
 """So many columns of a text, all the same, are no accident: about a letter."""
+BORDER = 6
+"""The outline of a field, and what was added around it."""
 CARET = 3
 """Columns that a caret takes."""
 Pixels = Image.Image
@@ -89,8 +91,7 @@ def _cleared(field: Typed, now: Pixels) -> bool:
     inside, before = now.crop(hole), _picture(field, field.before).crop(hole)
     if _columns(_differs(inside, before)) <= CARET:
         return True
-    left, top, right, bottom = inside.getbbox() or (0, 0, *inside.size)
-    border = min(6, (right - left) // 4, (bottom - top) // 4)
+    border = min(BORDER, inside.width // 4, inside.height // 4)
     middle = inside.crop((border, border, inside.width - border, inside.height - border))
     return _columns(_differs(middle, Image.new("RGB", middle.size, _paper(middle)))) <= CARET
 
