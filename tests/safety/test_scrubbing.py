@@ -12,6 +12,7 @@ from holo_tasks.core import events
 from holo_tasks.core.errors import LimitReached, ModelFailed
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
+from holo_tasks.core.transcript import Transcript
 from holo_tasks.safety.runbook import RunBook
 from holo_tasks.safety.scrubbing import Hidden, ScrubbedRecorder, hush_error, hush_logs, hushed, hushing, scrubbed
 from holo_tasks.safety.store import Store
@@ -34,10 +35,8 @@ async def test_what_the_model_echoes_is_typed_by_name_and_never_sent_or_kept() -
 
 async def test_the_task_and_an_error_of_the_endpoint_are_told_without_it() -> None:
     client = MemoryModel([ModelFailed(f"it said {VALUE}")])
-    from holo_tasks.core.transcript import Transcript
-
     walk = walk_of(scrubbed(as_model(client), SCRUBBER), transcript=Transcript(f"Sign on with {VALUE}"))
-    with hushing(SCRUBBER), pytest.raises(ModelFailed, match="it said {{secret:crane}}"):
+    with hushing(SCRUBBER), pytest.raises(ModelFailed, match=r"it said \{\{secret:crane\}\}"):
         await work(walk)
     assert "Sign on with {{secret:crane}}" in str(client.bodies)
 

@@ -67,10 +67,9 @@ async def test_the_mask_is_as_wide_as_the_field_whatever_is_in_it() -> None:
 
 
 async def test_without_an_outline_it_is_as_wide_as_the_window() -> None:
-    long, short = (
-        await boxes(masker_for(text, outlined=False), screen(text, outlined=False)) for text in (VALUE, "ab")
-    )
-    assert long[0].width == short[0].width == SIZE[0]
+    for text in (VALUE, "ab"):
+        (box,) = await boxes(masker_for(text, outlined=False), screen(text, outlined=False))
+        assert (box.left, box.width) == (0, SIZE[0])
 
 
 async def test_it_stays_while_more_is_typed_and_goes_for_good_once_the_field_is_empty() -> None:
