@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from holo_tasks import InvalidUsage
 from holo_tasks.cli import main
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop.environment import for_programs
+from holo_tasks.prefect_server import TemporaryServer
 from holo_tasks.secret_sources import SecretSpec, resolved
 
 
@@ -94,6 +97,17 @@ def test_the_command_is_refused_before_anything_is_started(
     assert said in told.err
     assert json.loads(told.out)["status"] == "invalid"
     assert "Kranich" not in told.err + told.out
+
+
+def test_a_temporary_prefect_server_inherits_no_secrets(tmp_path: Path) -> None:
+    kept = {"PATH": os.environ["PATH"], "PREFECT_HOME": str(tmp_path), "PREFECT_API_KEY": "its own"}
+    server = TemporaryServer({**kept, "HOLO_SECRET_PIN": "Kranich", "HAI_API_KEY": "Kranich", "AWS_KEY": "Kranich"})
+    try:
+        environment = Path(f"/proc/{server._process.pid}/environ").read_bytes()
+    finally:
+        server.stop()
+    assert b"Kranich" not in environment
+    assert b"PREFECT_API_KEY=its own" in environment
 
 
 def test_variables_that_hold_a_value_reach_no_process_that_was_not_given_them() -> None:

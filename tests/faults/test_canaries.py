@@ -68,6 +68,7 @@ class ProcessList(threading.Thread):
         self._process = process
         self.found: set[tuple[str, str]] = set()
         self.seen: set[str] = set()
+        self._looked: set[tuple[int, bytes, bytes]] = set()
 
     def run(self) -> None:
         while self._process.poll() is None:
@@ -77,12 +78,15 @@ class ProcessList(threading.Thread):
                     around = Path(f"/proc/{pid}/environ").read_bytes()
                 except OSError:
                     continue
+                if (pid, words, around) in self._looked:
+                    continue
+                self._looked.add((pid, words, around))
                 name = words.split(b"\0")[0].decode().rpartition("/")[2]
                 self.seen.add(name)
                 given = pid == self._process.pid or GIVEN.encode() in words
                 self.found |= found_in(f"command line of {name}", words)
                 self.found |= set() if given else found_in(f"environment of {name}", around)
-            time.sleep(0.05)
+            time.sleep(0.1)
 
 
 def script(state: Path) -> Any:
