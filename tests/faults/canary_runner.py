@@ -64,7 +64,9 @@ async def start_what_fails() -> None:
     """Start a program that fails with a secret as its last words; it was given that in its environment."""
     licence = secret("licence")
     broken = HoloDesktop(
-        app="sh -c 'echo expired: $LICENCE >&2; sleep 0.3; exit 3' given-the-licence",
+        # Long enough to be seen in the process list, and without a process that inherits what this one was given.
+        app="sh -c 'echo expired: $LICENCE >&2; i=0; "
+        "while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 3' given-the-licence",
         environment={"LICENCE": licence},
         secrets=SecretDict({"licence": licence}),
     )

@@ -146,6 +146,7 @@ def leaks(tmp: Path, prefect_url: str, mutant: str = "") -> tuple[set[tuple[str,
             listed.start()
             output, _ = process.communicate(json.dumps(told).encode() + b"\n", timeout=180)
             listed.join()
+            found |= listed.found
         assert b"at the end:" in output, output.decode()[-4000:]
         for body in model.requests:
             found |= found_in("request", json.dumps(body).encode() + json.dumps(body, ensure_ascii=False).encode())
