@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 from prefect.context import FlowRunContext
@@ -16,6 +16,8 @@ from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
 from holo_tasks.core.ports import Desktop
+from holo_tasks.core.scrub import Scrubber
+from holo_tasks.core.secret import Secret
 from holo_tasks.home import holo_home
 from holo_tasks.kill_sources import sources_for
 from holo_tasks.kill_switch import KillSwitch
@@ -33,9 +35,11 @@ from holo_tasks.safety.budgets import Budgets
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.policy import Rules, Trust
-from holo_tasks.safety.redaction import NothingToRedact
+from holo_tasks.safety.redaction import Painter
 from holo_tasks.safety.runbook import RunBook
+from holo_tasks.safety.scrubbing import ScrubbedRecorder, hush_error, hush_logs, hushing, scrubbed
 from holo_tasks.safety.store import store_at
+from holo_tasks.safety.typed_fields import TypedFields
 
 
 @asynccontextmanager
@@ -58,6 +62,7 @@ async def open_agent(
     budget: str = "",
     home: Path | None = None,
     began_s: float | None = None,
+    secrets: Mapping[str, Secret] | None = None,
 ) -> AsyncIterator[Run]:
     """Open a run on a desktop that is up, with the usual doors: looks only, unless ``allow="act"``.
 
@@ -66,14 +71,21 @@ async def open_agent(
     ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` lets the model's decisions be
     reused where everything it was shown is the same (`caching.SAME_DECISION`). ``limits`` hold over all that was ever
     spent under ``budget``; that is the Prefect flow run, its retries included, unless another is named.
+    ``secrets`` are what the desktop may type by name, for their values to be kept out of everything that leaves this
+    process; those of the desktop itself unless they are given.
     ``began_s`` is when the work began that a kill of everything is to stop, on the monotonic clock: now, by default.
 
     The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
     (`asyncio.CancelledError`).
     """
     one_line_errors()
-    model = model_at(endpoint, profile, dialect)
-    for asked in (model, *(advisors or {}).values()):
+    scrubber = Scrubber((getattr(desktop, "secrets", {}) if secrets is None else secrets).values())
+    hush_logs()
+    title = scrubber.text(title)
+    model = scrubbed(model_at(endpoint, profile, dialect), scrubber)
+    advisors = {name: scrubbed(advisor, scrubber) for name, advisor in (advisors or {}).items()}
+    fields = TypedFields()
+    for asked in (model, *advisors.values()):
         check_terms(asked.name, asked.price, limits or Limits(), max_steps)
     if endpoint.local_only:
         check_advisors(advisors or {})
@@ -96,6 +108,8 @@ async def open_agent(
         )
     )
     run: Run | None = None
+    quiet = ExitStack()
+    quiet.enter_context(hushing(scrubber))
     try:
         async with open_run(
             run_id=recorder.run_id,
@@ -103,12 +117,13 @@ async def open_agent(
             desktop=desktop,
             model=model,
             encoder=ENCODERS[image_quality],
-            redactor=NothingToRedact(),
+            redactor=Painter([fields]),
+            typed=fields.typed,
             policy=kept,
             approver=OnRequest(Approvals(store), run_id=recorder.run_id, trace=recorder.uri, flow_run_id=flow_run_id()),
             reader=ScreenText() if any(rule.text for rule in kept.confirm) and can_read() else None,
             token=token,
-            recorder=recorder,
+            recorder=ScrubbedRecorder(recorder, scrubber),
             switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
             trace=recorder.uri,
             folder=recorder.folder,
@@ -124,17 +139,22 @@ async def open_agent(
         ) as run:
             run.deployment_id = deployment_id()
             yield run
+    except BaseException as error:
+        if (hidden := hush_error(error)) is error:
+            raise
+        raise hidden from None
     finally:
-        delivery = await recorder.close()
-        if run is not None:
-            run.delivery = delivery
-            spent = run.guard.total_micro
-            with contextlib.suppress(InvalidUsage):  # a list for people: the trace says how the run ended
-                await asyncio.to_thread(
-                    lambda: book.ended(
-                        recorder.run_id, status=run.status, reason=run.reason, steps=run.steps, spent_micro=spent
+        with quiet:
+            delivery = await recorder.close()
+            if run is not None:
+                run.delivery = delivery
+                spent = run.guard.total_micro
+                with contextlib.suppress(InvalidUsage):  # a list for people: the trace says how the run ended
+                    await asyncio.to_thread(
+                        lambda: book.ended(
+                            recorder.run_id, status=run.status, reason=run.reason, steps=run.steps, spent_micro=spent
+                        )
                     )
-                )
 
 
 def deployment_id() -> str:

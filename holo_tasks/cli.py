@@ -18,6 +18,7 @@ from holo_tasks.stopping import cancel_at_signals, interrupt_at_signals
 
 if TYPE_CHECKING:
     from holo_tasks.core.geometry import Size
+    from holo_tasks.core.secret import Secret
     from holo_tasks.outcome import Outcome, Settings
     from holo_tasks.prefect_server import TemporaryServer
 
@@ -73,7 +74,7 @@ def _prepare_streams() -> None:
 def _put(line: str, code: int) -> int:
     """Write the result to stdout; return the exit code. A reader that has gone is no error, a full disk is."""
     try:
-        print(line, flush=True)
+        print(_hushed(line), flush=True)
     except OSError as error:
         # What is still held back would be tried again at the interpreter's end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -86,7 +87,7 @@ def _put(line: str, code: int) -> int:
 def _say(text: str) -> None:
     """Write one line to stderr; where nobody reads it, the exit code has to do."""
     with contextlib.suppress(OSError):
-        print(f"holo-tasks: {printable(' '.join(text.split()))}", file=sys.stderr, flush=True)
+        print(f"holo-tasks: {printable(_hushed(' '.join(text.split())))}", file=sys.stderr, flush=True)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -122,6 +123,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--rules", metavar="FILE.toml", type=Path, help="which actions are allowed, and which need a yes")
     _add_audit(run)
     _add_local_only(run)
+    run.add_argument(
+        "--secret",
+        metavar="NAME[=PROGRAM]",
+        action="append",
+        default=[],
+        help="to be typed as {{secret:NAME}}, into that program; its value is HOLO_SECRET_NAME's or a Secret block's",
+    )
     run.add_argument("--token", metavar="KEY", help="business item; finished once, it is never done again")
     run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     run.set_defaults(do=_run)
@@ -247,17 +255,16 @@ def _run(options: argparse.Namespace) -> int:
     _check(options)
     url = configured_api_url(os.environ)
     stays = local_only.enter(os.environ, asked=options.local_only)
+    if stays and url:
+        local_only.check_prefect(url)  # secrets may come from its blocks
     settings = _settings(options)
+    _hush(settings)
     if stays:
         url = local_only.check_run(settings.base_url, settings.audit, url)
     settings.audit.check()
     if done := already_done(settings):
         return _tell(done, as_json=options.json)
-    os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "0")
-    os.environ.setdefault("DO_NOT_TRACK", "1")
-    # How a run ended is told once, by this command; what Prefect has to say of it is on its own pages.
-    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
-    os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
+    _quiet_prefect()
     logging.raiseExceptions = False
     server: TemporaryServer | None = None
     if url is None:
@@ -275,6 +282,29 @@ def _run(options: argparse.Namespace) -> int:
         if server is not None:
             server.stop()
     return _tell(outcome, as_json=options.json)
+
+
+def _quiet_prefect() -> None:
+    """Say how Prefect behaves, before it is imported."""
+    os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "0")
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    # How a run ended is told once, by this command; what Prefect has to say of it is on its own pages.
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
+
+
+def _hush(settings: Settings) -> None:
+    """Keep the values of secrets out of all that this command says, to its end."""
+    if settings.secrets:
+        from holo_tasks.core.scrub import Scrubber
+        from holo_tasks.safety.scrubbing import hush
+
+        hush(Scrubber(settings.secrets.values()))
+
+
+def _hushed(text: str) -> str:
+    scrubbing = sys.modules.get("holo_tasks.safety.scrubbing")
+    return scrubbing.hushed(text) if scrubbing else text  # not loaded: there is no secret
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -317,9 +347,9 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
 
     cancel_at_signals(asyncio.current_task())
     starting = (
-        AttachedDesktop.start(display=settings.display)
+        AttachedDesktop.start(display=settings.display, secrets=settings.secrets)
         if settings.display
-        else VirtualDesktop.start(size=settings.size, app=settings.app)
+        else VirtualDesktop.start(size=settings.size, app=settings.app, secrets=settings.secrets)
     )
     coming_up = asyncio.create_task(starting)
     try:
@@ -345,6 +375,7 @@ def _load() -> None:
 def _settings(options: argparse.Namespace) -> Settings:
     from holo_tasks import chosen
     from holo_tasks.core.budget import Limits
+    from holo_tasks.core.scrub import Scrubber
     from holo_tasks.home import holo_home
     from holo_tasks.models.dialects import dialect_for
     from holo_tasks.outcome import Settings
@@ -359,8 +390,11 @@ def _settings(options: argparse.Namespace) -> Settings:
             "leave it out, or use a model with a known price."
         )
     key, home = chosen.api_key(base_url), holo_home()
+    secrets = _secrets(options)
+    scrubber = Scrubber(secrets.values())
     return Settings(
-        goal=options.goal.strip(),
+        goal=scrubber.text(options.goal.strip()),
+        secrets=secrets,
         base_url=base_url,
         profile=profile,
         display=None if options.app is not None else _display(options),
@@ -375,8 +409,28 @@ def _settings(options: argparse.Namespace) -> Settings:
         audit=chosen.audit(options.audit, home),
         token=options.token,
         home=home,
-        arguments=tuple(options.given),
+        arguments=tuple(map(scrubber.text, options.given)),
     )
+
+
+def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
+    """Return what may be typed by name; all that is looked up in Prefect is what the environment does not hold."""
+    if not options.secret:
+        return {}
+    import asyncio
+
+    from holo_tasks.core.secret import check_bound
+    from holo_tasks.prefect_server import configured_api_url, require_server
+    from holo_tasks.secret_sources import SecretSpec, resolved
+
+    specs = [SecretSpec.parse(text) for text in options.secret]
+    url = configured_api_url(os.environ)
+    if url is not None and not all(os.environ.get(spec.variable) for spec in specs):
+        require_server(url)
+        _quiet_prefect()
+    found = asyncio.run(resolved(specs, blocks=url is not None))
+    check_bound(found, starts=options.app is not None)
+    return found
 
 
 def _runs(options: argparse.Namespace) -> int:

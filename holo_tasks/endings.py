@@ -9,6 +9,7 @@ from prefect.context import FlowRunContext
 from prefect.events import emit_event
 
 from holo_tasks.core.errors import HoloError, Killed, LimitReached
+from holo_tasks.safety.scrubbing import hush_error
 
 LIMIT_EVENT = "holo.limit-reached"
 
@@ -24,6 +25,7 @@ def failed_state(error: HoloError) -> State[Any]:
         run = context.flow_run
         if run.run_count <= (run.empirical_policy.retries or 0) and not isinstance(error, Killed):
             raise error
+    hush_error(error)
     if isinstance(error, LimitReached):
         _tell(error)
     kind = StateType.CANCELLED if isinstance(error, Killed) else StateType.FAILED

@@ -134,6 +134,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             max_steps=settings.max_steps,
             home=settings.home,
             began_s=settings.began_s,
+            secrets=settings.secrets,
         ) as run:
             with working(run, claim, effect=True) if claim else nullcontext():
                 found: str = await before_deadline(run.guard, pursue(settings.goal))

@@ -24,6 +24,7 @@ from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Status
 from holo_tasks.core.geometry import Size
+from holo_tasks.core.secret import Secret
 from holo_tasks.models.profile import Profile
 from holo_tasks.safety.policy import Rules, Trust
 
@@ -62,6 +63,7 @@ class Settings:
     home: Path = field(default_factory=Path)
     began_s: float = field(default_factory=time.monotonic)
     arguments: tuple[str, ...] = ()
+    secrets: Mapping[str, Secret] = field(default_factory=dict)
 
     @property
     def ledger(self) -> Ledger:

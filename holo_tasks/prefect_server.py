@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.desktop.environment import withheld
 from holo_tasks.desktop.processes import tied
 
 PATIENCE_S = 120.0
@@ -96,7 +97,7 @@ class TemporaryServer:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "uvicorn", *APP, "--host", "127.0.0.1", "--port", str(port), *OPTIONS],
             env={
-                **environ,
+                **{name: value for name, value in environ.items() if not withheld(name) or name.startswith("PREFECT_")},
                 **(full if ui else lean),
                 "PREFECT_SERVER_ANALYTICS_ENABLED": "0",
                 "DO_NOT_TRACK": "1",

@@ -19,6 +19,8 @@ from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 from prefect.exceptions import PrefectException
 from prefect.logging.handlers import APILogHandler
 
+from holo_tasks.safety.scrubbing import hushed, hushed_plain
+
 PATIENCE_S = 5.0
 logger = logging.getLogger("holo_tasks.publish")
 
@@ -26,14 +28,18 @@ logger = logging.getLogger("holo_tasks.publish")
 async def publish_markdown(key: str, markdown: str, description: str) -> UUID | None:
     """Publish a Markdown page on the current run; return None if that was not possible in time."""
     return await _patiently(
-        acreate_markdown_artifact(markdown=markdown, key=artifact_key(key), description=description)
+        acreate_markdown_artifact(
+            markdown=hushed(markdown), key=artifact_key(hushed(key)), description=hushed(description)
+        )
     )
 
 
 async def publish_table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> UUID | None:
     """Publish a table on the current run; return None if that was not possible in time."""
-    table = [dict(row) for row in rows]
-    return await _patiently(acreate_table_artifact(table=table, key=artifact_key(key), description=description))
+    table = [dict(hushed_plain(row)) for row in rows]
+    return await _patiently(
+        acreate_table_artifact(table=table, key=artifact_key(hushed(key)), description=hushed(description))
+    )
 
 
 async def flush_logs() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -20,6 +20,7 @@ from holo_tasks.core import events
 from holo_tasks.core.budget import Guard, Limits, unpriced
 from holo_tasks.core.consent import Approver
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached
+from holo_tasks.core.gestures import Typed
 from holo_tasks.core.model import Model
 from holo_tasks.core.money import Price
 from holo_tasks.core.permit import Policy, TextReader
@@ -28,6 +29,7 @@ from holo_tasks.core.walk import Doors
 from holo_tasks.kill_switch import KillSwitch
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Ledger
+from holo_tasks.safety.scrubbing import hushed
 
 ASIDE_PATIENCE_S, KILLED_PATIENCE_S = 15.0, 1.0
 LIBRARY = "prefect-holo 0.1.0"
@@ -51,6 +53,7 @@ class Run:
     switch: KillSwitch
     approver: Approver | None = None
     reader: TextReader | None = None
+    typed: Callable[[Sequence[Typed]], None] = lambda fields: None
     token: str = ""
     flow_run_id: str = ""
     advisors: Mapping[str, Model] = field(default_factory=dict)
@@ -91,6 +94,7 @@ class Run:
             journal=current_journal(),
             approver=self.approver,
             reader=self.reader,
+            typed=self.typed,
         )
 
 
@@ -202,6 +206,7 @@ async def open_run(
     limits: Limits,
     approver: Approver | None = None,
     reader: TextReader | None = None,
+    typed: Callable[[Sequence[Typed]], None] = lambda fields: None,
     token: str = "",
     advisors: Mapping[str, Model] | None = None,
     cache_decisions: bool = False,
@@ -236,6 +241,7 @@ async def open_run(
             switch=switch,
             approver=approver,
             reader=reader,
+            typed=typed,
             token=token,
             flow_run_id=flow_run_id,
             advisors=advisors or {},
@@ -319,10 +325,10 @@ def ending(error: BaseException, guard: Guard | None = None) -> tuple[events.Sta
         except HoloError as late:
             error = late
     if isinstance(error, HoloError):
-        return error.status, str(error)  # type: ignore[return-value]  # every status in errors.py is one
+        return error.status, hushed(str(error))  # type: ignore[return-value]  # every status in errors.py is one
     if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
         return "killed", "The run was stopped from outside."
-    return "invalid", f"{type(error).__name__}: {error}"
+    return "invalid", hushed(f"{type(error).__name__}: {error}")
 
 
 def to_text(value: Any) -> str:

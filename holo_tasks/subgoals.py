@@ -14,7 +14,7 @@ from functools import wraps
 from string import Formatter
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
-from prefect import flow, get_run_logger
+from prefect import get_run_logger
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from holo_tasks.agent import flow_run_id
@@ -31,10 +31,12 @@ from holo_tasks.core.model import Model
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.core.walk import Walk
 from holo_tasks.endings import failed_state
+from holo_tasks.hush import HushedFlow, HushedName, hushing_errors
 from holo_tasks.outcome import digest_of
 from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Run, current_guard, current_progress, current_run, ending, guarded, progress, working
 from holo_tasks.safety.ledger import Claim
+from holo_tasks.safety.scrubbing import hush_error, hushed
 from holo_tasks.tasks import act_as_task, decide_as_task
 
 P = ParamSpec("P")
@@ -141,6 +143,7 @@ def subgoal(
         schema = _schema_of(returns)
 
         @wraps(function)
+        @hushing_errors
         async def body(*args: P.args, **kwargs: P.kwargs) -> R:
             given = bound(signature, args, kwargs)
             here = Subgoal(
@@ -167,6 +170,7 @@ def subgoal(
                     ),
                 )
             except HoloError as error:
+                hush_error(error)
                 await _file(here, error, error.status, resume)
                 return cast("R", failed_state(error))  # Prefect raises the error to whoever awaits the result
             except asyncio.CancelledError as error:
@@ -181,13 +185,14 @@ def subgoal(
 
         # What a sub-goal came to is kept in the ledger by business token: Prefect would match results by
         # call order, which gives one sub-goal another's result when a retry plans differently.
-        made: Any = flow(
+        made: Any = HushedFlow(
+            fn=body,
             name=goal_name,
-            flow_run_name=name,
+            flow_run_name=HushedName(name),
             persist_result=False,
             retries=0,
             validate_parameters=False,
-        )(body)
+        )
         made.holo_work = _Work(goal_name, signature, token, inputs)
         return cast("Callable[P, Awaitable[R]]", made)
 
@@ -353,7 +358,7 @@ async def _run_subgoal(
 
 def _stored(returns: TypeAdapter[Any], result: Any) -> tuple[str, Any]:
     """Write a result down; return that and what a re-run will read from it, which is the result now, too."""
-    text = returns.dump_json(result, by_alias=True, round_trip=True).decode()
+    text = hushed(returns.dump_json(result, by_alias=True, round_trip=True).decode())
     try:
         return text, returns.validate_json(text)
     except ValidationError:

@@ -19,6 +19,7 @@ from holo_tasks.core.actions import label
 from holo_tasks.core.errors import HoloError, InvalidUsage, TransientModelFault
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import Walk
+from holo_tasks.hush import HushedName, hushing_errors
 from holo_tasks.run import current_guard, current_run
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
@@ -94,8 +95,9 @@ def _step_as_task(
                 "retry_condition_fn": _is_transient,
             }
         keeping: dict[str, Any] = {"result_serializer": "json"} if cached else {}
-        made = task(task_run_name=title, cache_policy=cache_policy, persist_result=cached, **keeping, **patience)(
-            function
+        name = None if title is None else HushedName(title)
+        made = task(task_run_name=name, cache_policy=cache_policy, persist_result=cached, **keeping, **patience)(
+            hushing_errors(function)
         )
         return cast("Callable[P, Awaitable[R]]", made)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from prefect.settings import get_current_settings
@@ -18,6 +18,7 @@ from holo_tasks.local_only import check_rest
 from holo_tasks.models.encoding import Tier
 from holo_tasks.run import Run
 from holo_tasks.safety.policy import Rules, Trust
+from holo_tasks.secret_sources import SecretSpec
 
 
 @asynccontextmanager
@@ -36,14 +37,16 @@ async def holo_agent(
     advisors: Mapping[str, HoloModel] | None = None,
     cache_decisions: bool = False,
     local_only: bool = False,
+    secrets: Sequence[SecretSpec | str] = (),
 ) -> AsyncIterator[Run]:
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
     Looks only, unless ``allow="act"``. ``rules`` take the place of those of the desktop block. ``token`` names the
     business item. ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` reuses decisions
     of the model where all that it was shown is the same. ``local_only``, like the model block's field and
-    ``HOLO_LOCAL_ONLY``, refuses whatever is not on this machine. What can be checked is checked before anything is
-    started; everything is taken down again when this is left.
+    ``HOLO_LOCAL_ONLY``, refuses whatever is not on this machine. ``secrets`` name more that may be typed as
+    {{secret:NAME}} besides those of the desktop block: as `SecretSpec`, or as ``NAME`` or ``NAME=PROGRAM``. What can be
+    checked is checked before anything is started; everything is taken down again when this is left.
     """
     destination = audit.destination()
     profile = model.profile()
@@ -57,8 +60,11 @@ async def holo_agent(
         }
         if here:
             destination = await asyncio.to_thread(check_rest, destination, get_current_settings().api.url)
+        known = await desktop.resolved_secrets(
+            one if isinstance(one, SecretSpec) else SecretSpec.parse(one) for one in secrets
+        )
         await asyncio.to_thread(destination.check)
-        screen = LazyDesktop(desktop.start)
+        screen = LazyDesktop(lambda: desktop.start(known))
         try:
             async with open_agent(
                 title=title,
@@ -75,6 +81,7 @@ async def holo_agent(
                 image_quality=image_quality,
                 advisors=named,
                 cache_decisions=cache_decisions,
+                secrets=known,
             ) as run:
                 yield run
         finally:

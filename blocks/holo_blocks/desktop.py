@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from prefect.blocks.core import Block
@@ -12,8 +12,11 @@ from pydantic import Field
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Size
+from holo_tasks.core.secret import Secret as TypedSecret
+from holo_tasks.core.secret import check_bound
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.safety.policy import Rules
+from holo_tasks.secret_sources import SecretSpec, resolved
 
 
 class HoloDesktop(Block):
@@ -48,11 +51,24 @@ class HoloDesktop(Block):
         description="What the agent may type by name, as {{secret:NAME}}, without ever seeing it.",
     )
 
+    named_secrets: tuple[SecretSpec, ...] = Field(
+        default=(),
+        description="More of them, with values from the environment or Prefect Secret blocks, and which program may "
+        "get each; also bindings for the values above.",
+    )
+
     rules: Rules | None = Field(default=None, description="What an agent may do on this desktop.")
 
-    async def start(self) -> VirtualDesktop | AttachedDesktop:
-        """Bring the desktop up; close it after use."""
-        secrets: Mapping[str, str] = {name: str(value) for name, value in self.secrets.get_secret_value().items()}
+    async def resolved_secrets(self, more: Iterable[SecretSpec] = ()) -> dict[str, TypedSecret]:
+        """Return what may be typed here by name; raise `InvalidUsage` if a value is missing or may go nowhere."""
+        given = {name: str(value) for name, value in self.secrets.get_secret_value().items()}
+        found = await resolved((*self.named_secrets, *more), given=given)
+        check_bound(found, starts=self.app is not None)
+        return found
+
+    async def start(self, secrets: Mapping[str, TypedSecret] | None = None) -> VirtualDesktop | AttachedDesktop:
+        """Bring the desktop up; close it after use. ``secrets`` are those of `resolved_secrets` unless given."""
+        secrets = await self.resolved_secrets() if secrets is None else secrets
         if self.display:
             if self.app:
                 raise InvalidUsage("The desktop block names a program and a display; leave one of them empty.")

@@ -6,7 +6,7 @@ one sentence that says what to do. ``transient`` alone decides whether a retry m
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class HoloError(Exception):
@@ -21,6 +21,8 @@ class HoloError(Exception):
     transient: ClassVar[bool] = False
     http_status: int | None = None
     maybe_billed: bool = False
+    typed: tuple[Any, ...] = ()
+    """Where secrets show that were typed before this happened, as `gestures.Typed`."""
 
 
 class InvalidUsage(HoloError):
@@ -65,6 +67,10 @@ class PolicyRefused(HoloError):
 
     status = "refused"
     exit_code = 12
+
+
+class SecretRefused(PolicyRefused):
+    """A secret is not typed into this window; no input event was sent, and the model may do something else."""
 
 
 class Killed(HoloError):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.geometry import Box, Point
 
 Button: TypeAlias = Literal["left", "middle", "right"]
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
@@ -99,9 +99,26 @@ def keys(gesture: Gesture) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class Typed:
+    """Where a secret shows since it was typed: the whole field ``box``, and the pixels ``around`` it, in memory only.
+
+    ``before`` and ``after`` hold height x width x 3 bytes of ``around``, from before and after the typing.
+    """
+
+    box: Box
+    around: Box
+    before: bytes = field(repr=False)
+    after: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof that a gesture was carried out: when the last input event was sent, and how long it took."""
+    """Proof that a gesture was carried out: when the last input event was sent, and how long it took.
+
+    ``events`` counts all keys of a secret as one. ``typed`` says where secrets show since.
+    """
 
     done_at_ns: int
     took_ns: int
     events: int
+    typed: tuple[Typed, ...] = ()

@@ -8,7 +8,15 @@ from typing import Generic, Protocol, TypeVar
 
 from holo_tasks.core import events
 from holo_tasks.core.actions import AnswerCall, AskHumanCall
-from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached, ModelFailed, NeedsPerson, StoreLost
+from holo_tasks.core.errors import (
+    HoloError,
+    InvalidUsage,
+    LimitReached,
+    ModelFailed,
+    NeedsPerson,
+    SecretRefused,
+    StoreLost,
+)
 from holo_tasks.core.step import Step
 from holo_tasks.core.stuck import stuck
 from holo_tasks.core.walk import Walk
@@ -77,7 +85,7 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
             is_error = False
         except StoreLost:
             raise
-        except InvalidUsage as error:
+        except (InvalidUsage, SecretRefused) as error:
             # Nothing was sent to the screen: the model asked for something hands cannot do.
             told, is_error = str(error), True
         assert before is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -24,12 +24,13 @@ from holo_tasks.core.errors import (
     ModelFailed,
     NeedsPerson,
     PolicyRefused,
+    SecretRefused,
     UnsureReply,
     UnusableReply,
 )
 from holo_tasks.core.frame import Frame, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.gestures import Gesture, Pause, keys
+from holo_tasks.core.gestures import Gesture, Pause, Typed, keys
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
@@ -75,6 +76,8 @@ class Doors:
     journal: Journal | None = None
     approver: Approver | None = None
     reader: TextReader | None = None
+    typed: Callable[[Sequence[Typed]], None] = lambda fields: None
+    """Told where secrets show, before the next frame is taken."""
 
 
 @dataclass(frozen=True)
@@ -281,18 +284,20 @@ class Walk:
         try:
             slip = permit.slip(gesture, doors.now_s() + SLIP_S + SLOW_KEY_S * keys(gesture)) if permit else None
             receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
-        except InvalidUsage as error:
+        except (InvalidUsage, SecretRefused) as error:
             # Gestures are checked as a whole before they begin: nothing was sent.
             if journal:
                 await journal.void(number)
             await self._record(events.ActionFailed(reason=str(error)))
             raise
         except HoloError as error:
+            doors.typed(error.typed)
             late = guard.late() if isinstance(error, LimitReached) else None  # hands know a time, not whose it is
             await self._record(events.ActionFailed(reason=str(late or error)))
             raise late or error from None
         finally:
             self._spans["act"] = _micros(doors.now_s() - started)
+        doors.typed(receipt.typed)
         if journal:
             await journal.done(number)
         await self._record(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))

@@ -17,10 +17,11 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.ports import Owner
+from holo_tasks.core.secret import Secret, by_name, check_bound
 from holo_tasks.core.slip import Slip
 from holo_tasks.desktop import wire
 from holo_tasks.desktop.child import Child
-from holo_tasks.desktop.environment import for_programs
+from holo_tasks.desktop.environment import for_programs, harmless
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.windows import Window
 
@@ -42,14 +43,15 @@ class Desktop:
         *,
         app: Sequence[str] | str | None,
         env: Mapping[str, str] | None,
-        secrets: Mapping[str, str] | None,
+        secrets: Mapping[str, Secret | str] | None,
         settle: Settle,
         app_timeout_s: float,
     ) -> None:
         self._app = command(app) if app is not None else None
         self._env = dict(env or {})
-        self._secrets = dict(secrets or {})
+        self.secrets = by_name(secrets or {})
         self._settle = settle
+        check_bound(self.secrets, starts=self._app is not None)
         if not (math.isfinite(app_timeout_s) and app_timeout_s > 0):
             raise InvalidUsage(f"app_timeout_s is a positive number of seconds, not {app_timeout_s!r}.")
         self._app_timeout_s = app_timeout_s
@@ -123,7 +125,7 @@ class Desktop:
                 raise Killed("The kill switch was used: this desktop takes no more input.")
             told = {"gesture": wire.from_gesture(gesture), "slip": wire.from_slip(slip)}
             answer = await child.ask("do", **told, deadline=deadline)
-        return Receipt(answer["done_at_ns"], answer["took_ns"], answer["events"])
+        return Receipt(answer["done_at_ns"], answer["took_ns"], answer["events"], wire.to_typed(answer["typed"]))
 
     async def windows(self) -> list[Window]:
         """List the visible windows, the topmost last."""
@@ -191,7 +193,9 @@ class Desktop:
     async def _open(self) -> None:
         if self._child is not None:
             raise InvalidUsage("The desktop was started already.")
-        env = for_programs(os.environ, self._env)
+        values = [secret.value for secret in self.secrets.values()]
+        # What the program is given by its environment the process that starts it need not have, nor the X server.
+        env = for_programs(os.environ, harmless(self._env, values), values)
         making = asyncio.ensure_future(asyncio.to_thread(Child, env))
         try:
             child = self._child = await asyncio.shield(making)
@@ -208,7 +212,8 @@ class Desktop:
                     folder=str(child.folder),
                     app=self._app,
                     env=child.env,
-                    secrets=self._secrets,
+                    app_env={name: text for name, text in self._env.items() if name not in child.env},
+                    secrets={name: asdict(secret) for name, secret in self.secrets.items()},
                     settle=asdict(self._settle),
                     app_timeout_s=self._app_timeout_s,
                     **self._order(),
@@ -235,7 +240,7 @@ class VirtualDesktop(Desktop):
         size: Size = USUAL_SIZE,
         app: Sequence[str] | str | None = None,
         env: Mapping[str, str] | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
     ) -> None:
@@ -250,14 +255,15 @@ class VirtualDesktop(Desktop):
         size: Size = USUAL_SIZE,
         app: Sequence[str] | str | None = None,
         env: Mapping[str, str] | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
     ) -> Self:
         """Start a desktop; if a program is named, return when its window is there and at rest.
 
         ``app`` is a command, as a list or as a text that is split like in a shell. ``env`` is
-        added to its environment. ``secrets`` are values for ``{{secret:NAME}}`` in texts to write.
+        added to its environment. ``secrets`` are values for ``{{secret:NAME}}`` in texts to write; one without a
+        binding of its own is typed only into windows of this program and of what it started.
         """
         desktop = cls(size=size, app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s)
         await desktop._open()
@@ -279,7 +285,7 @@ class AttachedDesktop(Desktop):
         *,
         app: Sequence[str] | str | None = None,
         env: Mapping[str, str] | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
     ) -> None:
@@ -294,7 +300,7 @@ class AttachedDesktop(Desktop):
         display: str,
         app: Sequence[str] | str | None = None,
         env: Mapping[str, str] | None = None,
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
     ) -> Self:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from holo_tasks.core.errors import DesktopFailed, Killed, PolicyRefused
+from holo_tasks.core.errors import DesktopFailed, Killed, PolicyRefused, SecretRefused
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Gesture, Pause
+from holo_tasks.core.secret import Secret
 from holo_tasks.core.slip import Slip, gesture_digest
 from holo_tasks.desktop import kill_files
 from holo_tasks.desktop.interrupt import EARLY_S, Interrupt
@@ -41,11 +43,14 @@ class Gate(Interrupt):
     """An interrupt that also asks for the kill latch and, once the desktop serves a run, for its lease and its slips.
 
     ``owner_at`` names the program that gets a press at a point or, without one, a key; empty if that is not known.
+    ``binding`` says what is wrong with typing secrets there, empty if nothing is.
     """
 
     def __init__(self, page: Page) -> None:
         super().__init__(longest_nap_s=POLL_S)
         self.owner_at: Callable[[Point | None], str] = lambda at: ""
+        self.binding: Callable[[Sequence[Secret], Point | None], str] = lambda secrets, at: "Its window is unknown."
+        self._secrets: Sequence[Secret] = ()
         self._page = page
         self._served: Served | None = None
         self._slip: Slip | None = None
@@ -113,6 +118,27 @@ class Gate(Interrupt):
             raise PolicyRefused(
                 f"The input is permitted in {slip.owner} only, and would go to {found or 'an unknown program'}."
             )
+        if self._secrets and (refusal := self.binding(self._secrets, at)):
+            raise PolicyRefused(f"{refusal} Typing was stopped.")
+
+    @contextmanager
+    def typing(self, secrets: Sequence[Secret], at: Point | None) -> Iterator[None]:
+        """Let input through only where these secrets may be typed, from a press at a point, or from the first key, on.
+
+        Raises `SecretRefused` if that is not so to begin with, before any input event.
+        """
+        if secrets and (refusal := self.binding(secrets, at)):
+            raise SecretRefused(f"{refusal} Nothing was typed.")
+        self._secrets = secrets
+        try:
+            yield
+        finally:
+            self._secrets = ()
+
+    @property
+    def guards_secrets(self) -> bool:
+        """Whether what is typed now is bound to a window."""
+        return bool(self._secrets)
 
     def turn(self) -> None:
         """Between two keys, with nothing pressed: go on, or wait a moment for a run that is late."""

@@ -18,8 +18,11 @@ from holo_tasks.core.gestures import (
     Pause,
     Receipt,
     Scroll,
+    Typed,
     Write,
 )
+from holo_tasks.core.secret import Secret
+from holo_tasks.desktop.fields import Fields
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.keyboard import Keyboard
 from holo_tasks.desktop.layout import Stroke
@@ -44,6 +47,7 @@ class Hands:
         pulse: Pulse,
         gate: Gate,
         vault: Vault,
+        fields: Fields,
     ) -> None:
         self._link = link
         self._pointer = pointer
@@ -52,11 +56,16 @@ class Hands:
         self._pulse = pulse
         self._gate = gate
         self._vault = vault
+        self._fields = fields
+        self._value_events = 0
+        self.typed: list[Typed] = []
 
     def do(self, gesture: Gesture) -> Receipt:
         """Carry out a gesture; whatever happens, nothing stays pressed."""
         began = time.monotonic_ns()
         before = self._events
+        self.typed = []
+        self._value_events = 0
         self._gate.check()
         try:
             self._carry_out(gesture)
@@ -66,7 +75,9 @@ class Hands:
                 # A window manager holds a press back until it has decided whom to focus. Keys are
                 # not held back, so without this the next ones would overtake the click.
                 self._pulse.await_manager()
-        return Receipt(time.time_ns(), time.monotonic_ns() - began, self._events - before)
+        # How many keys a value takes is not told: it would give its length away.
+        events = self._events - before - self._value_events
+        return Receipt(time.time_ns(), time.monotonic_ns() - began, events, tuple(self.typed))
 
     def let_go(self) -> None:
         """Release all that is pressed."""
@@ -121,18 +132,37 @@ class Hands:
                 )
 
     def _write(self, gesture: Write) -> None:
-        text = self._vault.fill(gesture.text)
-        self._typist.check(text)
+        parts = self._vault.parts(gesture.text)
+        for part in parts:
+            self._typist.check(part.value if isinstance(part, Secret) else part)
         if gesture.at is not None:
             self._check(gesture.at)
-            self._pointer.click(gesture.at, "left", 1)
-            self._pulse.await_manager()
-        with self._keyboard.plain():
-            if gesture.overwrite:
-                self._clear_field()
-            self._typist.type(text)
-            if gesture.press_enter:
-                self._typist.type("\n")
+        secrets = [part for part in parts if isinstance(part, Secret)]
+        with self._gate.typing(secrets, gesture.at):
+            if gesture.at is not None:
+                self._pointer.click(gesture.at, "left", 1)
+                self._pulse.await_manager()
+            with self._keyboard.plain():
+                if gesture.overwrite:
+                    self._clear_field()
+                for part in parts:
+                    self._write_secret(part) if isinstance(part, Secret) else self._typist.type(part)
+                if gesture.press_enter:
+                    self._typist.type("\n")
+
+    def _write_secret(self, secret: Secret) -> None:
+        """Type a value, and note where on the screen that shows, before anything else is done."""
+        self._fields.mark(self.last_event_ns)
+        before = self._events
+        try:
+            self._typist.type(secret.value)
+        except BaseException:
+            self.typed += self._fields.shown(None)
+            raise
+        finally:
+            self._value_events += max(0, self._events - before - 1)
+            self._typist.forget()
+        self.typed += self._fields.shown(self.last_event_ns)
 
     def _clear_field(self) -> None:
         """Select all that the field holds, and delete it.

@@ -119,7 +119,7 @@ class Host:
         if not isinstance(error, errors.HoloError):
             traceback.print_exception(error)
             error = errors.DesktopFailed(f"The desktop failed unexpectedly: {type(error).__name__}: {error}")
-        answer = wire.from_error(error)
+        answer = wire.from_error(error) | {"typed": wire.from_typed(error.typed)}
         if self._station is not None:
             answer["message"] = self._station.vault.hide(answer["message"])
         return answer

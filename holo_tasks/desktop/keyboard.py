@@ -114,6 +114,18 @@ class Keyboard:
     def put_back(self) -> None:
         """Take the characters away from the free keys again."""
         restore(self._link, list(self.lent()))
+        self.layout = self.read()
+        self._strokes = self.layout.strokes(self.layout.best_group())
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Keep all other programs waiting: the window that has the keyboard now has it until this is left."""
+        self._link.conn.core.GrabServer()
+        try:
+            yield
+        finally:
+            self._link.conn.core.UngrabServer()
+            self._link.conn.flush()
 
     def press(self, keycode: int) -> None:
         if self._sent:  # what is sent in one go goes to one window

@@ -59,6 +59,19 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def ancestry(pid: int) -> list[int]:
+    """List a living process, the one that started it (or took it over), and so on."""
+    found: list[int] = []
+    while pid > 1 and pid not in found:
+        try:
+            parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return found
+        found.append(pid)
+        pid = parent
+    return found
+
+
 def belonging(mark: str, session: int) -> list[int]:
     """List the living processes that carry a desktop's mark in their environment, or its session."""
     wanted = f"{MARK}={mark}".encode()

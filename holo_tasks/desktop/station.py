@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Gesture
-from holo_tasks.desktop import processes, xauth, xserver
+from holo_tasks.core.secret import Secret
+from holo_tasks.desktop import processes, wire, xauth, xserver
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.vault import Vault
@@ -39,7 +40,7 @@ class Station:
         self._clock = time.monotonic()
         self._link: Any = None
         self._keyboard: Any = None
-        self.vault = Vault(order["secrets"])
+        self.vault = Vault({name: Secret(**told) for name, told in order["secrets"].items()})
 
     def start(self, *, then: Callable[[], None]) -> Message:
         """Bring everything up; call ``then`` after the last process was started."""
@@ -124,12 +125,15 @@ class Station:
         from holo_tasks.desktop.program import Program
 
         command = self._order["app"]
-        return Program(command, self._env, self._folder, self._link) if command else None
+        return Program(command, self._order["app_env"] | self._env, self._folder, self._link) if command else None
 
     def _furnish(self) -> None:
+        from holo_tasks.desktop.binding import Binding
         from holo_tasks.desktop.eyes import Eyes
+        from holo_tasks.desktop.fields import Fields
         from holo_tasks.desktop.hands import Hands
         from holo_tasks.desktop.keyboard import Keyboard
+        from holo_tasks.desktop.owners import owner_of
         from holo_tasks.desktop.pointer import Pointer
         from holo_tasks.desktop.pulse import Pulse
         from holo_tasks.desktop.repaints import Repaints
@@ -144,8 +148,10 @@ class Station:
         self._keyboard = Keyboard(link, gate)
         self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate)
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
-        self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault)
+        fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box)
+        self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields)
         gate.owner_at = lambda at: _owner_at(link, at)
+        gate.binding = Binding(lambda at: owner_of(link, at), self._started).refusal
 
     def warm_up(self) -> None:
         """Do what would make the first gesture slow."""
@@ -169,9 +175,17 @@ class Station:
         """Carry out a gesture."""
         try:
             receipt = self._hands.do(gesture)
+        except HoloError as error:
+            error.typed = tuple(self._hands.typed)
+            raise
         finally:
             self._eyes.acted(self._hands.last_event_ns if expects_change else None)
-        return {"done_at_ns": receipt.done_at_ns, "took_ns": receipt.took_ns, "events": receipt.events}
+        return {
+            "done_at_ns": receipt.done_at_ns,
+            "took_ns": receipt.took_ns,
+            "events": receipt.events,
+            "typed": wire.from_typed(receipt.typed),
+        }
 
     def windows(self) -> list[Message]:
         """Describe the windows on the screen."""
@@ -204,6 +218,12 @@ class Station:
         """Remove what the X server would have removed itself, had it not been killed."""
         if self._server is not None:
             xserver.sweep(self._display)
+
+    def _started(self, pid: int) -> bool:
+        """Say whether a process is of the program that this desktop was started with, or was started by it."""
+        helpers = {helper.pid for helper in self._helpers}
+        line = processes.ancestry(pid)
+        return os.getpid() in line[1:] and helpers.isdisjoint(line)
 
     def _living(self) -> bool:
         helpers = {helper.pid for helper in self._helpers}

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from itertools import islice
 
 from holo_tasks.core import keynames
-from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.core.errors import DesktopFailed, HoloError
 from holo_tasks.desktop.gate import POLL_S, Gate
 from holo_tasks.desktop.keyboard import Keyboard
 from holo_tasks.desktop.layout import Stroke
@@ -80,6 +81,14 @@ class Typist:
         if self._used:
             self._barrier()
 
+    def forget(self) -> None:
+        """Leave no character of what was typed in the keyboard map, which every program can read."""
+        if self._keyboard.lent():
+            with suppress(HoloError):  # a frozen program, or a stop: its last keys may then be lost, but not kept
+                self.finish()
+            self._keyboard.put_back()
+            self._pulse.await_manager()
+
     def _bind(self, symbols: list[int]) -> int:
         """Make as many of the next characters typable as the free keys allow; say how many."""
         keyboard = self._keyboard
@@ -110,7 +119,9 @@ class Typist:
         sent = 0
         for batch in _batches(symbols, BATCH):
             self._gate.turn()
-            self._send(batch)
+            # Between the look at whose window it is and the keys, nobody may put another one there.
+            with self._keyboard.undisturbed() if self._gate.guards_secrets else nullcontext():
+                self._send(batch)
             sent += len(batch)
             if sent >= AHEAD:
                 self._barrier()

@@ -6,14 +6,16 @@ that both processes map, and the message says how many bytes of it count.
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from holo_tasks.core import errors
-from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Typed, Write
 from holo_tasks.core.slip import Slip
 
 Message: TypeAlias = dict[str, Any]
@@ -26,7 +28,14 @@ _KINDS: dict[str, type[Any]] = {
 }
 _POINTS = ("at", "to", "start", "end")
 _KEYS = ("keys", "hold", "tap")
-_ERRORS = (errors.DesktopFailed, errors.InvalidUsage, errors.PolicyRefused, errors.LimitReached, errors.Killed)
+_ERRORS = (
+    errors.DesktopFailed,
+    errors.InvalidUsage,
+    errors.SecretRefused,
+    errors.PolicyRefused,
+    errors.LimitReached,
+    errors.Killed,
+)
 
 
 def packed(message: Message) -> bytes:
@@ -70,6 +79,27 @@ def to_slip(message: Message | None) -> Slip | None:
     return Slip(**message) if message is not None else None
 
 
+def from_typed(fields: Sequence[Typed]) -> list[Message]:
+    """Describe where secrets show, pixels included: they go to the other process, and no further."""
+    return [
+        {**asdict(typed), **{name: base64.b64encode(getattr(typed, name)).decode() for name in ("before", "after")}}
+        for typed in fields
+    ]
+
+
+def to_typed(messages: Sequence[Message]) -> tuple[Typed, ...]:
+    """Build what `from_typed` described."""
+    return tuple(
+        Typed(
+            Box(**told["box"]),
+            Box(**told["around"]),
+            base64.b64decode(told["before"]),
+            base64.b64decode(told["after"]),
+        )
+        for told in messages
+    )
+
+
 def from_error(error: errors.HoloError) -> Message:
     """Describe an error; its class is what decides the exit code on the other side."""
     kind = next((k.__name__ for k in _ERRORS if isinstance(error, k)), "DesktopFailed")
@@ -79,6 +109,7 @@ def from_error(error: errors.HoloError) -> Message:
 def to_error(message: Message) -> errors.HoloError:
     """Build the error that `from_error` described."""
     kind = next(k for k in _ERRORS if k.__name__ == message["error"])
-    if kind is errors.LimitReached:
-        return errors.LimitReached(message["message"], limit=message["limit"])
-    return kind(message["message"])
+    limited = kind is errors.LimitReached
+    error = errors.LimitReached(message["message"], limit=message["limit"]) if limited else kind(message["message"])
+    error.typed = to_typed(message.get("typed", ()))
+    return error

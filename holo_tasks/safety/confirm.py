@@ -13,10 +13,10 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Write
 from holo_tasks.core.permit import Scene
 from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import runs
 from holo_tasks.core.toolbox import CALLS
 from holo_tasks.safety.chords import chords_in
 from holo_tasks.safety.places import points_of
-from holo_tasks.safety.programs import runs
 
 _HARMLESS = (MoveToCall, ScrollCall)
 _PRESSING = {keynames.RETURN, keynames.of_character(" ")}

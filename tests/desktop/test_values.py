@@ -101,8 +101,9 @@ def test_the_layout_that_has_ascii_is_chosen():
 
 def test_a_vault_fills_and_hides():
     vault = Vault({"A": "one", "B": "one-two"})
-    assert vault.fill("{{secret:A}}/{{secret:B}}/{{other}}") == "one/one-two/{{other}}"
-    assert vault.hide("said one-two and one") == "said ••• and •••"
+    one, between, two, rest = vault.parts("{{secret:A}}/{{secret:B}}/{{other}}")
+    assert (one.value, between, two.value, rest) == ("one", "/", "one-two", "/{{other}}")
+    assert vault.hide("said one-two and one") == "said {{secret:B}} and {{secret:A}}"
     assert "one" not in repr(vault)
 
 

@@ -1,0 +1,79 @@
+"""A secret: typed by its name, into the window it is bound to, and told to nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from holo_tasks.core.errors import InvalidUsage
+
+PLACEHOLDER = re.compile(r"\{\{secret:([^{}]*)\}\}")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A value, the name it is typed by, and the window it is bound to.
+
+    ``program`` is the only one that may get it, by the file that its process runs (as in `Rules.programs`); empty is
+    the program that the desktop was started with, and what that started. ``title``, if given, has to be part of the
+    window's title, which narrows the choice among that program's windows; a title alone is no proof of anything.
+    """
+
+    name: str
+    value: str = field(repr=False)
+    program: str = ""
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise InvalidUsage(
+                f"{self.name!r} is no name for a secret: letters, digits, `_`, `-` and `.`, a letter first."
+            )
+        if not self.value:
+            raise InvalidUsage(f"The secret {self.name!r} is empty: there would be nothing to type.")
+
+    @property
+    def place(self) -> str:
+        """Where it may be typed, in words."""
+        where = f"windows of {self.program}" if self.program else "windows of the program this desktop was started with"
+        return f"{where} with {self.title!r} in the title" if self.title else where
+
+
+def placeholder(name: str) -> str:
+    """Return what stands for a secret in a text."""
+    return f"{{{{secret:{name}}}}}"
+
+
+def by_name(secrets: Mapping[str, Secret | str]) -> dict[str, Secret]:
+    """Return secrets by their names; a bare value has no binding of its own."""
+    return {name: secret if isinstance(secret, Secret) else Secret(name, secret) for name, secret in secrets.items()}
+
+
+def check_bound(secrets: Mapping[str, Secret], *, starts: bool) -> None:
+    """Raise `InvalidUsage` for a secret without a program, on a desktop that ``starts`` none of its own."""
+    for secret in secrets.values():
+        if not (starts or secret.program):
+            raise InvalidUsage(
+                f"The secret {secret.name!r} is bound to no program, and this desktop starts none: say which program "
+                "may get it."
+            )
+
+
+def parts_of(text: str, secrets: Mapping[str, Secret]) -> Iterator[str | Secret]:
+    """Cut a text at its placeholders; raise `InvalidUsage` for a name that is not known, or half a placeholder."""
+    if len(PLACEHOLDER.findall(text)) != text.count("{{secret:"):
+        raise InvalidUsage("A secret is written {{secret:NAME}}: one in this text is cut off.")
+    at = 0
+    for found in PLACEHOLDER.finditer(text):
+        name = found[1].strip()
+        if name not in secrets:
+            known = ", ".join(sorted(secrets)) or "none"
+            raise InvalidUsage(f"There is no secret called {name!r}: this desktop was given {known}.")
+        if before := text[at : found.start()]:
+            yield before
+        yield secrets[name]
+        at = found.end()
+    if rest := text[at:]:
+        yield rest

@@ -1,0 +1,34 @@
+"""Whether a secret may be typed into a window: by the process that owns that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import runs
+from holo_tasks.core.secret import Secret
+
+OwnerOf = Callable[[Point | None], Owner]
+
+
+class Binding:
+    """Knows whose window gets a press, and which processes belong to the program this desktop was started with."""
+
+    def __init__(self, owner_of: OwnerOf, is_ours: Callable[[int], bool]) -> None:
+        self._owner_of = owner_of
+        self._is_ours = is_ours
+
+    def refusal(self, secrets: Sequence[Secret], at: Point | None) -> str:
+        """Say why one of these is not typed where a press at a point or, without one, a key goes; empty if all are."""
+        if not secrets:
+            return ""
+        owner = self._owner_of(at)
+        for secret in secrets:
+            ours = runs(owner, (secret.program,)) if secret.program else self._is_ours(owner.pid)
+            if not (ours and secret.title in owner.title):
+                found = owner.name or f"no known program ({owner.why or 'nobody can say which'})"
+                if ours:
+                    found = f"another window of {found}"
+                return f"The secret {secret.name!r} is typed into {secret.place} only, and would go to {found}."
+        return ""

@@ -1,0 +1,147 @@
+"""Finds the field in which a text that was just typed shows, by what it changed on the screen."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from PIL import Image, ImageChops
+
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.gestures import Typed
+from holo_tasks.desktop.eyes import Eyes
+from holo_tasks.desktop.screen import Picture, Screen
+
+CELL = 8
+ACROSS, DOWN = 4, 1
+"""Changes this many cells apart belong together: letters of one text, dots of one password."""
+MOST = 8
+"""More changes than this at once are one: the window was drawn anew."""
+TALL = 64
+"""How far above and below the text an outline is looked for."""
+PADDING = 4
+AROUND = 32
+Pixels = Image.Image
+
+
+class Fields:
+    """Compares the screen from before and after a text was typed, in the window that has the keyboard."""
+
+    def __init__(self, eyes: Eyes, screen: Screen, window: Callable[[], Box | None]) -> None:
+        self._eyes = eyes
+        self._screen = screen
+        self._window = window
+        self._before: Pixels | None = None
+
+    def mark(self, last_event_ns: int) -> None:
+        """Look at the screen before a text is typed, once it has come to rest."""
+        self._before = self._settled(last_event_ns)
+
+    def shown(self, last_event_ns: int | None) -> list[Typed]:
+        """Return where the text shows since; without a time at once, because typing was stopped."""
+        after = _image(self._screen.take()) if last_event_ns is None else self._settled(last_event_ns)
+        before, self._before = self._before, None
+        window = self._window()
+        if before is None or before.size != after.size:
+            before = Image.new("RGB", after.size)  # the whole window, to be on the safe side
+        return fields(before, after, window)
+
+    def _settled(self, last_event_ns: int) -> Pixels:
+        self._eyes.acted(last_event_ns)
+        return _image(self._eyes.look(after_action=True).picture)
+
+
+def fields(before: Pixels, after: Pixels, window: Box | None) -> list[Typed]:
+    """Return the fields of a window, or of the whole screen, that are different."""
+    whole = Box(0, 0, *after.size)
+    inside = _common(window, whole) if window is not None else whole
+    found = dict.fromkeys(outline(before, change, inside) for change in changes(before, after, inside))
+    return [_typed(box, before, after, whole) for box in found]
+
+
+def changes(before: Pixels, after: Pixels, inside: Box) -> list[Box]:
+    """Return the boxes of what is different, close ones together."""
+    corners = (inside.left, inside.top, inside.right, inside.bottom)
+    difference = ImageChops.difference(before.crop(corners), after.crop(corners))
+    bands = difference.split()
+    changed = ImageChops.lighter(ImageChops.lighter(bands[0], bands[1]), bands[2]).point(lambda v: 255 if v else 0)
+    if changed.getbbox() is None:
+        return []
+    cells = changed.reduce(CELL)
+    left = {(x, y) for y in range(cells.height) for x in range(cells.width) if cells.getpixel((x, y))}
+    found: list[Box] = []
+    while left:
+        group, queue = set(), deque([left.pop()])
+        while queue:
+            x, y = queue.popleft()
+            group.add((x, y))
+            near = {(x + i, y + j) for i in range(-ACROSS, ACROSS + 1) for j in range(-DOWN, DOWN + 1)} & left
+            left -= near
+            queue.extend(near)
+        xs, ys = [x for x, _ in group], [y for _, y in group]
+        area = (min(xs) * CELL, min(ys) * CELL, (max(xs) + 1) * CELL, (max(ys) + 1) * CELL)
+        exact = changed.crop(area).getbbox() or (0, 0, CELL, CELL)
+        found.append(
+            Box(
+                inside.left + area[0] + exact[0],
+                inside.top + area[1] + exact[1],
+                exact[2] - exact[0],
+                exact[3] - exact[1],
+            )
+        )
+    return found if len(found) <= MOST else [_union(found)]
+
+
+def outline(before: Pixels, change: Box, inside: Box) -> Box:
+    """Return the whole field around a change, as wide as its outline or, where it has none, as the window.
+
+    From how wide that is nobody can tell how long the text is. It was empty where the text is now: rows and columns
+    of its colour belong to it, up to a row or a column that has nothing of it.
+    """
+    pixels = before.load()
+    assert pixels is not None
+    area = before.crop((change.left, change.top, change.right, change.bottom))
+    counted: list[tuple[int, tuple[int, int, int]]] = area.getcolors(change.width * change.height) or []  # type: ignore[assignment]
+    paper = max(counted)[1]
+
+    def edge(line: list[tuple[int, int]], most: float) -> bool:
+        return sum(pixels[place] == paper for place in line) <= most * len(line)
+
+    columns = range(change.left, change.right, max(1, change.width // 64))
+    top, bottom = change.top, change.bottom
+    while top > max(inside.top, change.top - TALL) and not edge([(x, top - 1) for x in columns], 0.5):
+        top -= 1
+    while bottom < min(inside.bottom, change.bottom + TALL) and not edge([(x, bottom) for x in columns], 0.5):
+        bottom += 1
+    # No outline that near: it is the page itself.
+    top = top if change.top - top < TALL and top > inside.top else max(inside.top, change.top - PADDING)
+    if bottom - change.bottom >= TALL or bottom >= inside.bottom:
+        bottom = min(inside.bottom, change.bottom + PADDING)
+    rows = range(top, bottom)
+    left, right = change.left, change.right
+    while left > inside.left and not edge([(left - 1, y) for y in rows], 0.05):
+        left -= 1
+    while right < inside.right and not edge([(right, y) for y in rows], 0.05):
+        right += 1
+    return _common(Box(left - PADDING, top - PADDING, right - left + 2 * PADDING, bottom - top + 2 * PADDING), inside)
+
+
+def _typed(box: Box, before: Pixels, after: Pixels, whole: Box) -> Typed:
+    around = _common(Box(box.left - AROUND, box.top - AROUND, box.width + 2 * AROUND, box.height + 2 * AROUND), whole)
+    corners = (around.left, around.top, around.right, around.bottom)
+    return Typed(box, around, before.crop(corners).tobytes(), after.crop(corners).tobytes())
+
+
+def _image(picture: Picture) -> Pixels:
+    return Image.frombytes("RGB", (picture.size.width, picture.size.height), picture.rgb())
+
+
+def _common(one: Box, other: Box) -> Box:
+    left, top = max(one.left, other.left), max(one.top, other.top)
+    right, bottom = min(one.right, other.right), min(one.bottom, other.bottom)
+    return Box(left, top, max(0, right - left), max(0, bottom - top)) if right > left and bottom > top else other
+
+
+def _union(boxes: list[Box]) -> Box:
+    left, top = min(box.left for box in boxes), min(box.top for box in boxes)
+    return Box(left, top, max(box.right for box in boxes) - left, max(box.bottom for box in boxes) - top)

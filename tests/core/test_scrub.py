@@ -1,0 +1,87 @@
+"""No way of writing a secret down survives, and harmless text is left as it is."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from holo_tasks.core.scrub import Scrubber
+from holo_tasks.core.secret import Secret
+
+VALUES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=4, max_size=24)
+AROUND = st.text(st.sampled_from("xyz .,:7\n"), max_size=12)
+WRITTEN: dict[str, Callable[[str], str]] = {
+    "raw": str,
+    "json": lambda value: json.dumps(value)[1:-1],
+    "json, not ASCII": lambda value: json.dumps(value, ensure_ascii=False)[1:-1],
+    "json in json": lambda value: json.dumps(json.dumps(value)[1:-1])[1:-1],
+    "repr": lambda value: repr(value)[1:-1],
+    "url": lambda value: quote(value, safe=""),
+    "url, small": lambda value: quote(value, safe="").lower() if value.isascii() else quote(value, safe=""),
+    "path": quote,
+    "form": quote_plus,
+    "html": html.escape,
+    "hex": lambda value: value.encode().hex(),
+    "HEX": lambda value: value.encode().hex().upper(),
+}
+
+
+def gone(value: str, text: str) -> bool:
+    return not any(write(value) in text for write in WRITTEN.values() if len(write(value)) >= 4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(VALUES, AROUND, AROUND, st.sampled_from(sorted(WRITTEN)))
+def test_no_way_of_writing_it_survives(value: str, before: str, after: str, way: str) -> None:
+    scrubber = Scrubber([Secret("pin_of_9", value)])
+    assume(not any(value.lower() in mark for mark in ("{{secret:pin_of_9}}", "[secret pin_of_9, encoded]")))
+    text = scrubber.text(before + WRITTEN[way](value) + after)
+    assert gone(value, text)
+    assert scrubber.text(text) == text
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(min_size=0, max_size=5), st.binary(max_size=5), VALUES, st.booleans())
+def test_base64_gives_nothing_away_wherever_in_it_the_value_is(
+    before: bytes, after: bytes, value: str, url: bool
+) -> None:
+    encode = base64.urlsafe_b64encode if url else base64.b64encode
+    whole = encode(before + value.encode() + after).decode()
+    text = Scrubber([Secret("p", value)]).text(whole)
+    first, last = -(-8 * len(before) // 6), 8 * (len(before) + len(value.encode())) // 6
+    assert whole[first:last] not in text
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=200))
+def test_harmless_text_is_left_as_it_is(text: str) -> None:
+    assume("hunter" not in text.lower())
+    assert Scrubber([Secret("p", "hunter2-Zoë"), Secret("q", "hunter3 & co")]).text(text) == text
+
+
+def test_a_short_value_is_taken_out_where_it_stands_alone() -> None:
+    scrubber = Scrubber([Secret("pin", "17")])
+    assert scrubber.text("the pin 17, of TX-1704 and 2017") == "the pin {{secret:pin}}, of TX-1704 and 2017"
+
+
+@pytest.mark.parametrize("text", ["{{secret:portal}}", "ab" * 32, "data:image/png;base64,cG9ydGFs"])
+def test_names_digests_and_pictures_are_no_values(text: str) -> None:
+    scrubber = Scrubber([Secret("portal", "portal"), Secret("b", "baba")])
+    assert scrubber.plain({"it": [text]}) == {"it": [text]}
+
+
+def test_of_two_that_overlap_the_longer_one_is_meant() -> None:
+    scrubber = Scrubber([Secret("one", "tulip"), Secret("two", "tulip-7")])
+    assert scrubber.text("tulip-7 tulip") == "{{secret:two}} {{secret:one}}"
+
+
+def test_nothing_shows_a_value() -> None:
+    secret = Secret("p", "hunter2")
+    assert "hunter2" not in repr([secret, Scrubber([secret])])

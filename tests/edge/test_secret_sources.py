@@ -1,0 +1,119 @@
+"""Values of secrets come from the environment or from Prefect; one that is nowhere stops a run before it starts."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.blocks.system import Secret as SecretBlock
+from prefect.types import SecretDict
+
+from holo_blocks import HoloDesktop
+from holo_tasks import InvalidUsage
+from holo_tasks.cli import main
+from holo_tasks.core.secret import Secret
+from holo_tasks.desktop.environment import for_programs
+from holo_tasks.prefect_server import TemporaryServer
+from holo_tasks.secret_sources import SecretSpec, resolved
+
+
+async def test_the_environment_is_asked_first_by_a_name_made_of_the_secrets_own() -> None:
+    spec = SecretSpec.parse("portal-password=/usr/bin/xterm")
+    found = await resolved([spec], environ={"HOLO_SECRET_PORTAL_PASSWORD": "Kranich"})
+    assert found == {"portal-password": Secret("portal-password", "Kranich", "/usr/bin/xterm")}
+    other = SecretSpec(name="pin", source="env:OTHER", title="Sign on")
+    assert await resolved([other], environ={"OTHER": "4711"}) == {"pin": Secret("pin", "4711", title="Sign on")}
+
+
+async def test_a_value_that_is_given_is_bound_by_what_is_said_of_it() -> None:
+    found = await resolved([SecretSpec(name="pin", program="xterm")], given={"pin": "4711", "key": "0815"}, environ={})
+    assert found == {"pin": Secret("pin", "4711", "xterm"), "key": Secret("key", "0815")}
+
+
+async def test_what_is_nowhere_is_told_with_the_places_that_were_looked_at() -> None:
+    with pytest.raises(InvalidUsage, match="HOLO_SECRET_PIN is not set, and no Prefect server is set up"):
+        await resolved([SecretSpec(name="pin")], environ={}, blocks=False)
+    with pytest.raises(InvalidUsage, match=r"has no value: the environment variable HERE is not set\."):
+        await resolved([SecretSpec(name="pin", source="env:HERE")], environ={"HOLO_SECRET_PIN": "x"}, blocks=False)
+
+
+@pytest.mark.parametrize("text", ["pin code=xterm", "=xterm", "", "hunter2!"])
+def test_what_is_no_name_is_refused_and_not_repeated(text: str) -> None:
+    with pytest.raises(InvalidUsage, match="NAME=PROGRAM") as refused:
+        SecretSpec.parse(text)
+    assert not text or text not in str(refused.value)
+
+
+async def test_a_prefect_block_holds_what_the_environment_does_not(prefect: str) -> None:
+    await SecretBlock(value="Kranich").asave("portal-password", overwrite=True)
+    desktop = HoloDesktop(
+        app="xterm",
+        secrets=SecretDict({"pin": "4711"}),
+        named_secrets=(SecretSpec(name="portal_password"), SecretSpec(name="again", source="block:portal-password")),
+    )
+    await desktop.asave("with-names", overwrite=True)
+    loaded: Any = await HoloDesktop.aload("with-names")
+    found = await loaded.resolved_secrets()
+    assert {name: secret.value for name, secret in found.items()} == {
+        "pin": "4711",
+        "portal_password": "Kranich",
+        "again": "Kranich",
+    }
+    with pytest.raises(InvalidUsage, match="there is no Prefect Secret block 'nowhere'"):
+        await loaded.resolved_secrets([SecretSpec(name="nowhere")])
+
+
+async def test_on_a_display_of_somebody_else_it_has_to_be_bound() -> None:
+    desktop = HoloDesktop(display=":7", secrets=SecretDict({"pin": "4711"}))
+    with pytest.raises(InvalidUsage, match="bound to no program"):
+        await desktop.resolved_secrets()
+    bound = desktop.model_copy(update={"named_secrets": (SecretSpec(name="pin", program="xterm"),)})
+    assert (await bound.resolved_secrets())["pin"].program == "xterm"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--app", "xterm", "--secret", "pin"], "HOLO_SECRET_PIN is not set"),
+        (["--display", ":7", "--secret", "here"], "bound to no program"),
+        (["--app", "xterm", "--secret", "a value!"], "NAME=PROGRAM"),
+    ],
+)
+def test_the_command_is_refused_before_anything_is_started(
+    options: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    monkeypatch.setenv("HOLO_SECRET_HERE", "Kranich")
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path))
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    monkeypatch.setattr("holo_tasks.cli.interrupt_at_signals", lambda: None)
+    monkeypatch.setattr("holo_tasks.leaving.leave", lambda code: None)
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "Do it.", "--base-url", "http://127.0.0.1:9/v1", "--json", *options])
+    told = capsys.readouterr()
+    assert ended.value.code == 2
+    assert said in told.err
+    assert json.loads(told.out)["status"] == "invalid"
+    assert "Kranich" not in told.err + told.out
+
+
+def test_a_temporary_prefect_server_inherits_no_secrets(tmp_path: Path) -> None:
+    kept = {"PATH": os.environ["PATH"], "PREFECT_HOME": str(tmp_path), "PREFECT_API_KEY": "its own"}
+    server = TemporaryServer({**kept, "HOLO_SECRET_PIN": "Kranich", "HAI_API_KEY": "Kranich", "AWS_KEY": "Kranich"})
+    try:
+        environment = Path(f"/proc/{server._process.pid}/environ").read_bytes()
+    finally:
+        server.stop()
+    assert b"Kranich" not in environment
+    assert b"PREFECT_API_KEY=its own" in environment
+
+
+def test_variables_that_hold_a_value_reach_no_process_that_was_not_given_them() -> None:
+    ours = {"MY_PIN": "Kranich", "URL": "https://me:Kranich@host", "HOLO_SECRET_X": "x", "HOLO_SIGNING_KEY": "k"}
+    env = for_programs({**ours, "PATH": "/bin"}, {"LICENCE": "Kranich"}, ["Kranich"])
+    assert {name: text for name, text in env.items() if name in (*ours, "PATH", "LICENCE")} == {
+        "PATH": "/bin",
+        "LICENCE": "Kranich",
+    }

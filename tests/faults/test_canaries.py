@@ -1,0 +1,196 @@
+"""Secrets planted where they get into texts by accident are found nowhere outside the process that has them."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import boto3
+import pytest
+from s3_server import S3Server
+from tk_python import tk_python
+
+from holo_tasks.desktop.processes import descendants
+from tests.support.long import few
+from tests.support.scripted_model import ScriptedModel, step
+
+ROOT = Path(__file__).parents[2]
+CANARIES = {
+    "password": 'Kiebitz&7/Zoë"pw',
+    "letter": "Pirol 42+Zoë=letter",
+    "note": "Zeisig-ß-93-note",
+    "error": "Stieglitz%61 {error}",
+    "licence": "Rotkehlchen-2718-licence",
+}
+GIVEN = "given-the-licence"
+"""In the command line of the program that is given a secret by its environment, on purpose."""
+
+
+def written(value: str) -> Iterator[bytes]:
+    """Every way a value is looked for."""
+    data = value.encode()
+    yield from {data, value.encode("utf-16-le"), data.hex().encode(), data.hex().upper().encode()}
+    yield from {json.dumps(value)[1:-1].encode(), json.dumps(json.dumps(value)[1:-1])[1:-1].encode()}
+    yield from {quote(value, safe="").encode(), quote(value).encode(), quote_plus(value).encode()}
+    yield from {html.escape(value).encode(), repr(value)[1:-1].encode()}
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        for skipped in range(3):
+            encoded = encode(bytes(skipped) + data)
+            yield encoded[-(-8 * skipped // 6) : 8 * (skipped + len(data)) // 6]
+
+
+FORMS = {name: set(written(value)) for name, value in CANARIES.items()}
+
+
+def found_in(place: str, data: bytes) -> set[tuple[str, str]]:
+    return {(place, name) for name, forms in FORMS.items() if any(form in data for form in forms)}
+
+
+class ProcessList(threading.Thread):
+    """Reads command lines and environments of all that a process starts, for as long as it runs.
+
+    The environment of that process itself is where its secrets come from.
+    """
+
+    def __init__(self, process: subprocess.Popen[Any]) -> None:
+        super().__init__(daemon=True)
+        self._process = process
+        self.found: set[tuple[str, str]] = set()
+        self.seen: set[str] = set()
+        self._looked: set[tuple[int, bytes, bytes]] = set()
+
+    def run(self) -> None:
+        while self._process.poll() is None:
+            for pid in (self._process.pid, *descendants(self._process.pid)):
+                try:
+                    words = Path(f"/proc/{pid}/cmdline").read_bytes()
+                    around = Path(f"/proc/{pid}/environ").read_bytes()
+                except OSError:
+                    continue
+                if (pid, words, around) in self._looked:
+                    continue
+                self._looked.add((pid, words, around))
+                name = words.split(b"\0")[0].decode().rpartition("/")[2]
+                self.seen.add(name)
+                given = pid == self._process.pid or GIVEN.encode() in words
+                self.found |= found_in(f"command line of {name}", words)
+                self.found |= set() if given else found_in(f"environment of {name}", around)
+            time.sleep(0.1)
+
+
+def script(state: Path) -> Any:
+    """A model that echoes what it should not know."""
+    note, letter = CANARIES["note"], CANARIES["letter"]
+
+    def say(number: int, body: dict[str, Any]) -> dict[str, Any]:
+        left, top = json.loads(state.read_text())["at"]["entry"][:2]
+        steps = [
+            step("click", element=f"the field for {note}", x=left * 1000 // 1280, y=-(-top * 1000 // 800)),
+            step("write", content="{{secret:password}}", note=f"The code is {note}.", thought=_in_base64("so:" + note)),
+            step("write", content=note, press_enter=True, note=note.encode().hex(), thought=quote(letter)),
+            step("answer", content=f"{letter} and {note}"),
+        ]
+        return steps[min(number, len(steps) - 1)]
+
+    return say
+
+
+def _in_base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def leaks(tmp: Path, prefect_url: str, mutant: str = "") -> tuple[set[tuple[str, str]], dict[str, Any], ProcessList]:
+    """Run the flow; return what was found where, what arrived in the program, and the list of processes."""
+    state = tmp / "state"
+    app = shlex.join([tk_python(), str(ROOT / "tests" / "apps" / "probe_fields.py"), str(state)])
+    found: set[tuple[str, str]] = set()
+    with S3Server(tmp / "s3") as s3, ScriptedModel(script(state)) as model:
+        told = {
+            "app": app,
+            "model": model.base_url,
+            "bucket": s3.bucket,
+            "endpoint": s3.endpoint,
+            "access_key": s3.access_key,
+            "secret_key": s3.secret_key,
+            "mutant": mutant,
+        }
+        env = {
+            **os.environ,
+            **{f"HOLO_SECRET_{name.upper()}": value for name, value in CANARIES.items()},
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'apps'}",
+            "HOLO_HOME": str(tmp / "holo"),
+            "PREFECT_API_URL": prefect_url,
+            "PREFECT_LOGGING_TO_API_ENABLED": "1",
+            "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "DEBUG",
+            "PREFECT_LOGGING_LEVEL": "DEBUG",
+        }
+        with subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.canary_runner"],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            listed = ProcessList(process)
+            listed.start()
+            output, _ = process.communicate(json.dumps(told).encode() + b"\n", timeout=180)
+            listed.join()
+            found |= listed.found
+        assert b"at the end:" in output, output.decode()[-4000:]
+        for body in model.requests:
+            found |= found_in("request", json.dumps(body).encode() + json.dumps(body, ensure_ascii=False).encode())
+        client = boto3.client(
+            "s3",
+            endpoint_url=s3.endpoint,
+            aws_access_key_id=s3.access_key,
+            aws_secret_access_key=s3.secret_key,
+            region_name="us-east-1",
+        )
+        names = [item["Key"] for item in client.list_objects_v2(Bucket=s3.bucket)["Contents"]]
+        objects = {name: client.get_object(Bucket=s3.bucket, Key=name)["Body"].read() for name in names}
+    for name, data in objects.items():
+        found |= found_in("s3", name.encode() + data)
+    assert any(b"run_closed" in data for data in objects.values()), "the trace is there"
+    found |= found_in("output", output)
+    for where, folder in (("local state", tmp / "holo"), ("prefect", Path(os.environ["PREFECT_HOME"]))):
+        for path in folder.rglob("*"):
+            if path.is_file():
+                found |= found_in(f"{where}: {path.name}", path.read_bytes())
+    return found, json.loads(state.read_text()), listed
+
+
+@pytest.mark.desktop
+@pytest.mark.slow
+def test_canaries_are_found_in_no_request_trace_log_database_or_process_list(prefect_url: str, tmp_path: Path) -> None:
+    found, state, listed = leaks(tmp_path, prefect_url)
+    assert found == set()
+    # Both were typed: the one that is known by its name, and the one that the model wrote down itself.
+    assert state["entered"] == [CANARIES["password"] + CANARIES["note"]]
+    assert {"Xvfb", "openbox", "sh"} <= listed.seen
+    logged = b"".join(path.read_bytes() for path in Path(os.environ["PREFECT_HOME"]).glob("prefect.db*"))
+    for name in ("letter", "error", "licence"):
+        assert b"{{secret:%s}}" % name.encode() in logged, "what Prefect was told is there"
+
+
+@pytest.mark.desktop
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("mutant", "place", "name"),
+    few([("no scrubber", "request", "note"), ("inherited", "environment of Xvfb", "password")]),
+)
+def test_the_search_finds_what_a_careless_change_gives_away(
+    mutant: str, place: str, name: str, prefect_url: str, tmp_path: Path
+) -> None:
+    found, _, _ = leaks(tmp_path, prefect_url, mutant)
+    assert (place, name) in found

@@ -1,0 +1,106 @@
+"""A field that a secret was typed into is masked while that shows, wherever, and not on another screen."""
+
+from __future__ import annotations
+
+from PIL import Image, ImageDraw
+
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.desktop.fields import fields
+from holo_tasks.safety.typed_fields import TypedFields
+
+SIZE = (500, 300)
+FIELD = Box(150, 100, 201, 25)
+VALUE = "\u2022 Kranich 9"
+
+
+def screen(
+    text: str = "",
+    *,
+    move: tuple[int, int] = (0, 0),
+    label: str = "Password",
+    outlined: bool = True,
+    over: bool = False,
+) -> Image.Image:
+    """A window with a field that may be moved, and something over its right half."""
+    image = Image.new("RGB", SIZE, "#d9d9d9")
+    draw = ImageDraw.Draw(image)
+    left, top = FIELD.left + move[0], FIELD.top + move[1]
+    draw.text((left - 70, top + 6), label, fill="black")
+    if outlined:
+        draw.rectangle((left, top, left + 200, top + 24), fill="white", outline="black")
+    draw.text((left + 6, top + 6), text, fill="black")
+    draw.text((left, top + 34), "Log in      Cancel", fill="navy")
+    if over:
+        draw.rectangle((left + 40, top - 60, left + 260, top + 90), fill="yellow", outline="red")
+    return image
+
+
+def frame(image: Image.Image) -> Frame:
+    return Frame(image.tobytes(), Size(*image.size), ":1")
+
+
+async def boxes(masker: TypedFields, image: Image.Image) -> list[Box]:
+    return [mask.box for mask in await masker.masks(frame(image))]
+
+
+def masker_for(text: str = VALUE, *, outlined: bool = True) -> TypedFields:
+    masker = TypedFields()
+    masker.typed(fields(screen(outlined=outlined), screen(text, outlined=outlined), None))
+    return masker
+
+
+def covers(outer: Box, inner: Box) -> bool:
+    return (
+        outer.left <= inner.left
+        and outer.top <= inner.top
+        and outer.right >= inner.right
+        and outer.bottom >= inner.bottom
+    )
+
+
+async def test_the_mask_is_as_wide_as_the_field_whatever_is_in_it() -> None:
+    found = [await boxes(masker_for(text), screen(text)) for text in ("a", VALUE, "a much longer text than that")]
+    assert all(len(each) == 1 and covers(each[0], FIELD) for each in found)
+    assert found[0] == found[1] == found[2]
+    assert found[0][0].width < 220
+
+
+async def test_without_an_outline_it_is_as_wide_as_the_window() -> None:
+    for text in (VALUE, "ab"):
+        (box,) = await boxes(masker_for(text, outlined=False), screen(text, outlined=False))
+        assert (box.left, box.width) == (0, SIZE[0])
+
+
+async def test_it_stays_while_more_is_typed_and_goes_for_good_once_the_field_is_empty() -> None:
+    masker = masker_for()
+    assert await boxes(masker, screen(VALUE + " and more"))
+    assert await boxes(masker, screen("shown in plain letters"))
+    assert not await boxes(masker, screen(""))
+    assert not await boxes(masker, screen("a comment"))
+
+
+async def test_it_goes_with_the_window_when_that_is_moved() -> None:
+    masker = masker_for()
+    (before,) = await boxes(masker, screen(VALUE))
+    (after,) = await boxes(masker, screen(VALUE, move=(60, 37)))
+    assert (after.left - before.left, after.top - before.top) == (60, 37)
+    assert await boxes(masker, screen(VALUE + "!", move=(60, 37))) == [after]
+    assert not await boxes(masker, screen("", move=(60, 37)))
+
+
+async def test_what_lies_over_part_of_it_uncovers_nothing() -> None:
+    masker = masker_for()
+    assert await boxes(masker, screen(VALUE, over=True))
+    assert await boxes(masker, screen(VALUE))
+
+
+async def test_another_screen_is_not_masked_and_coming_back_is() -> None:
+    masker = masker_for()
+    menu = Image.new("RGB", SIZE, "#d9d9d9")
+    draw = ImageDraw.Draw(menu)
+    for row in range(8):
+        draw.text((140, 20 + 30 * row), f"{row}. Search the ledger for transactions", fill="black")
+    assert not await boxes(masker, menu)
+    assert await boxes(masker, screen(VALUE))
+    assert await boxes(masker, Image.new("RGB", (200, 100), "white")), "what cannot be compared is masked"
