@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 # Keys to models, money and storage: a program on the screen has no use for them, and whoever
 # drives it could have them shown.
-WITHHELD = ("HAI_API_KEY", "HOLO_API_KEY", "OPENAI_API_KEY")
+WITHHELD = ("HAI_API_KEY", "HOLO_API_KEY", "OPENAI_API_KEY", "HOLO_SIGNING_KEY", "HOLO_SIGNING_KEY_FILE")
 WITHHELD_PREFIXES = ("AWS_", "PREFECT_")
 
 # Ways around the X display: to the person's own session, and to input methods, which would
