@@ -32,7 +32,7 @@ def verify_trace(
         sources += [named] if named and (named.startswith("s3://") or Path(named).exists()) else []
     # Read before the trace is: of a run that goes on they must not be ahead of it.
     heads = _heads(bundle.name, sources, key, own)
-    if not len(heads) and run != bundle.name:
+    if not heads.at and run != bundle.name:
         heads = _heads(run, sources, key, own)
     spooled = bool(run) and (home.absolute() / "spool" / run).is_dir() and bundle.in_segments
     return verify(bundle, key, heads, insist=anchors is not None, spooled=spooled)

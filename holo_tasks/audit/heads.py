@@ -28,9 +28,6 @@ class Heads:
     forged: str = ""
     ours: bool = False
 
-    def __len__(self) -> int:
-        return len(self.at)
-
     def read(self, source: str, key: PublicKey, *, ours: bool = False) -> None:
         """Add what a file or ``s3://bucket/prefix`` knows of this run."""
         if source not in self.where:

@@ -78,7 +78,7 @@ def verify(bundle: Bundle, key: PublicKey, heads: Heads, *, insist: bool = False
             raise _Bad(None, heads.forged)
     except _Bad as found:
         bad = found
-    if insist and not len(heads):
+    if insist and not heads.at:
         reading.missing.append(f"no head of this run is anchored in {' or '.join(heads.where)}")
     if not reading.closed:
         reading.missing.insert(0, "the run did not record its end: it is still going on, or it was interrupted")
@@ -92,8 +92,8 @@ def verify(bundle: Bundle, key: PublicKey, heads: Heads, *, insist: bool = False
         reading.run,
         reading.closed,
         reading.head,
-        {"heads": len(heads), "last": heads.last, "delivered": heads.delivered, "where": heads.where}
-        if len(heads)
+        {"heads": len(heads.at), "last": heads.last, "delivered": heads.delivered, "where": heads.where}
+        if heads.at
         else None,
         key.fingerprint,
         reading.notes,
