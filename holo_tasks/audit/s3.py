@@ -6,6 +6,7 @@ boto3 takes a third of a second to import, so only code that talks to a bucket i
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterator
@@ -183,7 +184,7 @@ class Bucket:
         """Read an object piece by piece. Raises FileNotFoundError if there is none."""
         try:
             answer = self._client.get_object(Bucket=self.place.bucket, Key=key)
-            with answer["Body"] as body:
+            with contextlib.closing(answer["Body"]) as body:
                 yield from body.iter_chunks(_PIECE)
         except aws.ClientError as error:
             if _code(error) in ("NoSuchKey", "404"):
