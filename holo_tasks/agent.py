@@ -9,8 +9,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from prefect.context import FlowRunContext
+from prefect.exceptions import MissingContextError
+from prefect.logging import get_run_logger
 
-from holo_tasks.audit import Destination
+from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
@@ -121,6 +123,7 @@ async def open_agent(
             yield run
     finally:
         delivery = await recorder.close()
+        tell_head(recorder, delivery)
         if run is not None:
             run.delivery = delivery
             spent = run.guard.total_micro
@@ -130,6 +133,19 @@ async def open_agent(
                         recorder.run_id, status=run.status, reason=run.reason, steps=run.steps, spent_micro=spent
                     )
                 )
+
+
+def tell_head(recorder: TraceRecorder, delivery: Delivery) -> None:
+    """Log the head of a closed trace: what the server keeps of the flow run's log is apart from the trace, too."""
+    head = recorder.head
+    with contextlib.suppress(MissingContextError):
+        log = get_run_logger()
+        log.info(
+            "Trace %s: %d records, head %s, signed with key %s.",
+            recorder.uri, head.records, head.sha256, recorder.fingerprint,
+        )  # fmt: skip
+        if delivery.doubt:
+            log.warning("%s.", delivery.doubt)
 
 
 def deployment_id() -> str:
