@@ -37,6 +37,7 @@ check: setup
 
 bench: setup
 	@$(PY) tests/bench/bench.py
+	@$(PY) tests/bench/bench_trace.py
 	@$(MAKE) --no-print-directory bench-models
 
 bench-models: setup
@@ -51,6 +52,7 @@ interop: setup
 
 faults: setup
 	@HOLO_LONG_FAULTS=1 $(PY) -m pytest tests/faults/test_shared_budget.py
+	@$(PY) -m pytest -s -m long tests/audit/test_wire.py tests/audit/test_outage.py
 	@$(PY) tests/faults/latch_trials.py 100
 	@$(PY) tests/faults/faults.py
 

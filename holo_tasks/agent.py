@@ -9,9 +9,11 @@ from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 from prefect.context import FlowRunContext
+from prefect.exceptions import MissingContextError
+from prefect.logging import get_run_logger
 from prefect.settings import get_current_settings
 
-from holo_tasks.audit import Destination
+from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
@@ -146,6 +148,7 @@ async def open_agent(
     finally:
         with quiet:
             delivery = await recorder.close()
+            tell_head(recorder, delivery)
             if run is not None:
                 run.delivery = delivery
                 spent = run.guard.total_micro
@@ -155,6 +158,19 @@ async def open_agent(
                             recorder.run_id, status=run.status, reason=run.reason, steps=run.steps, spent_micro=spent
                         )
                     )
+
+
+def tell_head(recorder: TraceRecorder, delivery: Delivery) -> None:
+    """Log the head of a closed trace: what the server keeps of the flow run's log is apart from the trace, too."""
+    head = recorder.head
+    with contextlib.suppress(MissingContextError):
+        log = get_run_logger()
+        log.info(
+            "Trace %s: %d records, head %s, signed with key %s.",
+            recorder.uri, head.records, head.sha256, recorder.fingerprint,
+        )  # fmt: skip
+        if delivery.doubt:
+            log.warning("%s.", delivery.doubt)
 
 
 def deployment_id() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from holo_tasks.audit import Destination, Folder
+from holo_tasks.audit.stores import retain_days
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.models.address import HOSTED_BASE_URL, check_base_url, is_hosted
 from holo_tasks.models.profile import DEFAULT_MODEL, Profile, profile_for
@@ -48,7 +49,9 @@ def profile(given: str | None) -> Profile:
 
 def audit(given: str | None, home: Path) -> Destination:
     """Return where the evidence goes."""
-    return Folder((home / "runs").absolute()) if given is None else Destination.parse(given)
+    if given is None:
+        return Folder((home / "runs").absolute())
+    return Destination.parse(given, retain_days=retain_days(os.environ))
 
 
 def check_text(name: str, text: str) -> str:

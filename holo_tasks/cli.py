@@ -28,6 +28,7 @@ EMPTY: dict[str, dict[str, object]] = {
     "doctor": {"status": "failed", "checks": []},
     "runs": {"runs": [], "items": []},
     "index": {},
+    "verify": {"verdict": None},
 }
 """What ``--json`` prints when a command was refused; nothing for a list that there is not."""
 NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
@@ -158,6 +159,28 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--steps", action="store_true", help="a row for each step instead")
     export.set_defaults(do=_export)
 
+    verify = commands.add_parser(
+        "verify",
+        help="check that a trace is what was recorded, all of it",
+        description="Check a trace offline: every record's signature and place, every picture, and the heads that were "
+        "anchored apart from it.",
+        epilog="exit codes: 0 VALID, 3 INCOMPLETE (the end is missing), 4 TAMPERED, 2 nothing could be checked",
+    )
+    verify.add_argument("trace", metavar="TRACE", help="a run's folder or s3:// URI")
+    told = "as `holo-tasks keys show` printed it where the run was recorded"
+    verify.add_argument("--public-key", metavar="FILE", type=Path, required=True, help=told)
+    told = "heads kept apart from the trace (those of HOLO_HOME and HOLO_ANCHORS)"
+    verify.add_argument("--anchors", metavar="FILE|s3://BUCKET/PREFIX", help=told)
+    verify.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    verify.set_defaults(do=_verify)
+
+    keys = commands.add_parser("keys", help="the key that traces are signed with")
+    which_key = keys.add_subparsers(dest="which", required=True, metavar="COMMAND", parser_class=_Parser)
+    new = which_key.add_parser("new", help="make a key pair; the first run does so, too")
+    new.add_argument("--replace", action="store_true", help="keep the key there is aside, and sign with a new one")
+    new.set_defaults(do=_new_key)
+    which_key.add_parser("show", help="print the public key (PEM)").set_defaults(do=_show_key)
+
     models = commands.add_parser("models", help="list the models that are known, and how each is spoken to")
     models.add_argument("--json", action="store_true", help="print one JSON array")
     models.set_defaults(do=_models)
@@ -250,6 +273,7 @@ def _run(options: argparse.Namespace) -> int:
     from holo_tasks.leaving import run
     from holo_tasks.outcome import already_done
     from holo_tasks.prefect_server import TemporaryServer, configured_api_url, reach_directly, require_server
+    from holo_tasks.verifying import ready
 
     # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
     _check(options)
@@ -262,6 +286,7 @@ def _run(options: argparse.Namespace) -> int:
     if stays:
         url = local_only.check_run(settings.base_url, settings.audit, url)
     settings.audit.check()
+    ready(settings.home)
     if done := already_done(settings):
         return _tell(done, as_json=options.json)
     _quiet_prefect()
@@ -487,6 +512,33 @@ def _export(options: argparse.Namespace) -> int:
     from holo_tasks.overview import export
 
     return export(options.where, options.csv, steps=options.steps, put=_put)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from holo_tasks.home import holo_home
+    from holo_tasks.verifying import as_json, in_words, verify_trace
+
+    found = verify_trace(options.trace, options.public_key, options.anchors, holo_home())
+    if options.json:
+        _say(in_words(found))
+    return _put(as_json(found) if options.json else printable(in_words(found)), found.exit_code)
+
+
+def _new_key(options: argparse.Namespace) -> int:
+    from holo_tasks.home import holo_home
+    from holo_tasks.verifying import new_key
+
+    path, said = new_key(holo_home(), replace=options.replace)
+    for line in said:
+        _say(line)
+    return _put(path, 0)
+
+
+def _show_key(options: argparse.Namespace) -> int:
+    from holo_tasks.home import holo_home
+    from holo_tasks.verifying import public_pem
+
+    return _put(public_pem(holo_home()), 0)
 
 
 def _models(options: argparse.Namespace) -> int:

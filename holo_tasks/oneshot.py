@@ -157,10 +157,11 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
     if run is None:
         return ended
     delivery = run.delivery.message if run.delivery and not run.delivery.complete else ""
+    doubt = run.delivery.doubt if run.delivery else ""
     return replace(
         ended,
         steps=run.steps,
         cost_micro_usd=run.guard.total_micro,
         trace=run.trace,
-        message=f"{message} {delivery}".strip(),
+        message=" ".join(said for said in (message, delivery, doubt) if said),
     )

@@ -42,6 +42,12 @@ class AuditBucket(Block):
     secret_access_key: SecretStr | None = Field(
         default=None, description="Goes with the access key ID; encrypted by Prefect."
     )
+    retain_days: int = Field(
+        default=0,
+        ge=0,
+        le=36_500,
+        description="Object lock: for so many days nobody can change or delete evidence; 0 leaves it to the bucket.",
+    )
     local_folder: str | None = Field(
         default=None, description="A folder on the machine that runs the agent, used when there is no bucket."
     )
@@ -52,7 +58,7 @@ class AuditBucket(Block):
             raise InvalidUsage("The audit block names a bucket and a local folder; leave one of them empty.")
         if not self.bucket:
             return Destination.parse(self.local_folder or str(holo_home() / "runs"))
-        return Destination.parse(f"s3://{self.bucket}/{self.prefix}", **self._access())
+        return Destination.parse(f"s3://{self.bucket}/{self.prefix}", **self._access(), retain_days=self.retain_days)
 
     def trace(self, uri: str) -> Trace:
         """Open the trace of a run that was recorded here, to read it."""

@@ -8,7 +8,9 @@
     recorder.delivery.message
 
 `trace` (the folder and its chain) ← `recorder` (asynchronous) ← `stores` (where it goes); `spool`, `upload`,
-`uploader` and `resume` carry a trace to a bucket (`s3`). `reader` reads any trace back; `story` orders it,
+`uploader` and `resume` carry a trace to a bucket (`s3`). `keys` signs it, `anchoring` writes its heads down apart
+from it; `verify` (over `bundle`, `heads`, `public_key`) checks all that and shares nothing with them.
+`reader` reads any trace back; `story` orders it,
 `report` and `timeline` show it.
 """
 

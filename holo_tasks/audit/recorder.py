@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, TypeAlias
 
+from holo_tasks.audit.anchoring import Anchoring, Head
 from holo_tasks.audit.errors import EvidenceFailed
 from holo_tasks.audit.trace import LocalTrace
 from holo_tasks.core.errors import HoloError
@@ -24,11 +25,15 @@ from holo_tasks.core.frame import Shot
 
 @dataclass(frozen=True)
 class Delivery:
-    """Where a run's evidence is. ``complete`` is false while part of it is only on this machine."""
+    """Where a run's evidence is. ``complete`` is false while part of it is only on this machine.
+
+    ``doubt`` says what else is not as it should be: a head that could not be anchored.
+    """
 
     uri: str
     complete: bool
     message: str
+    doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,11 @@ class Carrier(Protocol):
 
     @property
     def uri(self) -> str: ...
+
+    @property
+    def delivered(self) -> int:
+        """How many records have arrived."""
+        ...
 
     def notice(self, frames: list[str], seq: int, end: int) -> None: ...
 
@@ -74,18 +84,31 @@ class TraceRecorder:
     whatever has come in meanwhile together.
     """
 
-    def __init__(self, trace: LocalTrace, carrier: Carrier | None = None) -> None:
+    def __init__(self, trace: LocalTrace, carrier: Carrier | None = None, anchoring: Anchoring | None = None) -> None:
         self.run_id = trace.run_id
         self.folder: Path = trace.folder
         self.uri = carrier.uri if carrier else str(trace.folder)
         self.delivery: Delivery | None = None
         self._trace = trace
         self._carrier = carrier
+        self._anchoring = anchoring
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
+        self._tip = trace.seq, trace.head
         self._open = True
         self._writer = threading.Thread(target=self._write, name=f"trace-{trace.run_id}", daemon=True)
         self._writer.start()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the key that signs this trace."""
+        return self._trace.key.fingerprint
+
+    @property
+    def head(self) -> Head:
+        """What stands for all that is durable now, for whoever wants to keep it somewhere else, too."""
+        records, sha256 = self._tip
+        return Head(records, sha256, records if self._carrier is None else min(records, self._carrier.delivered))
 
     async def keep(self, shot: Shot) -> None:
         """Keep the exact bytes of a picture; durable on return."""
@@ -107,7 +130,14 @@ class TraceRecorder:
         self._shut()
         await asyncio.to_thread(self._writer.join)
         if self.delivery is None:
-            self.delivery = await self._deliver(timeout_s, progress)
+            before = self.head
+            doubt = await self._anchored(before)
+            delivery = await self._deliver(timeout_s, progress)
+            if self.head != before:  # more of it has been delivered
+                doubt = await self._anchored(self.head)
+            self.delivery = replace(delivery, doubt=doubt)
+            if self._anchoring is not None:
+                self._anchoring.close()
         return self.delivery
 
     async def __aenter__(self) -> TraceRecorder:
@@ -120,6 +150,11 @@ class TraceRecorder:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    async def _anchored(self, head: Head) -> str:
+        if self._anchoring is None or not head.records:
+            return ""
+        return await asyncio.to_thread(self._anchoring.settle, head)
 
     async def _deliver(self, timeout_s: float, progress: Progress | None) -> Delivery:
         if self._carrier is None:
@@ -211,6 +246,9 @@ class TraceRecorder:
             for job in jobs:
                 job.done.set_exception(type(error)(str(error)))
             return
+        self._tip = self._trace.seq, self._trace.head
+        if self._anchoring is not None:
+            self._anchoring.notice(self.head)
         for job, result in zip(jobs, results, strict=True):
             if isinstance(result, EvidenceFailed):
                 job.done.set_exception(result)

@@ -23,6 +23,9 @@ def header(trace: Trace, story: Story, chain: ChainCheck, title: str) -> str:
     facts = [("Run", f"<code>{safe(opened.run_id if opened else trace.uri.rpartition('/')[2])}</code>")]
     facts += [("Prefect flow run", f"<code>{safe(opened.flow_run_id)}</code>")] if opened and opened.flow_run_id else []
     facts += [("Trace", f"<code>{safe(trace.uri)}</code>"), ("Evidence", _chain_words(chain))]
+    if opened and opened.signed_by:
+        checked = "checked by <code>holo-tasks verify</code>, not by this page"
+        facts.append(("Signed with", f"key <code>{safe(opened.signed_by[:16])}…</code> · {checked}"))
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
     reason = (closed.answer or closed.reason) if closed else ""
     return (

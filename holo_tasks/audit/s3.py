@@ -6,11 +6,13 @@ boto3 takes a third of a second to import, so only code that talks to a bucket i
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
@@ -22,6 +24,7 @@ from pydantic import SecretStr
 from holo_tasks.audit.errors import ForeignObject, StoreAway, StoreRefused, StoreTrouble
 from holo_tasks.core.this_machine import NotThisMachine, pinned_url, switched_on
 
+_PIECE = 1 << 18
 _PROBE = ".holo-tasks-may-write"
 _WRONG_KEYS = {
     "InvalidAccessKeyId",
@@ -51,6 +54,9 @@ class Place:
     endpoint_url: str | None = None
     region: str | None = None
     local_only: bool = False
+    retain_days: int = 0
+    """For so many days nobody, not even the bucket's owner, can change or delete what is put there (0: as the bucket
+    does it by itself). Kept here so that whoever resumes an upload keeps to it."""
 
     @property
     def uri(self) -> str:
@@ -119,12 +125,37 @@ class Bucket:
             if _code(error) not in ("AccessDenied", "403"):
                 raise _explained(error, self.place) from error
             # Credentials that may write but not list are good enough: ask with a write.
-            self.put_once(self.place.key(_PROBE), b"")
+            self.put_once(self.place.key(_PROBE), b"", retain=False)
         except aws.BotoCoreError as error:
             raise _explained(error, self.place) from error
+        if self.place.retain_days:
+            self._check_object_lock()
 
-    def put_once(self, key: str, data: bytes) -> None:
+    def _check_object_lock(self) -> None:
+        try:
+            found = self._client.get_object_lock_configuration(Bucket=self.place.bucket)
+        except aws.ClientError as error:
+            if _code(error) == "AccessDenied":
+                raise StoreRefused(
+                    f"the credentials may not read whether {self.place.bucket!r} has object lock: grant"
+                    " s3:GetBucketObjectLockConfiguration and s3:PutObjectRetention, or set no retention"
+                ) from error
+            if _status(error) >= 500 or _code(error) in _WRONG_KEYS | {"NoSuchBucket"}:
+                raise _explained(error, self.place) from error
+            found = {}
+        except aws.BotoCoreError as error:
+            raise _explained(error, self.place) from error
+        if found.get("ObjectLockConfiguration", {}).get("ObjectLockEnabled") != "Enabled":
+            raise StoreRefused(
+                f"the bucket {self.place.bucket!r} has no object lock, so nothing in it can be retained for"
+                f" {self.place.retain_days} days: use a bucket that was made with object lock, or set no retention"
+            )
+
+    def put_once(self, key: str, data: bytes, *, retain: bool = True) -> None:
         """Write an object that must not exist yet; finding our own bytes there is as good.
+
+        It is retained as the place says, unless it is no evidence. The mode is COMPLIANCE: GOVERNANCE can be lifted
+        by whoever has the right to, and evidence should not depend on who that is.
 
         A conditional put whose reply was lost is sent again by boto3 and then fails with 412,
         so 412 means: look.
@@ -138,6 +169,7 @@ class Bucket:
                 IfNoneMatch="*",
                 ContentType=_CONTENT_TYPES.get(key.rpartition(".")[2], "application/octet-stream"),
                 ChecksumSHA256=base64.b64encode(digest.digest()).decode(),
+                **(self._retention() if retain else {}),
             )
         except aws.ClientError as error:
             if _code(error) not in ("PreconditionFailed", "412"):
@@ -149,19 +181,28 @@ class Bucket:
         except aws.BotoCoreError as error:
             raise _explained(error, self.place) from error
 
+    def _retention(self) -> dict[str, Any]:
+        if not self.place.retain_days:
+            return {}
+        until = datetime.now(UTC) + timedelta(days=self.place.retain_days)
+        return {"ObjectLockMode": "COMPLIANCE", "ObjectLockRetainUntilDate": until}
+
     def get(self, key: str) -> bytes:
         """Read an object. Raises FileNotFoundError if there is none."""
+        return b"".join(self.pieces(key))
+
+    def pieces(self, key: str) -> Iterator[bytes]:
+        """Read an object piece by piece. Raises FileNotFoundError if there is none."""
         try:
             answer = self._client.get_object(Bucket=self.place.bucket, Key=key)
-            with answer["Body"] as body:
-                data: bytes = body.read()
+            with contextlib.closing(answer["Body"]) as body:
+                yield from body.iter_chunks(_PIECE)
         except aws.ClientError as error:
             if _code(error) in ("NoSuchKey", "404"):
                 raise FileNotFoundError(f"s3://{self.place.bucket}/{key}") from error
             raise _explained(error, self.place) from error
         except aws.BotoCoreError as error:
             raise _explained(error, self.place) from error
-        return data
 
     def discard(self, key: str) -> bool:
         """Delete an object that is no evidence; say whether that is allowed here."""

@@ -6,13 +6,16 @@ import os
 import re
 import tempfile
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from holo_tasks.audit.anchoring import Anchoring, anchor_places
 from holo_tasks.audit.errors import StoreTrouble
+from holo_tasks.audit.keys import signing_key
 from holo_tasks.audit.recorder import TraceRecorder
 from holo_tasks.audit.trace import LocalTrace, checked_run_id
 from holo_tasks.core.errors import HoloError, InvalidUsage
@@ -20,6 +23,8 @@ from holo_tasks.core.errors import HoloError, InvalidUsage
 if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Keys, Place
 
+RETAIN_VARIABLE = "HOLO_AUDIT_RETAIN_DAYS"
+MOST_DAYS = 36_500
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
@@ -34,10 +39,12 @@ class Destination(ABC):
         access_key: SecretStr | str | None = None,
         secret_key: SecretStr | str | None = None,
         region: str | None = None,
+        retain_days: int = 0,
     ) -> Destination:
         """Read ``/some/dir`` or ``s3://bucket/prefix``.
 
-        The rest is for S3; what is not given comes from the standard AWS variables.
+        The rest is for S3; what is not given comes from the standard AWS variables. ``retain_days`` asks for object
+        lock: what is written can be deleted or changed by nobody for so long.
         """
         if not text.strip():
             raise InvalidUsage("the audit destination is empty: give a folder or s3://BUCKET/PREFIX")
@@ -57,6 +64,7 @@ class Destination(ABC):
             region or None,
             _secret(access_key),
             _secret(secret_key),
+            checked_days(retain_days),
         )
 
     def kept_here(self) -> Destination:
@@ -88,7 +96,10 @@ class Folder(Destination):
             raise InvalidUsage(f"evidence cannot be written to {self.path}: {error.strerror}") from error
 
     def open(self, run_id: str, *, home: Path) -> TraceRecorder:
-        return TraceRecorder(LocalTrace.open(self.path, run_id))
+        key = signing_key(home)
+        places = anchor_places(home)
+        trace = LocalTrace.open(self.path, run_id, key)
+        return TraceRecorder(trace, anchoring=Anchoring(run_id, key, places))
 
 
 @dataclass(frozen=True)
@@ -101,6 +112,7 @@ class S3(Destination):
     region: str | None = None
     access_key: SecretStr | None = field(default=None, repr=False)
     secret_key: SecretStr | None = field(default=None, repr=False)
+    retain_days: int = 0
     local_only: bool = False
 
     @property
@@ -111,7 +123,7 @@ class S3(Destination):
         endpoint = (
             self.endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
         )
-        return Place(self.bucket, self.prefix, endpoint, self.region, self.local_only)
+        return Place(self.bucket, self.prefix, endpoint, self.region, self.local_only, self.retain_days)
 
     @property
     def keys(self) -> Keys:
@@ -149,14 +161,29 @@ class S3(Destination):
         place, keys = self.place, self.keys
         spool = Spool.create(home, checked_run_id(run_id), place)
         try:
-            trace = LocalTrace.open(spool_root(home), run_id)
+            key = signing_key(home)
+            places = anchor_places(home)
+            trace = LocalTrace.open(spool_root(home), run_id, key)
         except HoloError:
             spool.release()
             raise
         helper = Leftovers(home, place, keys)
         uploader = Uploader(spool, keys, seq=trace.seq, end=trace.end, helper=helper)
         uploader.start()
-        return TraceRecorder(trace, uploader)
+        return TraceRecorder(trace, uploader, Anchoring(run_id, key, places))
+
+
+def checked_days(days: int | str, where: str = "the retention of the evidence") -> int:
+    """Give a number of days back if something can be retained for so long; none is 0."""
+    text = str(days).strip() or "0"
+    if not text.isdecimal() or not 0 <= int(text[:9]) <= MOST_DAYS:
+        raise InvalidUsage(f"{where} must be from 1 to {MOST_DAYS} days, or 0 for none, not {text[:40]!r}")
+    return int(text)
+
+
+def retain_days(environ: Mapping[str, str]) -> int:
+    """For how many days the environment wants evidence in a bucket kept from being changed or deleted."""
+    return checked_days(environ.get(RETAIN_VARIABLE, ""), RETAIN_VARIABLE)
 
 
 def _secret(value: SecretStr | str | None) -> SecretStr | None:

@@ -9,13 +9,15 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import pydantic
 import rfc8785
 
 from holo_tasks.audit.errors import DamagedTrace, DiskFull, EvidenceFailed
+from holo_tasks.audit.keys import SigningKey
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.events import FIRST, Event, Record
+from holo_tasks.core.events import FIRST, LONGEST_LINE, AnyEvent, Event, Record, RunOpened
 from holo_tasks.core.frame import Shot
 
 EVENTS = "events.jsonl"
@@ -27,6 +29,10 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
+class _TooLong(ValueError):
+    pass
+
+
 class LocalTrace:
     """The folder ``<root>/<run_id>/`` with ``events.jsonl`` and ``frames/<sha256>.<ext>``.
 
@@ -34,9 +40,10 @@ class LocalTrace:
     ``end`` is the number of durable bytes of ``events.jsonl``, ``seq`` the number of durable records.
     """
 
-    def __init__(self, folder: Path, descriptor: int, *, seq: int, head: str, end: int) -> None:
+    def __init__(self, folder: Path, descriptor: int, key: SigningKey, *, seq: int, head: str, end: int) -> None:
         self.folder = folder
         self.run_id = folder.name
+        self.key = key
         self.seq = seq
         self.head = head
         self.end = end
@@ -44,7 +51,7 @@ class LocalTrace:
         self._broken = ""
 
     @classmethod
-    def open(cls, root: Path, run_id: str) -> LocalTrace:
+    def open(cls, root: Path, run_id: str, key: SigningKey) -> LocalTrace:
         """Begin a trace, or go on with one a crash left: a torn last line is cut off first."""
         folder = root.absolute() / checked_run_id(run_id)
         try:
@@ -55,7 +62,7 @@ class LocalTrace:
         except OSError as error:
             raise _explained(folder, error) from error
         try:
-            seq, head, end = _last_record(folder / EVENTS)
+            seq, head, end = _last_record(folder / EVENTS, key)
             os.ftruncate(descriptor, end)
             os.fsync(descriptor)
             for torn in (folder / FRAMES).glob(".*.part"):
@@ -68,7 +75,7 @@ class LocalTrace:
         except DamagedTrace:
             os.close(descriptor)
             raise
-        return cls(folder, descriptor, seq=seq, head=head, end=end)
+        return cls(folder, descriptor, key, seq=seq, head=head, end=end)
 
     def append(self, events: Sequence[tuple[str, Event]]) -> list[Record | EvidenceFailed]:
         """Chain events, each with its time, and make all of them durable with one sync.
@@ -80,9 +87,8 @@ class LocalTrace:
         written: list[Record | EvidenceFailed] = []
         for at, event in events:
             try:
-                record = Record(seq=seq, at=at, previous=head, event=event)
-                line = rfc8785.dumps(record.model_dump(mode="json"))
-            except (rfc8785.CanonicalizationError, pydantic.ValidationError) as error:
+                record, line = self._signed(seq, at, head, event)
+            except (rfc8785.CanonicalizationError, pydantic.ValidationError, _TooLong) as error:
                 reason = str(error).splitlines()[0]
                 written.append(EvidenceFailed(f"a {type(event).__name__} event cannot be recorded: {reason}"))
                 continue
@@ -97,6 +103,20 @@ class LocalTrace:
             raise _explained(self.folder, error) from error
         self.seq, self.head, self.end = seq, head, self.end + len(lines)
         return written
+
+    def _signed(self, seq: int, at: str, previous: str, event: Event) -> tuple[Record, bytes]:
+        """Make a record and its line."""
+        if isinstance(event, RunOpened):
+            # Whoever tells of the run need not know the key; whoever checks the trace wants to say which it was.
+            event = event.model_copy(update={"signed_by": self.key.fingerprint})
+        # The signature does not sign itself. Its name comes last in canonical order, so one canonical form does.
+        bare = Record(run=self.run_id, seq=seq, at=at, previous=previous, event=cast("AnyEvent", event), signature="")
+        body = rfc8785.dumps(bare.model_dump(mode="json", exclude={"signature"}))
+        signature = self.key.sign(body)
+        line = body[:-1] + f',"signature":"{signature}"}}'.encode()
+        if len(line) >= LONGEST_LINE:
+            raise _TooLong(f"it has {len(line)} bytes")
+        return bare.model_copy(update={"signature": signature}), line
 
     def keep(self, shot: Shot) -> str | None:
         """Make a picture durable; its file name, or None when it was kept before."""
@@ -206,7 +226,7 @@ def _write_all(descriptor: int, data: bytes | bytearray) -> None:
         left = left[os.write(descriptor, left) :]
 
 
-def _last_record(path: Path) -> tuple[int, str, int]:
+def _last_record(path: Path, key: SigningKey) -> tuple[int, str, int]:
     """Number of whole records, digest of the last one, and bytes up to the end of it."""
     seq, head, end, last = 0, FIRST, 0, b""
     with path.open("rb") as lines:
@@ -217,11 +237,15 @@ def _last_record(path: Path) -> tuple[int, str, int]:
     if last:
         head = hashlib.sha256(last).hexdigest()
         try:
-            found = Record.model_validate_json(last).seq
+            found = Record.model_validate_json(last)
         except pydantic.ValidationError:
-            found = -1
-        if found != seq - 1:
-            raise DamagedTrace(f"{path} is damaged at record {seq - 1}: use another run id", seq=seq - 1)
+            found = None
+        body = last.rpartition(b',"signature":')[0] + b"}"
+        # Ed25519 signs the same bytes in the same way, so this key's own signature can be made again.
+        if found is None or found.seq != seq - 1 or found.signature != key.sign(body):
+            raise DamagedTrace(
+                f"{path} is damaged at record {seq - 1}, or another key signed it: use another run id", seq=seq - 1
+            )
     return seq, head, end
 
 

@@ -53,6 +53,10 @@ class Uploader:
         self._done.set_running_or_notify_cancel()
         self._thread = threading.Thread(target=self._run, name=f"upload-{spool.run_id}", daemon=True)
 
+    @property
+    def delivered(self) -> int:
+        return self._sent_seq
+
     def start(self) -> None:
         self._thread.start()
         if self._helper:

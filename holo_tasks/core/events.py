@@ -33,6 +33,8 @@ class Event(BaseModel):
 
 
 class RunOpened(Event):
+    """``signed_by`` is the fingerprint of the key that signs this trace: SHA-256 of its SubjectPublicKeyInfo (DER)."""
+
     kind: Literal["run_opened"] = "run_opened"
     run_id: str
     title: str
@@ -40,6 +42,7 @@ class RunOpened(Event):
     flow_run_id: str = ""
     display: str = ""
     model: str = ""
+    signed_by: str = ""
 
 
 class SubgoalOpened(Event):
@@ -292,19 +295,41 @@ AnyEvent: TypeAlias = Annotated[
 
 
 class Record(BaseModel):
-    """An event in its place in the trace.
+    """An event in its place in the trace of a run.
 
-    ``previous`` is the SHA-256 of the canonical JSON of the record before (64 zeros for the first), so a
-    record cannot be changed, moved or dropped without all later ones showing it.
+    ``previous`` is the SHA-256 of the whole line of the record before (64 zeros for the first), so a record cannot
+    be moved or dropped without all later ones showing it. ``signature`` is the Ed25519 signature (hex) of the
+    canonical JSON of the record without its signature, so each record shows by itself whether it was changed.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    run: str
     seq: int
     at: str
     previous: str
     event: AnyEvent
+    signature: str
+
+
+class Anchor(BaseModel):
+    """A head of a trace, kept apart from it: record ``seq`` of ``run`` has a line with the SHA-256 ``head``.
+
+    It is signed as a record is. ``delivered`` is how many records had reached the place the trace is read from: of a
+    trace in a bucket, fewer than there are while the rest waits in a spool.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run: str
+    seq: int
+    head: str
+    delivered: int
+    at: str
+    signature: str
 
 
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 FIRST = "0" * 64
+LONGEST_LINE = 16 * 1024 * 1024
+"""No record is longer, in bytes: what reads a trace need not hold more."""

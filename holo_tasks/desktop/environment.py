@@ -6,7 +6,14 @@ from collections.abc import Collection, Mapping
 
 # Keys to models, money and storage: a program on the screen has no use for them, and whoever
 # drives it could have them shown.
-WITHHELD = ("HAI_API_KEY", "HOLO_API_KEY", "OPENAI_API_KEY", "HOLO_SIGNING_KEY", "HOLO_DATABASE_URL")
+WITHHELD = (
+    "HAI_API_KEY",
+    "HOLO_API_KEY",
+    "OPENAI_API_KEY",
+    "HOLO_SIGNING_KEY",
+    "HOLO_SIGNING_KEY_FILE",
+    "HOLO_DATABASE_URL",
+)
 WITHHELD_PREFIXES = ("AWS_", "PREFECT_", "HOLO_SECRET_")
 
 # Ways around the X display: to the person's own session, and to input methods, which would

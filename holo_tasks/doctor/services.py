@@ -128,7 +128,7 @@ def _try_bucket(destination: S3, name: str, timeout_s: float) -> str:
     key = destination.place.key(name)
     try:
         try:
-            bucket.put_once(key, PROBE)
+            bucket.put_once(key, PROBE, retain=False)
             if bucket.get(key) != PROBE:
                 raise InvalidUsage(f"{destination.place.uri} gives back other bytes than were written.")
         except HoloError:

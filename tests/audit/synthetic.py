@@ -13,11 +13,13 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.audit import LocalTrace
+from holo_tasks.audit.keys import SigningKey
 from holo_tasks.core import events as e
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
 
+KEY = SigningKey.new()
 SCREEN = Size(1280, 800)
 TARGETS = {
     "Search": Point(1041, 187),
@@ -32,7 +34,7 @@ class Telling:
     """Appends events to a trace with a clock of its own."""
 
     def __init__(self, root: Path, run_id: str) -> None:
-        self.trace = LocalTrace.open(root, run_id)
+        self.trace = LocalTrace.open(root, run_id, KEY)
         self.now = datetime(2026, 11, 21, 9, 14, 3, tzinfo=UTC)
         self.kept: list[Shot] = []
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.audit import Destination, LocalTrace, StoreTrouble, open_trace
+from holo_tasks.audit.keys import SigningKey
 from holo_tasks.audit.resume import resume_spool
 from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.spool import Spool, Uploaded
@@ -157,7 +158,7 @@ async def test_an_interrupted_run_id_goes_on_in_its_spool(to_s3, s3, tmp_path, e
 async def test_a_crash_after_sending_sends_the_very_same_segment_again(to_s3, s3, tmp_path, event, monkeypatch):
     where = to_s3()
     spool = Spool.create(tmp_path, "run-1", where.place)
-    trace = LocalTrace.open(tmp_path / "spool", "run-1")
+    trace = LocalTrace.open(tmp_path / "spool", "run-1", SigningKey.new())
     trace.append([("2026-01-01T00:00:00Z", event(step)) for step in range(3)])
     upload = Upload(spool, Bucket(where.place, where.keys), deque())
     real = Spool.note_uploaded

@@ -1,0 +1,114 @@
+"""`holo-tasks verify` and `holo-tasks keys`: who wrote a trace, and whether all of it is there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from holo_tasks.audit import anchoring, keys
+from holo_tasks.audit.bundle import Bundle, open_bundle
+from holo_tasks.audit.heads import Heads
+from holo_tasks.audit.public_key import PublicKey
+from holo_tasks.audit.verify import Verdict, verify
+from holo_tasks.core.errors import InvalidUsage
+
+
+def verify_trace(
+    trace: str, public_key: Path, anchors: str | None, home: Path, environ: Mapping[str, str] | None = None
+) -> Verdict:
+    """Check a trace against a public key and the heads anchored of it: those named, else all this machine knows of."""
+    key = PublicKey.load(public_key.expanduser())
+    bundle = open_bundle(trace)
+    run = _run_of(bundle)
+    own = str(anchoring.anchor_file(home))
+    named = (os.environ if environ is None else environ).get(anchoring.ANCHORS_VARIABLE, "").strip()
+    if anchors is not None:
+        sources = [anchors if anchors.startswith("s3://") else str(Path(anchors).expanduser().absolute())]
+    else:
+        sources = [own] if Path(own).exists() else []
+        sources += [named] if named and (named.startswith("s3://") or Path(named).exists()) else []
+    # Read before the trace is: of a run that goes on they must not be ahead of it.
+    heads = _heads(bundle.name, sources, key, own)
+    if not heads.at and run != bundle.name:
+        heads = _heads(run, sources, key, own)
+    spooled = bool(run) and (home.absolute() / "spool" / run).is_dir() and bundle.in_segments
+    return verify(bundle, key, heads, insist=anchors is not None, spooled=spooled)
+
+
+def in_words(verdict: Verdict) -> str:
+    """One sentence, or two."""
+    notes = "".join(f" Note: {note}." for note in verdict.notes)
+    if verdict.verdict != "VALID":
+        return f"{verdict.verdict}: {verdict.reason}.{notes}"
+    anchored = (
+        f"it fits the {verdict.anchored['heads']} heads that were anchored of it"
+        if verdict.anchored
+        else "no head of it is anchored here, so that its key's holder has not written it anew rests on the key alone"
+    )
+    return (
+        f"VALID: all {verdict.records} records and {verdict.frames} pictures of the run {verdict.run_id} are as they"
+        f" were signed with the key {verdict.signed_by[:16]}…; {anchored}.{notes}"
+    )
+
+
+def as_json(verdict: Verdict) -> str:
+    return json.dumps(asdict(verdict))
+
+
+def public_pem(home: Path) -> str:
+    """The public half of the key that traces are signed with here."""
+    key = keys.existing_key(home)
+    if key is None:
+        raise InvalidUsage(
+            f"there is no signing key in {keys.key_path(home)} yet: `holo-tasks keys new` makes one, and so does the"
+            " first run"
+        )
+    return key.public_pem.rstrip("\n")
+
+
+def new_key(home: Path, *, replace: bool) -> tuple[str, list[str]]:
+    """Make a key pair; the file it is in, and what to say of it."""
+    said = []
+    path = keys.key_path(home)
+    if replace:
+        aside = keys.replace_key(home)
+        if aside is not None:
+            said.append(
+                f"the key before is kept in {aside}: HOLO_SIGNING_KEY_FILE={aside} `holo-tasks keys show` prints the"
+                " public key for the traces it signed"
+            )
+    elif not keys.make_key(home):
+        raise InvalidUsage(
+            f"there is a signing key already, {path}: it is left as it is. `holo-tasks keys new --replace` makes a"
+            " new one for the runs to come and keeps this one aside for the traces it signed"
+        )
+    for variable in (keys.KEY_VARIABLE, keys.FILE_VARIABLE):
+        if os.environ.get(variable, "").strip():
+            said.append(f"{variable} is set, so runs sign with that key and not with the new one")
+    return str(path), said
+
+
+def ready(home: Path) -> None:
+    """Raise `InvalidUsage` if a run could not sign its trace or anchor its heads."""
+    keys.signing_key(home)
+    anchoring.anchor_places(home)
+
+
+def _run_of(bundle: Bundle) -> str:
+    """The run that a trace says it is of; not checked yet."""
+    try:
+        found = json.loads(bundle.first_line())
+        run = found["run"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return bundle.name
+    return run if isinstance(run, str) and 0 < len(run) <= 128 and "/" not in run and run != ".." else bundle.name
+
+
+def _heads(run: str, sources: list[str], key: PublicKey, own: str) -> Heads:
+    heads = Heads(run)
+    for source in sources if run else ():
+        heads.read(source, key, ours=source == own)
+    return heads

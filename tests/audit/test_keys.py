@@ -1,0 +1,129 @@
+"""The signing key: made once, by whoever is first, readable by its owner only; anything else is said in one line."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
+
+from holo_tasks.audit.keys import SigningKey, existing_key, key_path, make_key, replace_key, signing_key
+from holo_tasks.audit.public_key import PublicKey
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.desktop.environment import for_programs
+
+ROOT = Path(__file__).parents[2]
+FIRST_KEY = """
+import sys
+from pathlib import Path
+from holo_tasks.audit.keys import signing_key
+sys.stdin.readline()
+print(signing_key(Path(sys.argv[1])).fingerprint)
+"""
+
+
+def test_the_first_run_makes_a_key_for_its_owner_only(tmp_path: Path) -> None:
+    assert existing_key(tmp_path, {}) is None
+    key = signing_key(tmp_path, {})
+    assert signing_key(tmp_path, {}).fingerprint == key.fingerprint
+    assert stat.S_IMODE(key_path(tmp_path).stat().st_mode) == 0o600
+    assert stat.S_IMODE(key_path(tmp_path).parent.stat().st_mode) == 0o700
+    assert [path.name for path in key_path(tmp_path).parent.iterdir()] == ["signing.pem"]
+    assert PublicKey(key.public_pem.encode()).fingerprint == key.fingerprint
+    assert "PRIVATE" not in key.public_pem
+
+
+def test_processes_that_make_the_first_key_at_once_end_up_with_one(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FIRST_KEY, str(tmp_path / "home")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    racers = [subprocess.Popen(command, env=environment, **pipes) for _ in range(2)]  # type: ignore[call-overload]
+    for racer in racers:
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    said = {racer.communicate()[0].strip() for racer in racers}
+    assert said == {signing_key(tmp_path / "home", {}).fingerprint}
+    assert len(list((tmp_path / "home" / "keys").iterdir())) == 1
+
+
+def test_a_key_that_is_there_is_never_replaced_by_making_one(tmp_path: Path) -> None:
+    assert make_key(tmp_path)
+    before = key_path(tmp_path).read_bytes()
+    assert not make_key(tmp_path)
+    assert key_path(tmp_path).read_bytes() == before
+
+
+def test_a_replaced_key_is_kept_aside(tmp_path: Path) -> None:
+    old = signing_key(tmp_path, {})
+    aside = replace_key(tmp_path)
+    assert aside is not None
+    assert signing_key(tmp_path, {}).fingerprint != old.fingerprint
+    assert signing_key(tmp_path, {"HOLO_SIGNING_KEY_FILE": str(aside)}).fingerprint == old.fingerprint
+    assert replace_key(tmp_path / "new") is None
+    assert existing_key(tmp_path / "new", {}) is not None
+
+
+def test_many_machines_can_share_a_key(tmp_path: Path) -> None:
+    key = SigningKey.new()
+    path = tmp_path / "shared.pem"
+    path.write_bytes(key.private_pem())
+    path.chmod(0o600)
+    for given in ({"HOLO_SIGNING_KEY": key.private_pem().decode()}, {"HOLO_SIGNING_KEY_FILE": str(path)}):
+        assert signing_key(tmp_path / "home", given).fingerprint == key.fingerprint
+        assert not set(given) & set(for_programs(given, {})), "programs on the screen do not get it"
+    assert not (tmp_path / "home").exists()
+
+
+def _pem(key: object, protection: object = None) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection or NoEncryption())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("pem", "mode", "words"),
+    [
+        (b"", 0o600, "no private key"),
+        (b"canary", 0o600, "no private key"),
+        (SigningKey.new().public_pem.encode(), 0o600, "no private key"),
+        (_pem(generate_private_key(SECP256R1())), 0o600, "not an Ed25519 key"),
+        (_pem(Ed25519PrivateKey.generate(), BestAvailableEncryption(b"x")), 0o600, "encrypted"),
+        (SigningKey.new().private_pem(), 0o640, "chmod 600"),
+        (SigningKey.new().private_pem(), 0o604, "chmod 600"),
+    ],
+)
+def test_a_key_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path, pem: bytes, mode: int, words: str) -> None:
+    path = key_path(tmp_path)
+    path.parent.mkdir()
+    path.write_bytes(pem)
+    path.chmod(mode)
+    with pytest.raises(InvalidUsage, match=words) as refused:
+        signing_key(tmp_path, {})
+    assert "\n" not in str(refused.value)
+    assert "canary" not in str(refused.value)
+    assert path.read_bytes() == pem
+
+
+def test_a_key_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidUsage, match="cannot be read"):
+        signing_key(tmp_path, {"HOLO_SIGNING_KEY_FILE": str(tmp_path / "none.pem")})
+    with pytest.raises(InvalidUsage, match="both set"):
+        signing_key(tmp_path, {"HOLO_SIGNING_KEY_FILE": "x", "HOLO_SIGNING_KEY": "y"})
+    (tmp_path / "keys" / "signing.pem").mkdir(parents=True)
+    with pytest.raises(InvalidUsage, match="cannot be read"):
+        signing_key(tmp_path, {})
+
+
+@pytest.mark.parametrize(
+    ("pem", "words"),
+    [(SigningKey.new().private_pem(), "private key"), (b"", "no public key"), (b"x" * 70_000, "no public")],
+)
+def test_a_public_key_that_is_none_is_refused(tmp_path: Path, pem: bytes, words: str) -> None:
+    path = tmp_path / "public.pem"
+    path.write_bytes(pem)
+    with pytest.raises(InvalidUsage, match=words):
+        PublicKey.load(path)

@@ -1,0 +1,67 @@
+"""Evidence that is retained can be neither deleted nor overwritten, shown by a real S3 server with object lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from holo_tasks import chosen
+from holo_tasks.audit import Destination
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import RunClosed
+
+LOCKED = "locked-evidence"
+
+
+@pytest.fixture
+def locked(bucket: Any) -> Any:
+    bucket.create_bucket(Bucket=LOCKED, ObjectLockEnabledForBucket=True)
+    return bucket
+
+
+async def test_no_version_of_what_is_retained_can_be_deleted(
+    to_s3: Callable[..., Destination], tmp_path: Path, event: Any, shot: Any, locked: Any
+) -> None:
+    where = to_s3(where=f"s3://{LOCKED}/runs", retain_days=30)
+    where.check()
+    async with where.open("run-1", home=tmp_path) as trace:
+        await trace.keep(shot(1))
+        await trace.record(event(1))
+        await trace.record(RunClosed(status="answered", answer="", steps=1, cost_micro_usd=0))
+    assert trace.delivery
+    assert trace.delivery.complete
+    versions = locked.list_object_versions(Bucket=LOCKED, Prefix="runs/run-1/")["Versions"]
+    assert len(versions) >= 2
+    for version in versions:
+        named = {"Bucket": LOCKED, "Key": version["Key"], "VersionId": version["VersionId"]}
+        kept = locked.get_object_retention(**named)["Retention"]
+        assert kept["Mode"] == "COMPLIANCE"
+        assert kept["RetainUntilDate"] > datetime.now(UTC) + timedelta(days=29)
+        for more in ({}, {"BypassGovernanceRetention": True}):
+            with pytest.raises(ClientError, match=r"AccessDenied|Forbidden|Denied"):
+                locked.delete_object(**named, **more)
+        before = locked.get_object(**named)["Body"].read()
+        locked.put_object(
+            Bucket=LOCKED, Key=version["Key"], Body=b"overwritten"
+        )  # lies over it, and takes nothing away
+        assert locked.get_object(**named)["Body"].read() == before
+
+
+def test_a_bucket_without_object_lock_is_refused_before_the_run(to_s3: Callable[..., Destination]) -> None:
+    with pytest.raises(InvalidUsage, match="no object lock"):
+        to_s3(retain_days=30).check()
+    to_s3().check()
+
+
+def test_the_environment_says_how_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOLO_AUDIT_RETAIN_DAYS", "365")
+    assert chosen.audit("s3://evidence/x", tmp_path).place.retain_days == 365  # type: ignore[attr-defined]
+    for wrong in ("-1", "1.5", "a year", "99999999"):
+        monkeypatch.setenv("HOLO_AUDIT_RETAIN_DAYS", wrong)
+        with pytest.raises(InvalidUsage, match="HOLO_AUDIT_RETAIN_DAYS"):
+            chosen.audit("s3://evidence/x", tmp_path)

@@ -1,0 +1,73 @@
+"""The bucket goes away under load, comes back, and then refuses: nothing is lost, nobody waits beyond the bound."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.audit import Destination
+from holo_tasks.audit.resume import resume_spool
+from holo_tasks.core.events import RunClosed, RunOpened
+from holo_tasks.verifying import public_pem, verify_trace
+from tests.support.long import few
+
+BOUND_S = 3.0
+"""For one step to be durable on this machine: many times what it takes, and far less than the bucket is away."""
+
+
+@pytest.mark.parametrize("away_s", few([4.0, 60.0]))
+async def test_an_outage_under_load_then_wrong_credentials(
+    to_s3: Callable[..., Destination], s3: Any, tmp_path: Path, event: Any, shot: Any, away_s: float, monkeypatch: Any
+) -> None:
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    run_id = f"run-{away_s:g}"
+    where = to_s3()
+    trace = where.open(run_id, home=tmp_path)
+    slowest, step = 0.0, 0
+
+    async def work(for_s: float) -> None:
+        nonlocal slowest, step
+        until = time.monotonic() + for_s
+        while time.monotonic() < until:
+            step += 1
+            begun = time.monotonic()
+            await trace.keep(shot(step, noise=20_000))
+            await trace.record(event(step))
+            slowest = max(slowest, time.monotonic() - begun)
+            await asyncio.sleep(0.02)
+
+    await trace.record(RunOpened(run_id=run_id, title="", library=""))
+    while not trace.head.delivered:
+        await work(0.5)
+    await asyncio.to_thread(s3.kill)
+    await work(away_s)
+    await asyncio.to_thread(s3.start)
+    await work(1.0)
+    # The keys stop working: what a new process with wrong ones says, and that it takes nothing away.
+    assert not (await trace.close(timeout_s=0)).complete
+    wrong = to_s3(secret_key="not-the-key")
+    refused: list[Any] = []
+    async with asyncio.timeout(15):
+        while not refused:  # the thread that was given up ends after the object under way
+            refused = await asyncio.to_thread(resume_spool, tmp_path, wrong.place, wrong.keys, timeout_s=10)  # type: ignore[attr-defined]
+            await asyncio.sleep(0.1)
+    assert not refused[0].complete
+    assert "refuses the credentials" in refused[0].message
+    assert "not-the-key" not in refused[0].message
+    key = tmp_path / "public.pem"
+    key.write_text(public_pem(tmp_path))
+    assert verify_trace(trace.uri, key, None, tmp_path).verdict == "INCOMPLETE"
+    # The same run goes on where it was, with the right ones.
+    trace = where.open(run_id, home=tmp_path)
+    await trace.record(RunClosed(status="answered", answer="", steps=step, cost_micro_usd=0))
+    assert (await trace.close(timeout_s=120)).complete
+    found = verify_trace(trace.uri, key, None, tmp_path)
+    assert (found.verdict, found.records) == ("VALID", step + 2), found.reason
+    assert slowest < BOUND_S
+    print(f"away for {away_s:g} s: {step} steps recorded and delivered, the slowest took {slowest * 1000:.0f} ms")

@@ -1,0 +1,352 @@
+"""The verifier: whatever is done to a trace is found, and the first bad record named; a crash is no tampering."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import rfc8785
+
+from holo_tasks.audit import verify as verifier
+from holo_tasks.audit.bundle import open_bundle
+from holo_tasks.audit.heads import Heads
+from holo_tasks.audit.keys import SigningKey
+from holo_tasks.audit.public_key import PublicKey
+from holo_tasks.core import events as e
+from tests.audit.signed import Spoiled, picture, story, write
+
+KEY = SigningKey.new()
+GARBAGE = [
+    b"", b" ", b"{}", b"null", b"[" * 100_000, b'{"a":' * 50_000, b"\xff\xfe", b"NaN", b'{"seq":NaN}', b"\x00" * 99,
+    b'{"seq":0,"seq":0}', b"9" * 6000, b'"' + b"x" * 3_000_000 + b'"',
+]  # fmt: skip
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Spoiled:
+    return Spoiled(write(tmp_path, "run-1", KEY), KEY)
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> list[bytes]:
+    """The lines of another run that was signed with the same key; its pictures are here, too."""
+    folder = write(tmp_path, "run-2", KEY)
+    for path in (folder / "frames").iterdir():
+        (tmp_path / "run-1" / "frames").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "run-1" / "frames" / path.name).write_bytes(path.read_bytes())
+    return (folder / "events.jsonl").read_bytes().splitlines(keepends=True)
+
+
+def found(trace: Spoiled, lines: list[bytes]) -> tuple[str, int | None]:
+    verdict = trace.verdict(lines)
+    assert verdict.reason
+    assert "\n" not in verdict.reason
+    return verdict.verdict, verdict.first_bad
+
+
+def test_a_whole_trace_is_valid(trace: Spoiled) -> None:
+    verdict = trace.verdict()
+    assert (verdict.verdict, verdict.first_bad, verdict.closed, verdict.exit_code) == ("VALID", None, True, 0)
+    assert (verdict.records, verdict.frames, verdict.run_id) == (len(trace.lines), 3, "run-1")
+    assert verdict.head == hashlib.sha256(trace.lines[-1][:-1]).hexdigest()
+    assert verdict.notes == []
+
+
+def test_every_flipped_byte_of_the_events_is_found_at_its_record(tmp_path: Path) -> None:
+    """In each byte one bit, another in each: a last line end that is gone is no line end, not half a line."""
+    trace = Spoiled(write(tmp_path, "run-1", KEY, story("run-1", steps=1)), KEY)
+    bundle, bad = bytearray(b"".join(trace.lines)), []
+    place = 0
+    for seq, line in enumerate(trace.lines):
+        for offset in range(len(line)):
+            bit = 1 << (place % 8)
+            bundle[place] ^= bit
+            if found(trace, [bytes(bundle)]) != ("TAMPERED", seq):
+                bad.append((seq, offset, bit))
+            bundle[place] ^= bit
+            place += 1
+    assert bad == []
+    assert trace.verdict(trace.lines).verdict == "VALID"
+
+
+def test_every_flipped_byte_of_the_pictures_is_found_at_the_first_record_that_names_it(trace: Spoiled) -> None:
+    named: dict[str, int] = {}
+    for seq, line in enumerate(trace.lines):
+        for digest in verifier.pictures(e.RECORD.validate_json(line).event):
+            named.setdefault(digest, seq)
+    assert len(named) == 3
+    for digest, seq in named.items():
+        path = trace.folder / "frames" / f"{digest}.jpg"
+        data = path.read_bytes()
+        for place in range(len(data)):
+            path.write_bytes(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
+            assert (trace.verdict().verdict, trace.verdict().first_bad) == ("TAMPERED", seq), (digest, place)
+        path.unlink()
+        assert (trace.verdict().verdict, trace.verdict().first_bad) == ("TAMPERED", seq)
+        path.write_bytes(data)
+    assert trace.verdict().verdict == "VALID"
+
+
+def test_every_deleted_doubled_or_swapped_record_is_found(trace: Spoiled) -> None:
+    lines = trace.lines
+    for n in range(len(lines)):
+        if n < len(lines) - 1:
+            assert found(trace, lines[:n] + lines[n + 1 :]) == ("TAMPERED", n)
+            assert found(trace, [*lines[:n], lines[n + 1], lines[n], *lines[n + 2 :]]) == ("TAMPERED", n)
+        assert found(trace, lines[: n + 1] + lines[n:]) == ("TAMPERED", n + 1)
+        for inserted in (b"\n", b" \n", b"{}\n", b"null\n"):
+            assert found(trace, [*lines[:n], inserted, *lines[n:]]) == ("TAMPERED", n)
+
+
+def test_every_record_from_another_run_is_found(trace: Spoiled, other: list[bytes]) -> None:
+    lines = trace.lines
+    for n in range(len(lines)):
+        for foreign in other:
+            assert found(trace, [*lines[:n], foreign, *lines[n + 1 :]]) == ("TAMPERED", n)
+            assert found(trace, [*lines[:n], foreign, *lines[n:]]) == ("TAMPERED", n)
+        if n:
+            assert found(trace, lines[:n] + other[n:]) == ("TAMPERED", n)
+
+
+def test_every_record_from_another_trace_of_the_same_run_id_is_found(trace: Spoiled, tmp_path: Path) -> None:
+    told = story("run-1")
+    twin = Spoiled(
+        write(tmp_path / "elsewhere", "run-1", KEY, [told[0].model_copy(update={"title": "x"}), *told[1:]]), KEY
+    )
+    lines = trace.lines
+    for n in range(len(lines)):
+        assert twin.lines[n] != lines[n]
+        assert found(trace, [*lines[:n], twin.lines[n], *lines[n + 1 :]]) == ("TAMPERED", n)
+
+
+def test_a_trace_of_two_records_goes_by_the_name_of_its_folder(tmp_path: Path) -> None:
+    told = [story("run-1")[0], story("run-1")[-1]]
+    trace = Spoiled(write(tmp_path, "run-1", KEY, told), KEY)
+    foreign = Spoiled(write(tmp_path, "run-2", KEY, [story("run-2")[0], told[1]]), KEY).lines
+    assert found(trace, [foreign[0], trace.lines[1]]) == ("TAMPERED", 0)
+    assert found(trace, [trace.lines[0], foreign[1]]) == ("TAMPERED", 1)
+
+
+def test_what_a_crash_leaves_is_incomplete_and_never_more(trace: Spoiled) -> None:
+    whole = b"".join(trace.lines)
+    for end in (*range(0, len(whole), 7), *range(len(whole) - 6, len(whole))):
+        verdict = trace.verdict([whole[:end]])
+        assert (verdict.verdict, verdict.first_bad, verdict.exit_code) == ("INCOMPLETE", None, 3), end
+        assert verdict.reason
+
+
+@pytest.mark.parametrize("tail", [b"x", b"\x00", b'{"at":"\x8a', b'{"at":""}x', b'{"at":"\n'[:-1] + b"\x01", b"[]"])
+def test_what_no_crash_leaves_at_the_end_is_tampering(trace: Spoiled, tail: bytes) -> None:
+    assert found(trace, [*trace.lines[:-1], tail]) == ("TAMPERED", len(trace.lines) - 1)
+
+
+@pytest.mark.parametrize("garbage", GARBAGE, ids=range(len(GARBAGE)))
+def test_garbage_has_a_verdict(trace: Spoiled, garbage: bytes) -> None:
+    for n in (0, 1, 5):
+        lines = trace.lines
+        assert found(trace, [*lines[:n], garbage + b"\n", *lines[n + 1 :]]) == ("TAMPERED", n)
+
+
+def test_a_line_without_end_is_not_read_to_its_end(trace: Spoiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holo_tasks.audit.bundle.LONGEST_LINE", 300_000)
+    assert found(trace, [*trace.lines[:4], b"x" * 2_000_000]) == ("TAMPERED", 4)
+
+
+def test_an_empty_trace_is_incomplete(trace: Spoiled) -> None:
+    assert found(trace, []) == ("INCOMPLETE", None)
+    trace.path.unlink()
+    assert trace.verdict().verdict == "INCOMPLETE"
+    assert trace.verdict([], heads=trace.heads(3)).first_bad == 0
+
+
+def resigned(lines: list[bytes], key: SigningKey, *, change: int = -1) -> list[bytes]:
+    """Make a chain anew, as somebody can who has a key; with another word in one record."""
+    made, previous = [], e.FIRST
+    for seq, line in enumerate(lines):
+        said = json.loads(line)
+        del said["signature"]
+        said["previous"] = previous
+        if seq == change:
+            said["event"]["step"] += 1
+        if said["event"]["kind"] == "run_opened":
+            said["event"]["signed_by"] = key.fingerprint
+        body = rfc8785.dumps(said)
+        new = rfc8785.dumps(said | {"signature": key.sign(body)})
+        previous = hashlib.sha256(new).hexdigest()
+        made.append(new + b"\n")
+    return made
+
+
+def test_a_trace_signed_with_another_key_says_so(trace: Spoiled) -> None:
+    thief = SigningKey.new()
+    verdict = trace.verdict(resigned(trace.lines, thief))
+    assert (verdict.verdict, verdict.first_bad) == ("TAMPERED", 0)
+    assert thief.fingerprint[:16] in verdict.reason
+    assert KEY.fingerprint[:16] in verdict.reason
+    mixed = [*trace.lines[:6], *resigned(trace.lines, thief)[6:]]
+    assert found(trace, mixed) == ("TAMPERED", 6)
+
+
+def test_a_trace_written_anew_with_its_own_key_is_told_by_its_anchors(trace: Spoiled) -> None:
+    assert resigned(trace.lines, KEY) == trace.lines
+    heads = trace.heads(0, 4, len(trace.lines) - 1)
+    assert trace.verdict(heads=heads).verdict == "VALID"
+    anew = resigned(trace.lines, KEY, change=6)
+    verdict = trace.verdict(anew, heads=heads)
+    assert (verdict.verdict, verdict.first_bad) == ("TAMPERED", len(anew) - 1)
+    assert "since record 4" in verdict.reason
+    assert trace.verdict(resigned(trace.lines, KEY, change=2), heads=heads).first_bad == 4
+
+
+def test_a_trace_rolled_back_or_cut_off_is_told_by_its_anchors(trace: Spoiled) -> None:
+    heads = trace.heads(0, 7)
+    for end in range(len(trace.lines)):
+        verdict = trace.verdict(trace.lines[:end], heads=heads)
+        assert (verdict.verdict, verdict.first_bad) == (("TAMPERED", end) if end < 8 else ("INCOMPLETE", None))
+    closed_early = resigned([*trace.lines[:3], trace.lines[-1]], KEY)
+    closed_early = resigned([line.replace(b'"seq":10', b'"seq":3') for line in closed_early], KEY)
+    assert trace.verdict(closed_early).verdict == "VALID", "the key's holder can do this where nothing is anchored"
+    assert trace.verdict(closed_early, heads=heads).first_bad == 4
+
+
+def test_an_anchor_that_the_key_did_not_sign_is_told(trace: Spoiled) -> None:
+    verdict = trace.verdict(heads=trace.heads(3, key=SigningKey.new()))
+    assert (verdict.verdict, verdict.first_bad) == ("TAMPERED", None)
+    assert "line 1 of" in verdict.reason
+
+
+def test_two_heads_for_one_record_are_told(trace: Spoiled) -> None:
+    heads = trace.heads(5)
+    trace.lines = resigned(trace.lines, KEY, change=2)
+    for seq, digests in trace.heads(5).at.items():
+        heads.at[seq] |= digests
+    assert trace.verdict(trace.lines, heads=heads).first_bad == 5
+
+
+def test_half_an_anchor_and_those_of_other_runs_do_not_matter(trace: Spoiled, tmp_path: Path) -> None:
+    mine = trace._anchor(5, 6, None)
+    path = tmp_path / "heads.jsonl"
+    path.write_bytes(
+        mine[:40] + b"\n" + b"\xff\n" + mine.replace(b"run-1", b"run-9") + b"x" * 9000 + b"\n" + mine + mine[:9]
+    )
+    heads = Heads("run-1")
+    heads.read(str(path), trace.public)
+    assert (heads.last, heads.forged) == (5, "")
+
+
+def in_segments(trace: Spoiled, *ends: int) -> Path:
+    """The trace as it is in a bucket."""
+    events = trace.folder / "events"
+    events.mkdir()
+    start = 0
+    for end in ends:
+        (events / f"{start:08d}-{end - 1:08d}.jsonl").write_bytes(b"".join(trace.lines[start:end]))
+        start = end
+    trace.path.unlink()
+    return events
+
+
+def test_a_copy_of_a_bucket_is_checked_segment_by_segment(trace: Spoiled) -> None:
+    events = in_segments(trace, 5, len(trace.lines))
+    assert trace.verdict().verdict == "VALID"
+    first, second = sorted(events.iterdir())
+    for name, data, bad in [
+        ("00000000-00000002.jsonl", b"".join(trace.lines[:3]), 3),
+        ("00000002-00000004.jsonl", b"".join(trace.lines[2:5]), 5),
+        ("zz", b"", len(trace.lines)),
+    ]:
+        (events / name).write_bytes(data)
+        assert (trace.verdict().verdict, trace.verdict().first_bad) == ("TAMPERED", bad), name
+        (events / name).unlink()
+    data = first.read_bytes()
+    for spoiled, bad in [(data[:-1], 4), (data[:-30], 4), (b"".join(trace.lines[:4]), 4), (data + trace.lines[5], 5)]:
+        first.write_bytes(spoiled)
+        assert (trace.verdict().verdict, trace.verdict().first_bad) == ("TAMPERED", bad)
+    first.unlink()
+    assert trace.verdict().first_bad == 0
+    first.write_bytes(data)
+    second.unlink()
+    assert trace.verdict().verdict == "INCOMPLETE"
+
+
+def test_what_a_bucket_has_not_got_yet_is_no_tampering(trace: Spoiled) -> None:
+    heads = trace.heads(2, len(trace.lines) - 1, delivered=3)
+    in_segments(trace, 5)
+    bundle = open_bundle(str(trace.folder))
+    assert verifier.verify(bundle, trace.public, heads).verdict == "INCOMPLETE"
+    assert "not delivered yet" in verifier.verify(bundle, trace.public, heads).reason
+    heads.ours = True
+    assert "spool" in verifier.verify(bundle, trace.public, heads, spooled=True).reason
+    assert verifier.verify(bundle, trace.public, heads, spooled=True).verdict == "INCOMPLETE"
+    assert verifier.verify(bundle, trace.public, heads).first_bad == 5  # the machine that recorded it has no more of it
+    heads.delivered = 7
+    assert verifier.verify(bundle, trace.public, heads, spooled=True).first_bad == 5
+
+
+def test_heads_that_were_asked_for_and_are_not_there_make_it_incomplete(trace: Spoiled, tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").touch()
+    heads = Heads("run-1")
+    heads.read(str(tmp_path / "none.jsonl"), trace.public)
+    verdict = verifier.verify(open_bundle(str(trace.folder)), trace.public, heads, insist=True)
+    assert (verdict.verdict, verdict.anchored) == ("INCOMPLETE", None)
+    assert "none.jsonl" in verdict.reason
+
+
+def test_pictures_that_nobody_names_are_noted(trace: Spoiled) -> None:
+    (trace.folder / "frames" / f"{'a' * 64}.jpg").write_bytes(b"kept before a crash")
+    (trace.folder / "frames" / ".torn.part").touch()
+    verdict = trace.verdict()
+    assert verdict.verdict == "VALID"
+    assert "1 files in frames" in verdict.notes[0]
+
+
+def test_another_picture_under_the_same_digest_is_tampering(trace: Spoiled) -> None:
+    (path,) = (trace.folder / "frames").glob(f"{picture('run-1 after 1').sha256}.*")
+    path.with_suffix(".png").write_bytes(b"another")
+    verdict = trace.verdict()
+    assert (verdict.verdict, verdict.first_bad) == ("TAMPERED", 4)
+
+
+def test_every_field_that_names_a_picture_is_looked_at() -> None:
+    """A new event that names one has to be added to the verifier."""
+    for kind in e.Event.__subclasses__():
+        names = {"sha256", "shots", "strip", "before", "after"} & set(kind.model_fields)
+        given = {name: ["d"] if name == "shots" else "d" for name in names}
+        event = kind.model_construct(**given)
+        assert bool(names) == bool(verifier.pictures(event)), kind  # type: ignore[arg-type]
+        assert len(verifier.pictures(event)) == len(names), kind  # type: ignore[arg-type]
+
+
+def test_the_verifier_shares_nothing_with_the_writer_but_the_schema() -> None:
+    audit = Path(verifier.__file__).parent
+    writers = {"trace", "recorder", "keys", "anchoring", "spool", "upload", "uploader", "resume"}
+    seen, left = set(), ["verify"]
+    while left:
+        name = left.pop()
+        seen.add(name)
+        for node in ast.parse((audit / f"{name}.py").read_text()).body:  # what is loaded with it
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("holo_tasks.audit."):
+                imported = node.module.rpartition(".")[2]
+                assert imported not in writers, f"{name} imports {imported}"
+                left += [imported] if imported not in seen else []
+    assert seen == {"verify", "bundle", "heads", "public_key", "errors"}
+
+
+class Gullible(PublicKey):
+    """Believes whatever is signed with the key that the trace itself brings along."""
+
+    def signed(self, line: bytes) -> bool:
+        return True
+
+
+def test_a_verifier_that_trusts_the_bundle_is_found_out(trace: Spoiled) -> None:
+    """Chain without signatures: the mutant calls valid what the tests above call tampered."""
+    thief = SigningKey.new()
+    trace.path.write_bytes(b"".join(resigned(trace.lines, thief)))
+    bundle = open_bundle(str(trace.folder))
+    gullible = Gullible(thief.public_pem.encode())
+    assert verifier.verify(bundle, gullible, Heads("run-1")).verdict == "VALID"
+    assert verifier.verify(bundle, trace.public, Heads("run-1")).verdict == "TAMPERED"
