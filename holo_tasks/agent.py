@@ -24,14 +24,15 @@ from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
 from holo_tasks.playbooks.nearby import ScreenText, can_read
 from holo_tasks.quiet import one_line_errors
+from holo_tasks.redacting import redactor_for
 from holo_tasks.run import Run, check_terms, current_guard, new_run_id, open_run
 from holo_tasks.running import Running
 from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.budgets import Budgets
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
+from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
-from holo_tasks.safety.redaction import NothingToRedact
 from holo_tasks.safety.runbook import RunBook
 from holo_tasks.safety.store import store_at
 
@@ -49,6 +50,8 @@ async def open_agent(
     cache_decisions: bool = False,
     allow: Trust | None = None,
     rules: Rules | None = None,
+    redaction: Redaction | None = None,
+    secrets: Mapping[str, str] | None = None,
     token: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
@@ -61,6 +64,8 @@ async def open_agent(
 
     ``rules`` say what else is allowed; where they and ``allow`` both speak of trust, the stricter counts. ``token``
     names the business item that a yes is asked for, in sub-goals that have no token of their own.
+    ``redaction`` says what is painted over before a screen leaves this process; ``secrets``, values by name, are then
+    looked for, too.
     ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` lets the model's decisions be
     reused where everything it was shown is the same (`caching.SAME_DECISION`). ``limits`` hold over all that was ever
     spent under ``budget``; that is the Prefect flow run, its retries included, unless another is named.
@@ -76,6 +81,7 @@ async def open_agent(
     where = home or holo_home()
     store = store_at(where)
     kept = (rules or Rules()).under(allow)
+    redactor = redactor_for(redaction, secrets)
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
     under_way = Running.here(recorder.run_id, title, recorder.uri, flow_run_id(), began_s)
     book = RunBook(store)
@@ -98,7 +104,7 @@ async def open_agent(
             desktop=desktop,
             model=model,
             encoder=ENCODERS[image_quality],
-            redactor=NothingToRedact(),
+            redactor=redactor,
             policy=kept,
             approver=OnRequest(Approvals(store), run_id=recorder.run_id, trace=recorder.uri, flow_run_id=flow_run_id()),
             reader=ScreenText() if any(rule.text for rule in kept.confirm) and can_read() else None,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from holo_tasks.core.geometry import Size
     from holo_tasks.outcome import Outcome, Settings
     from holo_tasks.prefect_server import TemporaryServer
+    from holo_tasks.safety.masking.settings import Redaction
 
 MAX_SIDE = 16_384
 EMPTY: dict[str, dict[str, object]] = {
@@ -119,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--timeout", type=float, metavar="SECONDS", help="stop after this time")
     run.add_argument("--allow", choices=["read", "act"], help="whether input is sent (read)")
     run.add_argument("--rules", metavar="FILE.toml", type=Path, help="which actions are allowed, and which need a yes")
+    run.add_argument("--redact", metavar="FILE.toml", type=Path, help="what is painted over before a screen is sent")
     _add_audit(run)
     run.add_argument("--token", metavar="KEY", help="business item; finished once, it is never done again")
     run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
@@ -334,11 +336,23 @@ def _settings(options: argparse.Namespace) -> Settings:
         limits=Limits(options.max_cost_usd, None, options.timeout),
         allow=options.allow,
         rules=Rules.load(options.rules) if options.rules is not None else None,
+        redaction=_redaction(options.redact),
         audit=chosen.audit(options.audit, home),
         token=options.token,
         home=home,
         arguments=tuple(options.given),
     )
+
+
+def _redaction(path: Path | None) -> Redaction | None:
+    if path is None:
+        return None
+    from holo_tasks.redacting import check
+    from holo_tasks.safety.masking.settings import Redaction
+
+    redaction = Redaction.load(path)
+    check(redaction)
+    return redaction
 
 
 def _runs(options: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from holo_tasks.core.budget import Limits
 from holo_tasks.lazy import LazyDesktop
 from holo_tasks.models.encoding import Tier
 from holo_tasks.run import Run
+from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
 
 
@@ -26,6 +27,7 @@ async def holo_agent(
     audit: AuditBucket,
     allow: Trust | None = None,
     rules: Rules | None = None,
+    redaction: Redaction | None = None,
     token: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
@@ -35,10 +37,10 @@ async def holo_agent(
 ) -> AsyncIterator[Run]:
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
-    Looks only, unless ``allow="act"``. ``rules`` take the place of those of the desktop block. ``token`` names the
-    business item. ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` reuses decisions
-    of the model where all that it was shown is the same. What can be checked is checked before anything is started;
-    everything is taken down again when this is left.
+    Looks only, unless ``allow="act"``. ``rules`` and ``redaction`` take the place of those of the desktop block.
+    ``token`` names the business item. ``advisors`` are further models, by name, that `judge` can ask.
+    ``cache_decisions`` reuses decisions of the model where all that it was shown is the same. What can be checked is
+    checked before anything is started; everything is taken down again when this is left.
     """
     destination = audit.destination()
     profile = model.profile()
@@ -58,6 +60,8 @@ async def holo_agent(
                 dialect=model.dialect,
                 allow=allow,
                 rules=rules or desktop.rules,
+                redaction=redaction or desktop.redaction,
+                secrets={name: str(value) for name, value in desktop.secrets.get_secret_value().items()},
                 token=token,
                 limits=limits,
                 max_steps=max_steps,

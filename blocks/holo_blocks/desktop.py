@@ -13,6 +13,7 @@ from pydantic import Field
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Size
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
 
 
@@ -49,6 +50,9 @@ class HoloDesktop(Block):
     )
 
     rules: Rules | None = Field(default=None, description="What an agent may do on this desktop.")
+    redaction: Redaction | None = Field(
+        default=None, description="What is painted over before its screen leaves the machine."
+    )
 
     async def start(self) -> VirtualDesktop | AttachedDesktop:
         """Bring the desktop up; close it after use."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -218,4 +219,7 @@ def _frame_words(frame: FrameTaken | None) -> str:
     _, _, width, height = area(frame)
     sent = f"{frame.sent_width} × {frame.sent_height} sent of {width} × {height}"
     settled = "settled" if frame.settled else "still changing"
-    return f"{sent}, {frame.size_bytes:,} bytes, {settled}, {count(len(frame.masks), 'mask')}"
+    kinds = Counter(mask.kind for mask in frame.masks)
+    words = ", ".join(f"{number} × {safe(kind)}" for kind, number in sorted(kinds.items()))
+    masks = f"{count(len(frame.masks), 'mask')}{f' ({words})' if words else ''}"
+    return f"{sent}, {frame.size_bytes:,} bytes, {settled}, {masks}"

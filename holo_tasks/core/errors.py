@@ -67,6 +67,10 @@ class PolicyRefused(HoloError):
     exit_code = 12
 
 
+class RedactionFailed(PolicyRefused):
+    """What must not leave the machine could not be found on a screen, so nothing of it was sent."""
+
+
 class Killed(HoloError):
     """The kill switch, a cancel or a signal stopped the run."""
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from holo_tasks.core.errors import InvalidUsage, Killed
-from holo_tasks.core.frame import Frame
+from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.ports import Owner
@@ -106,6 +106,7 @@ class Desktop:
             settle_ns=answer["settle_ns"],
             quiet_ns=answer["quiet_ns"],
             capture_ns=answer["capture_ns"],
+            windows=tuple(map(_on_screen, answer["windows"])),
         )
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
@@ -309,6 +310,11 @@ class AttachedDesktop(Desktop):
 
     def _opened(self, child: Child, answer: wire.Message) -> None:
         child.mend = (self.display, *map(str, answer["lent_keys"]))
+
+
+def _on_screen(told: dict[str, Any]) -> OnScreen:
+    owners = tuple(Owner(**owner) for owner in told["owners"])
+    return OnScreen(Box(**told["box"]), owners, told["solid"])
 
 
 def command(app: Sequence[str] | str) -> list[str]:

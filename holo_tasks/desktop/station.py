@@ -134,13 +134,14 @@ class Station:
         from holo_tasks.desktop.pulse import Pulse
         from holo_tasks.desktop.repaints import Repaints
         from holo_tasks.desktop.screen import Screen
+        from holo_tasks.desktop.stacking import stacked
         from holo_tasks.desktop.typist import Typist
 
         link, gate = self._link, self._gate
         self._screen = Screen(link, self._pixels)
         repaints = Repaints(self._display, self._screen.fingerprint)
         pulse = Pulse(link, repaints)
-        self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), gate)
+        self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), gate, lambda: stacked(link))
         self._keyboard = Keyboard(link, gate)
         self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate)
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
@@ -163,6 +164,7 @@ class Station:
             "settle_ns": seen.settle_ns,
             "quiet_ns": seen.quiet_ns,
             "capture_ns": seen.capture_ns,
+            "windows": [asdict(window) for window in seen.windows],
         }
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
