@@ -35,8 +35,8 @@ _BLANK, _PALE = 6, 96
 class BandReader:
     """Reads frames; a `safety.masking.lines.LineReader`. Safe to share between threads."""
 
-    def __init__(self, threads: int = 1) -> None:
-        self._ocr = Ocr(threads)
+    def __init__(self, ocr: Ocr | None = None) -> None:
+        self._ocr = ocr or Ocr()
         self._lock = threading.Lock()
         self._bands: OrderedDict[bytes, tuple[Line, ...]] = OrderedDict()
         self._screens: OrderedDict[str, tuple[Line, ...]] = OrderedDict()

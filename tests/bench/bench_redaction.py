@@ -46,16 +46,20 @@ async def main(count: int) -> None:
                 started = time.process_time()
                 await masker.masks(shown)
                 times.append(time.process_time() - started)
-        if number % 10 == 0:
-            print(f"{number} screens, recall {normal.recall():.3f}, of faint ones {faint.recall():.3f}", flush=True)
+        if number % 30 == 0 or number == count:
+            _report(number, normal, faint)
+    size = Size(*screen.picture.size)
+    for name, times in (("full", full_s), ("after a small change", after_change_s), ("unchanged", unchanged_s)):
+        print(f"{name}, {size}: median {statistics.median(times):.3f} s, worst {max(times):.3f} s of CPU")
+
+
+def _report(number: int, normal: Scores, faint: Scores) -> None:
+    print(f"\n{number} screens")
     for name, scores in (("normal contrast", normal), (f"faint: {', '.join(FAINT)}", faint)):
         print(f"\n{name}\n{scores.table()}")
         print(f"with check digits: recall {scores.recall(*CHECKED):.4f}, precision {scores.precision(*CHECKED):.4f}")
         for title, lines in (("missed", scores.missed), ("wrong", scores.wrong)):
-            print(f"{title}:", *lines, sep="\n  ")
-    size = Size(*screen.picture.size)
-    for name, times in (("full", full_s), ("after a small change", after_change_s), ("unchanged", unchanged_s)):
-        print(f"{name}, {size}: median {statistics.median(times):.3f} s, worst {max(times):.3f} s of CPU")
+            print(f"{title}:", *lines, sep="\n  ", flush=True)
 
 
 if __name__ == "__main__":
