@@ -19,9 +19,10 @@ from holo_tasks.audit import DamagedTrace, open_trace
 from holo_tasks.audit.marks import Arrow, Ring, caption, marks
 from holo_tasks.audit.pictures import smaller, thumbnail
 from holo_tasks.audit.report import write_report
+from holo_tasks.audit.report_step import _frame_words
 from holo_tasks.audit.timeline import escaped, subgoal_markdown
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.events import ActionIntended
+from holo_tasks.core.events import ActionIntended, FrameTaken, MaskedArea
 
 HOSTILE = (
     ' </script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
@@ -167,6 +168,16 @@ def test_the_page_looks_like_something(synthetic, tmp_path):
     blue = sum(pixels for pixels, colour in colours if is_near(colour, (10, 36, 106)))
     assert len(colours) > 300
     assert blue > 1000  # the title bars of the pictures: images are shown under the page's own policy
+
+
+def test_masks_are_told_by_kind():
+    masks = [MaskedArea(kind=kind, box=[0, 0, 9, 9]) for kind in ("iban", "email", "iban")]
+    sizes = {"size_bytes": 1, "sent_width": 9, "sent_height": 9, "screen_width": 9, "screen_height": 9}
+    times = {"settle_us": 0, "quiet_us": 0, "capture_us": 0, "encode_us": 0}
+    frame = FrameTaken(
+        sha256="0", media_type="image/jpeg", frame_digest="0", masks=masks, settled=True, **sizes, **times
+    )
+    assert _frame_words(frame).endswith("3 masks (1 × email, 2 × iban)")
 
 
 def test_an_interrupted_run_is_shown_with_a_banner(synthetic, tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -50,7 +49,7 @@ def desktop():
     asyncio.run(found.close())
 
 
-async def test_a_window_is_painted_over_wherever_it_is_moved_and_its_menus_with_it(desktop, tk, tmp_path) -> None:
+async def test_a_window_is_painted_over_wherever_it_is_moved(desktop, tk, tmp_path) -> None:
     env = {"DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority), "PATH": "/usr/bin:/bin"}
     vault, notes = tmp_path / "vault.py", tmp_path / "notes.py"
     started = []
@@ -79,9 +78,7 @@ async def test_a_window_is_painted_over_wherever_it_is_moved_and_its_menus_with_
                 if not any(box.top <= y < box.bottom for box in over):
                     assert not any(row)
             assert redacted.frame.windows is None
-        subprocess.run(["xdotool", "mousemove", "300", "300"], env=env, check=True)
     finally:
         for process in started:
             process.kill()
             process.wait()
-    assert sys.platform == "linux"
