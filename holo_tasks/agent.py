@@ -14,7 +14,7 @@ from holo_tasks.audit import Destination
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
-from holo_tasks.core.ports import Desktop
+from holo_tasks.core.ports import Desktop, TellsWindows
 from holo_tasks.home import holo_home
 from holo_tasks.kill_sources import sources_for
 from holo_tasks.kill_switch import KillSwitch
@@ -82,6 +82,8 @@ async def open_agent(
     store = store_at(where)
     kept = (rules or Rules()).under(allow)
     redactor = redactor_for(redaction, secrets)
+    if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
+        desktop.tells_windows = True
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
     under_way = Running.here(recorder.run_id, title, recorder.uri, flow_run_id(), began_s)
     book = RunBook(store)

@@ -58,6 +58,7 @@ class Desktop:
         self.size = Size(1, 1)
         self.scale = 1.0
         self.started_s: Mapping[str, float] = {}
+        self.tells_windows = False
 
     @property
     def name(self) -> str:
@@ -93,7 +94,7 @@ class Desktop:
         """
         child = self._running()
         async with child.turn:  # the pixels must be fetched before the next picture is taken
-            answer = await child.ask("look", after_action=after_action)
+            answer = await child.ask("look", after_action=after_action, windows=self.tells_windows)
             rgb = child.pixels(answer["bytes"])
         self.size = Size(**answer["size"])
         return Frame(
@@ -106,7 +107,7 @@ class Desktop:
             settle_ns=answer["settle_ns"],
             quiet_ns=answer["quiet_ns"],
             capture_ns=answer["capture_ns"],
-            windows=tuple(map(_on_screen, answer["windows"])),
+            windows=None if answer["windows"] is None else tuple(map(_on_screen, answer["windows"])),
         )
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:

@@ -26,7 +26,7 @@ class Look:
     settle_ns: int
     quiet_ns: int
     capture_ns: int
-    windows: tuple[OnScreen, ...]
+    windows: tuple[OnScreen, ...] | None
 
 
 class Eyes:
@@ -62,24 +62,24 @@ class Eyes:
         """Note that a program has just come up, and ask it to say when it has drawn itself."""
         self._acted_ns, self._ping = None, self._pulse.ask()
 
-    def look(self, *, after_action: bool) -> Look:
-        """Wait as `Settle` says, then take the picture."""
+    def look(self, *, after_action: bool, windows: bool = False) -> Look:
+        """Wait as `Settle` says, then take the picture; with ``windows``, say which are in it."""
         began = time.monotonic_ns()
         acted = self._acted_ns if after_action else None
         while True:
             verdict = self._await_rest(began, acted)
-            before = self._windows()
+            before = self._windows() if windows else {}
             at = time.monotonic_ns()
             picture = self._screen.take()
             took = time.monotonic_ns() - at
             # Looked at on either side of the picture: a window that moves as it is taken is known wherever it was.
-            windows = between(before, self._windows())
+            shown = between(before, self._windows()) if windows else None
             self._repaints.compare()
             # Drawn on while it was taken: not yet the picture of a screen at rest.
             if not verdict.settled or not self._judge(began, acted).wait_ns:
                 break
         quiet = at - verdict.last_repaint_ns if verdict.last_repaint_ns is not None else 0
-        return Look(picture, verdict.settled, time.time_ns(), at - began, max(quiet, 0), took, windows)
+        return Look(picture, verdict.settled, time.time_ns(), at - began, max(quiet, 0), took, shown)
 
     def _judge(self, began: int, acted: int | None) -> Verdict:
         ping = self._ping

@@ -153,9 +153,9 @@ class Station:
         with contextlib.suppress(DesktopFailed):  # said when a gesture needs it
             self._pointer.load()
 
-    def look(self, *, after_action: bool) -> Message:
+    def look(self, *, after_action: bool, windows: bool) -> Message:
         """Wait for rest and take a picture into the shared memory."""
-        seen = self._eyes.look(after_action=after_action)
+        seen = self._eyes.look(after_action=after_action, windows=windows)
         return {
             "bytes": self._screen.hand_over(seen.picture),
             "size": {"width": seen.picture.size.width, "height": seen.picture.size.height},
@@ -164,7 +164,7 @@ class Station:
             "settle_ns": seen.settle_ns,
             "quiet_ns": seen.quiet_ns,
             "capture_ns": seen.capture_ns,
-            "windows": [asdict(window) for window in seen.windows],
+            "windows": None if seen.windows is None else [asdict(window) for window in seen.windows],
         }
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:

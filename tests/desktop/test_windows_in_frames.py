@@ -53,6 +53,7 @@ async def test_a_window_is_painted_over_wherever_it_is_moved(desktop, tk, tmp_pa
     env = {"DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority), "PATH": "/usr/bin:/bin"}
     vault, notes = tmp_path / "vault.py", tmp_path / "notes.py"
     started = []
+    desktop.tells_windows = True
     try:
         for script, geometry in ((vault, "300x200+20+40"), (notes, "150x100+500+300")):
             shutil.copy(APPS / "probe_window.py", script)

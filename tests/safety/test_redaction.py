@@ -12,10 +12,12 @@ from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Redac
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.ports import Masker, Owner
+from holo_tasks.lazy import LazyDesktop
 from holo_tasks.redacting import redactor_for
 from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows, visible
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.redaction import Painter
+from tests.support.painted_desktop import PaintedDesktop
 
 FRAME = Frame(bytes(range(256)) * 75, Size(80, 80), ":1")
 VAULT, EDITOR = Owner("/usr/bin/vault", pid=1, title="Private"), Owner("/usr/bin/editor", pid=2, title="Notes")
@@ -94,6 +96,19 @@ def test_the_pieces_of_a_covered_window_do_not_overlap() -> None:
     pieces = visible(Box(0, 0, 10, 10), [Box(2, 2, 3, 3), Box(4, 4, 20, 2)])
     pixels = [(x, y) for box in pieces for x in range(box.left, box.right) for y in range(box.top, box.bottom)]
     assert len(pixels) == len(set(pixels)) == 100 - 9 - 12 + 1
+
+
+async def test_a_lazy_desktop_has_its_frames_tell_of_windows_once_it_is_there() -> None:
+    class Told(PaintedDesktop):
+        tells_windows = False
+
+    made = Told()
+
+    async def start() -> Told:
+        return made
+
+    await LazyDesktop(start, tells_windows=True).look()
+    assert made.tells_windows
 
 
 async def test_a_desktop_that_cannot_say_whose_windows_it_shows_sends_nothing() -> None:
