@@ -37,6 +37,9 @@ def kinds_in(text: str) -> set[str]:
         ("12345678Z", "es_dni"),
         ("X1234567L", "es_dni"),
         ("AB 12 34 56 C", "uk_nino"),
+        ("Bookedon86 095 742 719as agreed.", "de_tax_id"),
+        ("called+49 30 1234 5678before noon", "phone"),
+        ("atAB 12 34 56 Cif", "uk_nino"),
     ],
 )
 def test_a_private_text_is_found_as_what_it_is(text: str, kind: str) -> None:

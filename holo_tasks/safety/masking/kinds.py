@@ -16,7 +16,8 @@ from holo_tasks.safety.masking import checks
 _LOOKS = str.maketrans("OoQDlI|iSsBZzGgqT", "00001111558226997")
 """Letters and the digits they are taken for, one for one, so that places stay the same."""
 _LETTERS = str.maketrans("0158|l", "OISBII")
-_BEFORE, _AFTER = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
+_BEFORE, _AFTER = r"(?<![A-Z0-9])", r"(?![A-Z0-9])"
+"""Small letters may stand next to a number: OCR loses the space between."""
 _GAP = r"[ .\-/_·]{0,2}"
 
 
@@ -86,7 +87,7 @@ _EMAIL = re.compile(
     r"[\w.+%\-]+(?:@|©)[\w.,\-]*\w|[\w.+%\-]+ ?(?:@|©|\(at\)|\[at\]) ?[\w\-]+(?: ?[.,] ?[\w\-]+)+", re.IGNORECASE
 )
 _PHONES = tuple(
-    re.compile(r"(?<![\w.,])(?<!\d[ \-/])" + form + r"(?!\w|[.,]\d|[ \-/]\d)")
+    re.compile(r"(?<![A-Z0-9.,])(?<!\d[ \-/])" + form + r"(?![A-Z0-9]|[.,]\d|[ \-/]\d)")
     for form in (
         r"(?:\+|00)[1-9]\d{0,2}[ .\-/]{0,2}(?:\(\d{1,5}\))?(?:[ .\-/]{0,2}\d){6,13}",
         r"\(\d{2,5}\)[ .\-/]{0,2}\d{2,4}(?:[ .\-/]{0,2}\d){3,8}",
