@@ -58,7 +58,7 @@ faults: setup
 
 lock:
 	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \
-	  --all-extras --group dev pyproject.toml --custom-compile-command "make lock" -o requirements.lock
+	  --extra demo --extra postgres --extra redaction --group dev pyproject.toml --custom-compile-command "make lock" -o requirements.lock
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output faults-output .interop

@@ -17,7 +17,7 @@ from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
-from holo_tasks.core.ports import Desktop
+from holo_tasks.core.ports import Desktop, TellsWindows
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.home import holo_home
@@ -30,14 +30,15 @@ from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
 from holo_tasks.playbooks.nearby import ScreenText, can_read
 from holo_tasks.quiet import one_line_errors
+from holo_tasks.redacting import redactor_for
 from holo_tasks.run import Run, check_terms, current_guard, new_run_id, open_run
 from holo_tasks.running import Running
 from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.budgets import Budgets
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
+from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
-from holo_tasks.safety.redaction import Painter
 from holo_tasks.safety.runbook import RunBook
 from holo_tasks.safety.scrubbing import ScrubbedRecorder, hush_error, hush_logs, hushing, scrubbed
 from holo_tasks.safety.store import store_at
@@ -57,6 +58,8 @@ async def open_agent(
     cache_decisions: bool = False,
     allow: Trust | None = None,
     rules: Rules | None = None,
+    redaction: Redaction | None = None,
+    secrets: Mapping[str, Secret] | None = None,
     token: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
@@ -64,24 +67,25 @@ async def open_agent(
     budget: str = "",
     home: Path | None = None,
     began_s: float | None = None,
-    secrets: Mapping[str, Secret] | None = None,
 ) -> AsyncIterator[Run]:
     """Open a run on a desktop that is up, with the usual doors: looks only, unless ``allow="act"``.
 
     ``rules`` say what else is allowed; where they and ``allow`` both speak of trust, the stricter counts. ``token``
     names the business item that a yes is asked for, in sub-goals that have no token of their own.
+    ``redaction`` says what is painted over before a screen leaves this process. ``secrets`` are what the desktop may
+    type by name, for their values to be kept out of everything that leaves, and to be looked for on the screen if
+    ``redaction`` reads it; those of the desktop itself unless they are given.
     ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` lets the model's decisions be
     reused where everything it was shown is the same (`caching.SAME_DECISION`). ``limits`` hold over all that was ever
     spent under ``budget``; that is the Prefect flow run, its retries included, unless another is named.
-    ``secrets`` are what the desktop may type by name, for their values to be kept out of everything that leaves this
-    process; those of the desktop itself unless they are given.
     ``began_s`` is when the work began that a kill of everything is to stop, on the monotonic clock: now, by default.
 
     The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
     (`asyncio.CancelledError`).
     """
     one_line_errors()
-    scrubber = Scrubber((getattr(desktop, "secrets", {}) if secrets is None else secrets).values())
+    known: Mapping[str, Secret] = getattr(desktop, "secrets", {}) if secrets is None else secrets
+    scrubber = Scrubber(known.values())
     hush_logs()
     title = scrubber.text(title)
     model = scrubbed(model_at(endpoint, profile, dialect), scrubber)
@@ -95,6 +99,9 @@ async def open_agent(
     where = home or holo_home()
     store = store_at(where)
     kept = (rules or Rules()).under(allow)
+    redactor = redactor_for(redaction, {name: secret.value for name, secret in known.items()}, others=[fields])
+    if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
+        desktop.tells_windows = True
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
     under_way = Running.here(recorder.run_id, title, recorder.uri, flow_run_id(), began_s)
     book = RunBook(store)
@@ -119,7 +126,7 @@ async def open_agent(
             desktop=desktop,
             model=model,
             encoder=ENCODERS[image_quality],
-            redactor=Painter([fields]),
+            redactor=redactor,
             typed=fields.typed,
             policy=kept,
             approver=OnRequest(Approvals(store), run_id=recorder.run_id, trace=recorder.uri, flow_run_id=flow_run_id()),

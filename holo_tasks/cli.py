@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holo_tasks.core.secret import Secret
     from holo_tasks.outcome import Outcome, Settings
     from holo_tasks.prefect_server import TemporaryServer
+    from holo_tasks.safety.masking.settings import Redaction
 
 MAX_SIDE = 16_384
 EMPTY: dict[str, dict[str, object]] = {
@@ -122,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--timeout", type=float, metavar="SECONDS", help="stop after this time")
     run.add_argument("--allow", choices=["read", "act"], help="whether input is sent (read)")
     run.add_argument("--rules", metavar="FILE.toml", type=Path, help="which actions are allowed, and which need a yes")
+    run.add_argument("--redact", metavar="FILE.toml", type=Path, help="what is painted over before a screen is sent")
     _add_audit(run)
     _add_local_only(run)
     run.add_argument(
@@ -431,6 +433,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         limits=Limits(options.max_cost_usd, None, options.timeout),
         allow=options.allow,
         rules=Rules.load(options.rules) if options.rules is not None else None,
+        redaction=_redaction(options.redact),
         audit=chosen.audit(options.audit, home),
         token=options.token,
         home=home,
@@ -456,6 +459,17 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
     found = asyncio.run(resolved(specs, blocks=url is not None))
     check_bound(found, starts=options.app is not None)
     return found
+
+
+def _redaction(path: Path | None) -> Redaction | None:
+    if path is None:
+        return None
+    from holo_tasks.redacting import check
+    from holo_tasks.safety.masking.settings import Redaction
+
+    redaction = Redaction.load(path)
+    check(redaction)
+    return redaction
 
 
 def _runs(options: argparse.Namespace) -> int:

@@ -27,6 +27,7 @@ class LazyDesktop:
     """Starts a desktop on the first look or gesture."""
 
     start: Callable[[], Awaitable[Closable]]
+    tells_windows: bool = False
     _desktop: Closable | None = None
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _served: tuple[str, float, Path] | None = None
@@ -97,6 +98,8 @@ class LazyDesktop:
                 except BaseException:
                     await desktop.close()
                     raise
+                if self.tells_windows and isinstance(desktop, ports.TellsWindows):
+                    desktop.tells_windows = True
                 self._desktop = desktop
                 if self._latched:
                     self.latch()

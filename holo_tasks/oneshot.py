@@ -128,6 +128,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             dialect=settings.dialect,
             allow=settings.allow,
             rules=settings.rules,
+            redaction=settings.redaction,
             token=settings.token or "",
             budget=item_key(settings.token, "run") if settings.token else "",
             limits=settings.limits,

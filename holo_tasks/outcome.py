@@ -26,6 +26,7 @@ from holo_tasks.core.events import Status
 from holo_tasks.core.geometry import Size
 from holo_tasks.core.secret import Secret
 from holo_tasks.models.profile import Profile
+from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     allow: Trust | None = None
     rules: Rules | None = None
+    redaction: Redaction | None = None
     token: str | None = None
     home: Path = field(default_factory=Path)
     began_s: float = field(default_factory=time.monotonic)

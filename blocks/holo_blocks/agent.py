@@ -17,6 +17,7 @@ from holo_tasks.lazy import LazyDesktop
 from holo_tasks.local_only import check_rest
 from holo_tasks.models.encoding import Tier
 from holo_tasks.run import Run
+from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
 from holo_tasks.secret_sources import SecretSpec
 
@@ -30,6 +31,7 @@ async def holo_agent(
     audit: AuditBucket,
     allow: Trust | None = None,
     rules: Rules | None = None,
+    redaction: Redaction | None = None,
     token: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
@@ -41,12 +43,12 @@ async def holo_agent(
 ) -> AsyncIterator[Run]:
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
-    Looks only, unless ``allow="act"``. ``rules`` take the place of those of the desktop block. ``token`` names the
-    business item. ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` reuses decisions
-    of the model where all that it was shown is the same. ``local_only``, like the model block's field and
-    ``HOLO_LOCAL_ONLY``, refuses whatever is not on this machine. ``secrets`` name more that may be typed as
-    {{secret:NAME}} besides those of the desktop block: as `SecretSpec`, or as ``NAME`` or ``NAME=PROGRAM``. What can be
-    checked is checked before anything is started; everything is taken down again when this is left.
+    Looks only, unless ``allow="act"``. ``rules`` and ``redaction`` take the place of those of the desktop block.
+    ``token`` names the business item. ``advisors`` are further models, by name, that `judge` can ask.
+    ``cache_decisions`` reuses decisions of the model where all that it was shown is the same. ``local_only``, like the
+    model block's field and ``HOLO_LOCAL_ONLY``, refuses whatever is not on this machine. ``secrets`` name more that may
+    be typed as {{secret:NAME}} besides those of the desktop block: as `SecretSpec`, or as ``NAME`` or ``NAME=PROGRAM``.
+    What can be checked is checked before anything is started; everything is taken down again when this is left.
     """
     destination = audit.destination()
     profile = model.profile()
@@ -75,6 +77,7 @@ async def holo_agent(
                 dialect=model.dialect,
                 allow=allow,
                 rules=rules or desktop.rules,
+                redaction=redaction or desktop.redaction,
                 token=token,
                 limits=limits,
                 max_steps=max_steps,

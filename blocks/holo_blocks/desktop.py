@@ -15,6 +15,7 @@ from holo_tasks.core.geometry import Size
 from holo_tasks.core.secret import Secret as TypedSecret
 from holo_tasks.core.secret import check_bound
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
 from holo_tasks.secret_sources import SecretSpec, resolved
 
@@ -58,6 +59,9 @@ class HoloDesktop(Block):
     )
 
     rules: Rules | None = Field(default=None, description="What an agent may do on this desktop.")
+    redaction: Redaction | None = Field(
+        default=None, description="What is painted over before its screen leaves the machine."
+    )
 
     async def resolved_secrets(self, more: Iterable[SecretSpec] = ()) -> dict[str, TypedSecret]:
         """Return what may be typed here by name; raise `InvalidUsage` if a value is missing or may go nowhere."""

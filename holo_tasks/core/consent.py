@@ -19,8 +19,8 @@ AGAIN_S = 0.1
 class Asked:
     """What a person is asked: may ``action`` be done on the screen ``frame``, for the business item ``token``?
 
-    Both are digests, of everything the action is and of every pixel. ``words`` say it for people; ``picture`` is the
-    SHA-256 of the picture in the trace.
+    Both are digests, of everything the action is and of every pixel that is not masked: what is kept of a yes must not
+    tell what was masked. ``words`` say it for people; ``picture`` is the SHA-256 of the picture in the trace.
     """
 
     token: str
@@ -45,7 +45,7 @@ class Approver(Protocol):
 async def consent(approver: Approver, asked: Asked, look: Callable[[], Awaitable[Frame]]) -> str:
     """Return who said yes to an action; the yes is used up.
 
-    ``look`` takes a fresh frame: a yes counts only while the screen is, pixel by pixel, the one it was given for.
+    ``look`` takes a fresh redacted frame: a yes counts only while that is, pixel by pixel, the one it was given for.
     Raises `NeedsPerson` if nobody was asked yet, `PolicyRefused` if the answer was not yes to this.
     """
     by = await _taken(approver, asked, look)

@@ -73,6 +73,10 @@ class SecretRefused(PolicyRefused):
     """A secret is not typed into this window; no input event was sent, and the model may do something else."""
 
 
+class RedactionFailed(PolicyRefused):
+    """What must not leave the machine could not be found on a screen, so nothing of it was sent."""
+
+
 class Killed(HoloError):
     """The kill switch, a cancel or a signal stopped the run."""
 

@@ -5,9 +5,25 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Size
+
+if TYPE_CHECKING:
+    from holo_tasks.core.ports import Owner
+
+
+@dataclass(frozen=True)
+class OnScreen:
+    """A window as it lay on the screen when the picture was taken, its frame included.
+
+    ``owners`` are the programs that draw in it: usually one. ``solid`` says that it hides all that lies below it.
+    """
+
+    box: Box
+    owners: tuple[Owner, ...]
+    solid: bool
 
 
 @dataclass(frozen=True)
@@ -18,7 +34,8 @@ class Frame:
     logical pixel (1.0 on a plain X screen). ``settled`` is false when the screen was still
     changing as the time limit for settling ran out. Times are nanoseconds: ``taken_at_ns`` since
     the epoch, ``settle_ns`` spent waiting, ``quiet_ns`` from the last repaint to the capture
-    (zero when nothing was seen to repaint).
+    (zero when nothing was seen to repaint). ``windows`` are those in the picture, the lowest first; None where nobody
+    can say.
     """
 
     rgb: bytes = field(repr=False)
@@ -30,6 +47,7 @@ class Frame:
     settle_ns: int = 0
     quiet_ns: int = 0
     capture_ns: int = 0
+    windows: tuple[OnScreen, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         expected = self.size.width * self.size.height * 3

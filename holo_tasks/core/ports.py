@@ -96,6 +96,13 @@ class Gated(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsWindows(Protocol):
+    """A desktop whose frames can say which windows are in them. It takes some time, so they do once this is set."""
+
+    tells_windows: bool
+
+
 class Masker(Protocol):
     """Finds what must not leave the machine, of one kind or a few."""
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from holo_tasks.core.errors import InvalidUsage, Killed
-from holo_tasks.core.frame import Frame
+from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.ports import Owner
@@ -60,6 +60,7 @@ class Desktop:
         self.size = Size(1, 1)
         self.scale = 1.0
         self.started_s: Mapping[str, float] = {}
+        self.tells_windows = False
 
     @property
     def name(self) -> str:
@@ -95,7 +96,7 @@ class Desktop:
         """
         child = self._running()
         async with child.turn:  # the pixels must be fetched before the next picture is taken
-            answer = await child.ask("look", after_action=after_action)
+            answer = await child.ask("look", after_action=after_action, windows=self.tells_windows)
             rgb = child.pixels(answer["bytes"])
         self.size = Size(**answer["size"])
         return Frame(
@@ -108,6 +109,7 @@ class Desktop:
             settle_ns=answer["settle_ns"],
             quiet_ns=answer["quiet_ns"],
             capture_ns=answer["capture_ns"],
+            windows=None if answer["windows"] is None else tuple(map(_on_screen, answer["windows"])),
         )
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
@@ -315,6 +317,11 @@ class AttachedDesktop(Desktop):
 
     def _opened(self, child: Child, answer: wire.Message) -> None:
         child.mend = (self.display, *map(str, answer["lent_keys"]))
+
+
+def _on_screen(told: dict[str, Any]) -> OnScreen:
+    owners = tuple(Owner(**owner) for owner in told["owners"])
+    return OnScreen(Box(**told["box"]), owners, told["solid"])
 
 
 def command(app: Sequence[str] | str) -> list[str]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.core.frame import OnScreen
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.pulse import Ping, Pulse
 from holo_tasks.desktop.repaints import Repaints
 from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.settle import Settle, Situation, Verdict, judge
+from holo_tasks.desktop.stacking import Stacked, between
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +26,23 @@ class Look:
     settle_ns: int
     quiet_ns: int
     capture_ns: int
+    windows: tuple[OnScreen, ...] | None
 
 
 class Eyes:
     """Looks at one screen, and remembers when hands last touched it."""
 
-    def __init__(self, screen: Screen, repaints: Repaints, pulse: Pulse, settle: Settle, interrupt: Interrupt) -> None:
+    def __init__(
+        self,
+        screen: Screen,
+        repaints: Repaints,
+        pulse: Pulse,
+        settle: Settle,
+        interrupt: Interrupt,
+        windows: Callable[[], Stacked],
+    ) -> None:
         self._screen = screen
+        self._windows = windows
         self._repaints = repaints
         self._pulse = pulse
         self._settle = settle
@@ -49,21 +62,24 @@ class Eyes:
         """Note that a program has just come up, and ask it to say when it has drawn itself."""
         self._acted_ns, self._ping = None, self._pulse.ask()
 
-    def look(self, *, after_action: bool) -> Look:
-        """Wait as `Settle` says, then take the picture."""
+    def look(self, *, after_action: bool, windows: bool = False) -> Look:
+        """Wait as `Settle` says, then take the picture; with ``windows``, say which are in it."""
         began = time.monotonic_ns()
         acted = self._acted_ns if after_action else None
         while True:
             verdict = self._await_rest(began, acted)
+            before = self._windows() if windows else {}
             at = time.monotonic_ns()
             picture = self._screen.take()
             took = time.monotonic_ns() - at
+            # Looked at on either side of the picture: a window that moves as it is taken is known wherever it was.
+            shown = between(before, self._windows()) if windows else None
             self._repaints.compare()
             # Drawn on while it was taken: not yet the picture of a screen at rest.
             if not verdict.settled or not self._judge(began, acted).wait_ns:
                 break
         quiet = at - verdict.last_repaint_ns if verdict.last_repaint_ns is not None else 0
-        return Look(picture, verdict.settled, time.time_ns(), at - began, max(quiet, 0), took)
+        return Look(picture, verdict.settled, time.time_ns(), at - began, max(quiet, 0), took, shown)
 
     def _judge(self, began: int, acted: int | None) -> Verdict:
         ping = self._ping

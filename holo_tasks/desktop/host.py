@@ -89,7 +89,7 @@ class Host:
         self._say({"id": request["id"], **answer})
 
     def _look(self, request: Message) -> Message:
-        answer: Message = self._station.look(after_action=request["after_action"])
+        answer: Message = self._station.look(after_action=request["after_action"], windows=request["windows"])
         return answer
 
     def _do(self, request: Message) -> Message:

@@ -60,12 +60,18 @@ def _owner(link: XLink, at: Point | None) -> tuple[Owner, int]:
             return Owner(why="no window has the keyboard"), 0
         if window == link.root:
             return Owner(why="it is the empty desktop"), 0
-        pid = _pid(link, window)
     except Refused:
         return Owner(why="the window was closed at this moment"), 0
-    if not pid:
-        return Owner(why="the X server cannot say which process of this machine it belongs to"), window
-    return _program(pid), window
+    return owner_by(link, window), window
+
+
+def owner_by(link: XLink, window: int) -> Owner:
+    """Return the program that made a window, as far as the X server and the kernel can say."""
+    try:
+        pid = _pid(link, window)
+    except Refused:
+        return Owner(why="the window was closed at this moment")
+    return _program(pid) if pid else Owner(why="the X server cannot say which process of this machine it belongs to")
 
 
 def _pressed(link: XLink, at: Point) -> int:

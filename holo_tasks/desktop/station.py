@@ -138,13 +138,14 @@ class Station:
         from holo_tasks.desktop.pulse import Pulse
         from holo_tasks.desktop.repaints import Repaints
         from holo_tasks.desktop.screen import Screen
+        from holo_tasks.desktop.stacking import stacked
         from holo_tasks.desktop.typist import Typist
 
         link, gate = self._link, self._gate
         self._screen = Screen(link, self._pixels)
         repaints = Repaints(self._display, self._screen.fingerprint)
         pulse = Pulse(link, repaints)
-        self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), gate)
+        self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), gate, lambda: stacked(link))
         self._keyboard = Keyboard(link, gate)
         self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate)
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
@@ -158,9 +159,9 @@ class Station:
         with contextlib.suppress(DesktopFailed):  # said when a gesture needs it
             self._pointer.load()
 
-    def look(self, *, after_action: bool) -> Message:
+    def look(self, *, after_action: bool, windows: bool) -> Message:
         """Wait for rest and take a picture into the shared memory."""
-        seen = self._eyes.look(after_action=after_action)
+        seen = self._eyes.look(after_action=after_action, windows=windows)
         return {
             "bytes": self._screen.hand_over(seen.picture),
             "size": {"width": seen.picture.size.width, "height": seen.picture.size.height},
@@ -169,6 +170,7 @@ class Station:
             "settle_ns": seen.settle_ns,
             "quiet_ns": seen.quiet_ns,
             "capture_ns": seen.capture_ns,
+            "windows": None if seen.windows is None else [asdict(window) for window in seen.windows],
         }
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:

@@ -1,8 +1,7 @@
 """Reading a picture with OCR, and only the part of it that no earlier picture showed.
 
-The engine is RapidOCR with the weights inside its wheel: no network, no GPU. It takes seconds for a
-whole screen on a busy machine, so what was read before is kept: pictures by their digest, pieces of
-text by their pixels, and the lines of a recent picture wherever this one shows the same.
+It takes seconds for a whole screen on a busy machine, so what was read before is kept: pictures by their
+digest, pieces of text by their pixels, and the lines of a recent picture wherever this one shows the same.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holo_tasks.core.geometry import Box, Size
+from holo_tasks.playbooks.ocr import Ocr
 from holo_tasks.playbooks.regions import BLOCK, boxes_of, changed_blocks, field_boxes, flat_blocks, grown
 from holo_tasks.playbooks.sight import Line, Sight, in_reading_order
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 _RECENT_PICTURES = 12
-_KNOWN_PIECES = 4096
 _MARGIN = 6
 
 
@@ -45,11 +44,9 @@ class Reader:
     """
 
     def __init__(self, threads: int = 1) -> None:
-        self._threads = min(2, threads)
+        self._ocr = Ocr(threads)
         self._lock = threading.Lock()
-        self._engine: Any = None
         self._pictures: OrderedDict[bytes, tuple[Pixels, Sight]] = OrderedDict()
-        self._pieces: OrderedDict[bytes, tuple[str, float]] = OrderedDict()
 
     def read(self, picture: Image.Image) -> Reading:
         """Read a picture of any size."""
@@ -75,7 +72,7 @@ class Reader:
 
         self.read(Image.new("RGB", (64, 64), "white"))
         with self._lock:
-            self._loaded()
+            self._ocr.loaded()
 
     def _read_new(self, pixels: Pixels) -> tuple[Sight, bool]:
         size = Size(pixels.shape[1], pixels.shape[0])
@@ -99,50 +96,14 @@ class Reader:
             return []
         # The engine was trained on OpenCV's channel order.
         part = part[:, :, ::-1].copy()
-        found = self._loaded()(part, use_det=True, use_cls=False, use_rec=False)
         lines = []
-        for quad in [] if found.boxes is None else found.boxes:
-            left, top = (max(0, int(edge)) for edge in quad.min(axis=0))
-            right, bottom = (int(edge) + 1 for edge in quad.max(axis=0))
-            piece = part[top:bottom, left:right]
-            if piece.shape[0] < 5 or piece.shape[1] < 5:
-                continue
-            text, score = self._read_piece(piece)
+        for box in self._ocr.find(part):
+            text, score = self._ocr.read(part[box.top : box.bottom, box.left : box.right])
             if text and score >= 0.6:
-                box = Box(region.left + left, region.top + top, piece.shape[1], piece.shape[0])
-                lines.append(Line(text, box, score))
+                lines.append(
+                    Line(text, Box(region.left + box.left, region.top + box.top, box.width, box.height), score)
+                )
         return lines
-
-    def _read_piece(self, piece: Pixels) -> tuple[str, float]:
-        key = hashlib.blake2b(piece.tobytes(), digest_size=16).digest() + repr(piece.shape).encode()
-        known = self._pieces.get(key)
-        if known is None:
-            found = self._loaded()(piece, use_det=False, use_cls=False, use_rec=True)
-            texts, scores = found.txts or ("",), found.scores or (0.0,)
-            known = self._pieces[key] = (texts[0].strip(), float(scores[0]))
-            if len(self._pieces) > _KNOWN_PIECES:
-                self._pieces.popitem(last=False)
-        else:
-            self._pieces.move_to_end(key)
-        return known
-
-    def _loaded(self) -> Any:
-        if self._engine is None:
-            from rapidocr import RapidOCR
-
-            self._engine = RapidOCR(
-                params={
-                    "Global.log_level": "error",
-                    "Global.use_cls": False,
-                    "EngineConfig.onnxruntime.intra_op_num_threads": self._threads,
-                    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                    # Small pictures are not blown up to 736 pixels, short words not padded to 320.
-                    "Det.limit_side_len": 64,
-                    "Rec.rec_img_shape": [3, 48, 64],
-                    "Rec.rec_batch_num": 1,
-                }
-            )
-        return self._engine
 
 
 def _to_read(dirty: Any, kept: tuple[Line, ...], size: Size) -> tuple[list[Box], list[Line]]:

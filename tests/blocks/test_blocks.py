@@ -17,6 +17,7 @@ from pydantic import SecretStr
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
 
 BLOCKS: list[type[Block]] = [HoloModel, AuditBucket, HoloDesktop]
@@ -42,7 +43,9 @@ def test_prefect_finds_the_blocks() -> None:
 async def test_blocks_come_back_as_they_were_saved_and_secrets_are_masked(prefect: str) -> None:
     model = HoloModel(base_url="http://127.0.0.1:9/v1", model="m", api_key=SecretStr("key-canary"))
     rules = {"programs": ["xterm"], "regions": [[0, 0, 640, 400]], "confirm": [{"text": "send"}]}
-    desktop = HoloDesktop(app="xterm", secrets=SecretDict({"pin": "pin-canary"}), rules=Rules.read(rules))
+    redaction = Redaction.read({"regions": [[0, 0, 9, 9]], "windows": [{"programs": ["vault"]}], "texts": ["iban"]})
+    secrets = SecretDict({"pin": "pin-canary"})
+    desktop = HoloDesktop(app="xterm", secrets=secrets, rules=Rules.read(rules), redaction=redaction)
     bucket = AuditBucket(bucket="b", access_key_id=SecretStr("id-canary"), secret_access_key=SecretStr("s3-canary"))
     for block in (model, desktop, bucket):
         await block.asave("round-trip", overwrite=True)

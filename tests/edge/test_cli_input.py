@@ -56,6 +56,7 @@ def refused(ended: Ended, *words: str) -> None:
         (["Go.", *APP, "--audit", ""], "audit"),
         (["Go.", *APP, "--audit", "gs://bucket"], "audit"),
         (["Go.", *APP, "--audit", "/proc/nowhere"], "/proc/nowhere"),
+        (["Go.", *APP, "--redact", "/dev/null/none.toml"], "none.toml"),
         (["Go.", *APP, "--display", ":1"], "--display"),
         (["Go.", "--app", " "], "--app"),
         (["Go.", "--app", "sh -c 'never closed"], "quotation"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from prefect import flow
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, ModelFailed, localize
@@ -16,6 +17,7 @@ from holo_tasks.core.events import FrameTaken, Located
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.playbooks.rulebook import Terms
+from holo_tasks.safety.masking.settings import Redaction
 from tests.edge.conftest import command
 from tests.edge.test_conversations import Fields
 from tests.support.agents import agent, events
@@ -74,6 +76,20 @@ async def test_a_region_is_all_that_is_sent_and_places_are_still_the_screens(
     page = write_report(trace, tmp_path / "report.html").read_text()
     assert 'viewBox="100 200 400 300"' in page
     assert "the entry field" in page
+
+
+async def test_what_is_masked_is_black_in_what_is_sent_and_named_in_the_trace(
+    screen: tuple[VirtualDesktop, Fields], tmp_path: Path
+) -> None:
+    desktop, _ = screen
+    values = {"regions": [{"box": [0, 0, 160, 96], "kind": "balance"}], "windows": [{"programs": ["nobody"]}]}
+    options = {"redaction": Redaction.read({**values, "texts": []})}
+    with ConformanceServer([{"x": 500, "y": 500}], ASKED) as model:
+        _, trace = await located(model, desktop, tmp_path, options)
+    (frame,) = [event for event in events(trace) if isinstance(event, FrameTaken)]
+    assert [(mask.kind, mask.box) for mask in frame.masks] == [("balance", [0, 0, 160, 96])]
+    sent = Image.open(Path(trace) / "frames" / f"{frame.sha256}.jpg").convert("L")
+    assert sent.crop((0, 0, 152, 88)).getextrema()[1] < 12
 
 
 async def test_a_marks_number_is_resolved_to_the_element(screen: tuple[VirtualDesktop, Fields], tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_reading_changes_gives_what_reading_all_gives(reader: Reader) -> None:
     ]
     for picture in pictures:
         fresh = Reader()
-        fresh._engine = reader._engine
+        fresh._ocr._engine = reader._ocr._engine
         whole, step_by_step = fresh.read(picture), reader.read(picture)
         assert [x.text for x in step_by_step.sight.lines] == [x.text for x in whole.sight.lines]
 
@@ -89,10 +89,10 @@ def test_jpeg_traces_are_not_changes(reader: Reader) -> None:
 
     texts = {text: place for text, place in TEXTS.items() if text != "Cancel"}
     reader.read(jpeg(drawn(texts, at=(1, 1))))
-    pieces = len(reader._pieces)
+    pieces = len(reader._ocr._pieces)
     after = reader.read(jpeg(drawn({**texts, "Leave": (300, 340)}, at=(1, 1))))
     assert after.how == "changes"
-    assert len(reader._pieces) - pieces <= 2
+    assert len(reader._ocr._pieces) - pieces <= 2
     assert "Leave" in {line.text for line in after.sight.lines}
 
 

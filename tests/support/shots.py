@@ -19,7 +19,7 @@ from holo_tasks.core.geometry import Size
 from holo_tasks.core.loop import Answered, pursue
 from holo_tasks.core.model import Model
 from holo_tasks.core.money import Usage
-from holo_tasks.core.ports import Desktop, ModelClient, Recorder, Reply, ToolRequest
+from holo_tasks.core.ports import Desktop, ModelClient, Recorder, Redactor, Reply, ToolRequest
 from holo_tasks.core.step import Step
 from holo_tasks.core.toolbox import Toolbox
 from holo_tasks.core.transcript import Did, Observed, Told, Transcript, Turn
@@ -129,12 +129,13 @@ def walk_of(
     recorder: Recorder | None = None,
     limits: Limits | None = None,
     transcript: Transcript | None = None,
+    redactor: Redactor | None = None,
     now_s: Callable[[], float] = time.monotonic,
 ) -> Walk:
     """Return a sub-goal that may act, on a painted desktop unless another is given."""
     doors = Doors(
         desktop=desktop or PaintedDesktop(),
-        redactor=NothingToRedact(),
+        redactor=redactor or NothingToRedact(),
         encoder=JpegEncoder(),
         model=model,
         policy=TrustPolicy("act"),

@@ -1,0 +1,112 @@
+"""What lies on a screen, the lowest first, and whose it is: for masking windows of the very picture that was taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import xcffib.shape
+
+from holo_tasks.core.frame import OnScreen
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.ports import Owner
+from holo_tasks.desktop.owners import owner_by
+from holo_tasks.desktop.xlink import Refused, XLink
+
+VIEWABLE, INPUT_ONLY = 2, 2
+DEEP = 32
+"""A window of this depth may be seen through."""
+Stacked = dict[int, OnScreen]
+
+
+def stacked(link: XLink) -> Stacked:
+    """Return the windows directly on the root by their ids, the lowest first, each with all programs that draw in it.
+
+    The X server tells a window's program by the window's number, so no property is believed. Windows that go away
+    meanwhile are left out.
+    """
+    owners: dict[int, Owner] = {}
+    mask = ~link.setup.resource_id_mask & 0xFFFFFFFF
+    shapes = link.conn(xcffib.shape.key) if link.has("SHAPE") else None
+    found: Stacked = {}
+    for window in link.conn.core.QueryTree(link.root).reply().children:
+        try:
+            place = _place(link, window, shapes)
+        except Refused:
+            continue
+        if place is None:
+            continue
+        inside = _inside(link, window)
+        makers = {each & mask: each for each in reversed(inside)}
+        manager = window & mask
+        if len(makers) > 1:
+            # The frame that a window manager puts around a program's window shows nothing but its title.
+            makers.pop(manager)
+        programs = []
+        for maker, its in makers.items():
+            if maker not in owners:
+                owners[maker] = owner_by(link, its)
+            programs.append(_titled(link, owners[maker], [each for each in inside if each & mask == maker]))
+        found[window] = OnScreen(place[0], tuple(programs), place[1])
+    return found
+
+
+def between(before: Stacked, after: Stacked) -> tuple[OnScreen, ...]:
+    """Return the windows of a picture that was taken between two looks at them.
+
+    One that moved meanwhile covers all its way; what came, went, moved or changed hides nothing below it.
+    """
+    if before == after and list(before) == list(after):
+        return tuple(after.values())
+    found = []
+    for window in {**before, **after}:
+        one, other = before.get(window), after.get(window)
+        both = [seen for seen in (one, other) if seen is not None]
+        owners = dict.fromkeys(owner for seen in both for owner in seen.owners)
+        found.append(OnScreen(_hull([seen.box for seen in both]), tuple(owners), solid=False))
+    return tuple(found)
+
+
+def _place(link: XLink, window: int, shapes: Any) -> tuple[Box, bool] | None:
+    """Return where a window is, its border included, and whether it hides what is below; None if nobody sees it."""
+    attributes = link.conn.core.GetWindowAttributes(window)
+    geometry = link.conn.core.GetGeometry(window)
+    attributes, geometry = attributes.reply(), geometry.reply()
+    if attributes.map_state != VIEWABLE or attributes._class == INPUT_ONLY:
+        return None
+    border = 2 * geometry.border_width
+    box = Box(geometry.x, geometry.y, geometry.width + border, geometry.height + border)
+    shaped = shapes is not None and shapes.QueryExtents(window).reply().bounding_shaped
+    return box, geometry.depth != DEEP and not shaped
+
+
+def _inside(link: XLink, window: int) -> list[int]:
+    """Return a window and all below it in the tree, asked for level by level: one wait each."""
+    found, level = [window], [window]
+    while level:
+        asked: list[Any] = [link.conn.core.QueryTree(each) for each in level]
+        level = []
+        for cookie in asked:
+            try:
+                level += cookie.reply().children
+            except Refused:
+                continue
+        found += level
+    return found
+
+
+def _titled(link: XLink, owner: Owner, windows: list[int]) -> Owner:
+    """Return a program with the title of the first of its windows that has one."""
+    for window in windows[:3]:  # a program's own top window, or the frame's child
+        try:
+            title = link.text(window, "_NET_WM_NAME") or link.text(window, "WM_NAME")
+        except Refused:
+            continue
+        if title:
+            return Owner(owner.executable, owner.script, owner.pid, title, why=owner.why)
+    return owner
+
+
+def _hull(boxes: list[Box]) -> Box:
+    left, top = min(box.left for box in boxes), min(box.top for box in boxes)
+    right, bottom = max(box.right for box in boxes), max(box.bottom for box in boxes)
+    return Box(left, top, right - left, bottom - top)

@@ -1,0 +1,1 @@
+"""What must not leave the machine, and where it is on a screen; `safety.redaction` paints over it."""

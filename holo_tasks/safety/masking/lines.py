@@ -1,0 +1,96 @@
+"""What a masker needs of OCR; what reads a screen is given to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box
+
+
+class ReadLine(Protocol):
+    """One piece of text on one row, in pixels of the screen."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def box(self) -> Box: ...
+
+    @property
+    def score(self) -> float:
+        """How sure the reader is, from 0 to 1."""
+        ...
+
+
+class LineReader(Protocol):
+    """Reads a screen. The same pixels always give the same lines, whatever was read before."""
+
+    def lines(self, frame: Frame) -> Sequence[ReadLine]:
+        """Return all texts on a screen."""
+        ...
+
+    def again(self, frame: Frame, box: Box) -> Sequence[str]:
+        """Read one line in other ways; return what it may say."""
+        ...
+
+
+@dataclass(frozen=True)
+class Row:
+    """Lines that are read as one text, one after the other, with a space between any two."""
+
+    lines: tuple[ReadLine, ...]
+
+    @property
+    def text(self) -> str:
+        return " ".join(line.text for line in self.lines)
+
+    def parts(self, start: int, end: int) -> list[tuple[ReadLine, int, int]]:
+        """Return which parts of which lines a part of the text is."""
+        found, offset = [], 0
+        for line in self.lines:
+            first, last = max(0, start - offset), min(len(line.text), end - offset)
+            if first < last:
+                found.append((line, first, last))
+            offset += len(line.text) + 1
+        return found
+
+
+APART = 1.2
+"""How far apart lines of one row may be to be one text, in heights."""
+_DOWN = 1.6
+"""How far below each other lines may be to be one paragraph, in heights."""
+
+
+def rows_of(lines: Sequence[ReadLine]) -> list[Row]:
+    """Put lines side by side together, from left to right; each line is in exactly one row."""
+    rows: list[list[ReadLine]] = []
+    for line in sorted(lines, key=lambda line: (line.box.left, line.box.top)):
+        near = [row for row in rows if _continues(row[-1].box, line.box)]
+        if near:
+            max(near, key=lambda row: row[-1].box.right).append(line)
+        else:
+            rows.append([line])
+    return [Row(tuple(row)) for row in rows]
+
+
+def wraps_of(rows: Sequence[Row]) -> list[Row]:
+    """Return each row with the row that may go on with its text below it."""
+    found = []
+    for row in rows:
+        first = row.lines[0].box
+        for other in rows:
+            start = other.lines[0].box
+            down = start.center.y - first.center.y
+            beside = start.left < max(line.box.right for line in row.lines) and first.left < start.right + first.height
+            if other is not row and 0 < down <= _DOWN * max(first.height, start.height) and beside:
+                found.append(Row((*row.lines, *other.lines)))
+    return found
+
+
+def _continues(before: Box, after: Box) -> bool:
+    height = max(before.height, after.height)
+    same = abs(before.center.y - after.center.y) * 2 <= min(before.height, after.height)
+    return same and -0.5 * height <= after.left - before.right <= APART * height

@@ -1,0 +1,94 @@
+"""What is masked by where it is: parts of the screen, and windows by the program that owns them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.core.frame import Frame, Mask, OnScreen
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import runs
+from holo_tasks.safety.places import overlap
+
+
+class FixedRegions:
+    """Masks the same parts of every screen."""
+
+    def __init__(self, masks: Sequence[Mask]) -> None:
+        self._masks = tuple(masks)
+
+    async def masks(self, frame: Frame) -> Sequence[Mask]:
+        return self._masks
+
+
+@dataclass(frozen=True)
+class Owned:
+    """Windows of some programs; with a ``title``, a regular expression, only those that have it."""
+
+    programs: tuple[str, ...]
+    title: str | None = None
+    kind: str = "window"
+
+    def takes(self, owner: Owner) -> bool:
+        """Say whether a window is to be masked. One whose program or title cannot be known is."""
+        if owner.executable and not (runs(owner, self.programs) or self._fits(owner)):
+            return False
+        return self.title is None or not owner.title or re.search(self.title, owner.title, re.IGNORECASE) is not None
+
+    def _fits(self, owner: Owner) -> bool:
+        globs = [program for program in self.programs if any(sign in program for sign in "*?[")]
+        return any(fnmatchcase(file, glob) for file in (owner.executable, owner.script) if file for glob in globs)
+
+
+class OwnedWindows:
+    """Masks windows by the program that owns them, as far as nothing solid lies above them.
+
+    The windows are those of the frame itself. A window that nobody can name is masked, too.
+    """
+
+    def __init__(self, rules: Sequence[Owned]) -> None:
+        self._rules = tuple(rules)
+
+    async def masks(self, frame: Frame) -> Sequence[Mask]:
+        if frame.windows is None:
+            raise DesktopFailed(
+                "This desktop cannot say whose windows are on its screen, so none of them can be masked: use a "
+                "virtual or an attached desktop, or leave windows out of the redaction."
+            )
+        found = []
+        for place, window in enumerate(frame.windows):
+            kind = self._kind(window)
+            if kind:
+                above = [other for other in frame.windows[place + 1 :] if other.solid]
+                found += [Mask(kind, box) for box in visible(window.box, [other.box for other in above])]
+        return found
+
+    def _kind(self, window: OnScreen) -> str:
+        owners = window.owners or (Owner(why="nobody can say"),)
+        return next((rule.kind for rule in self._rules if any(map(rule.takes, owners))), "")
+
+
+def visible(box: Box, above: Sequence[Box]) -> list[Box]:
+    """Return what is left of a box when others lie on it, in pieces that do not overlap."""
+    pieces = [box]
+    for cover in above:
+        pieces = [left for piece in pieces for left in _without(piece, cover)]
+    return pieces
+
+
+def _without(box: Box, cover: Box) -> list[Box]:
+    if not overlap(box, cover):
+        return [box]
+    top, bottom = max(box.top, cover.top), min(box.bottom, cover.bottom)
+    left, right = max(box.left, cover.left), min(box.right, cover.right)
+    pieces = [
+        Box(box.left, box.top, box.width, top - box.top),
+        Box(box.left, bottom, box.width, box.bottom - bottom),
+        Box(box.left, top, left - box.left, bottom - top),
+        Box(right, top, box.right - right, bottom - top),
+    ]
+    return [piece for piece in pieces if piece.width > 0 and piece.height > 0]

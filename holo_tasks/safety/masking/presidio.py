@@ -1,0 +1,49 @@
+"""Microsoft Presidio as a detector of private text: the extra ``presidio``, and a language model for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.masking.kinds import Found
+
+
+class Analyzer(Protocol):
+    """What is used of ``presidio_analyzer.AnalyzerEngine``."""
+
+    def analyze(self, text: str, language: str) -> Sequence[Any]: ...
+
+
+class PresidioDetector:
+    """Asks an analyzer; each entity it finds becomes a kind of its name in small letters."""
+
+    def __init__(self, analyzer: Analyzer | None = None, *, language: str = "en", threshold: float = 0.4) -> None:
+        self._analyzer = analyzer or _usual()
+        self._language = language
+        self._threshold = threshold
+
+    def find(self, text: str) -> list[Found]:
+        results = self._analyzer.analyze(text=text, language=self._language)
+        return [
+            Found(str(result.entity_type).lower(), int(result.start), int(result.end))
+            for result in results
+            if result.score >= self._threshold and result.start < result.end
+        ]
+
+
+def _usual() -> Analyzer:
+    if find_spec("presidio_analyzer") is None:
+        raise InvalidUsage("This redaction asks for Presidio: pip install 'prefect-holo[presidio]'.")
+    analyzers: Any = import_module("presidio_analyzer")
+
+    try:
+        engine: Analyzer = analyzers.AnalyzerEngine()
+    except (Exception, SystemExit) as error:  # spaCy ends the process over a model that it cannot fetch
+        raise InvalidUsage(
+            f"Presidio did not start ({type(error).__name__}): it needs a spaCy model, for example "
+            "`python -m spacy download en_core_web_lg`."
+        ) from None
+    return engine

@@ -1,0 +1,148 @@
+"""What is masked before a screen leaves the machine, as a person writes it down."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.masking.kinds import FINDERS
+from holo_tasks.safety.places import Area
+
+Mode: TypeAlias = Literal["paint", "wireframe"]
+WORDS = (
+    "OK", "Cancel", "Save", "Save as", "Search", "Open", "Close", "New", "Delete", "Edit", "Back", "Next", "Apply",
+    "Yes", "No", "Submit", "Send", "Print", "Help", "File", "View", "Tools", "Options", "Settings", "Find", "Filter",
+    "Refresh", "Reload", "Log in", "Log out", "Login", "Logout", "Sign in", "Sign out", "Add", "Remove", "Copy",
+    "Paste", "Cut", "Undo", "Redo", "Select", "Select all", "Clear", "Reset", "Continue", "Finish", "Done", "Exit",
+    "Quit", "Home", "Menu", "More", "Previous", "First", "Last", "Page", "Name", "User", "User name", "Username",
+    "Password", "E-mail", "Date", "Amount", "Status", "Total", "Type", "Description", "Address", "Phone", "Details",
+    "Upload", "Download", "Import", "Export", "Approve", "Reject", "Confirm", "Abort", "Retry", "Ignore",
+)  # fmt: skip
+"""Words of user interfaces that a wireframe shows as they are."""
+
+
+def _pattern(text: str) -> str:
+    try:
+        if re.compile(text).match(""):
+            raise ValueError(f"{text!r} matches where nothing is")
+    except re.error as error:
+        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+    return text
+
+
+def _kind(name: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
+        raise ValueError(f"{name!r} is no name of a kind: use small letters, digits and _")
+    return name
+
+
+def _text_kind(name: str) -> str:
+    if name not in FINDERS:
+        raise ValueError(f"there is no kind of text {name!r}; there are: {', '.join(FINDERS)}")
+    return name
+
+
+def _said(text: str) -> str:
+    if sum(character.isalnum() for character in text) < 2:
+        raise ValueError(f"{text!r} is too short to be looked for")
+    return text
+
+
+def _region(value: Any) -> Any:
+    return value if isinstance(value, dict | Region) else {"box": value}
+
+
+PatternText = Annotated[str, AfterValidator(_pattern)]
+KindName = Annotated[str, AfterValidator(_kind)]
+
+
+class Region(BaseModel):
+    """A part of the screen that is always masked."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    box: Area = Field(description="[left, top, width, height], in pixels of the screen.")
+    kind: KindName = Field(default="region", description="What the trace calls it.")
+
+
+class Windows(BaseModel):
+    """Windows that are always masked, by the program that owns them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    programs: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        min_length=1,
+        description="By the file that their process runs: a name, a whole path, or a path with * and ?; for scripts "
+        "also the script's. A window whose process is not known is masked, too.",
+    )
+    title: PatternText | None = Field(
+        default=None, description="Only those whose title this regular expression finds; a program can change its own."
+    )
+    kind: KindName = Field(default="window", description="What the trace calls them.")
+
+
+class Redaction(BaseModel):
+    """What is painted over before a screen leaves the machine. A detector that fails sends nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    regions: tuple[Annotated[Region, BeforeValidator(_region)], ...] = Field(
+        default=(), description="Parts of the screen, as [left, top, width, height] or with a kind."
+    )
+    windows: tuple[Windows, ...] = Field(default=(), description="Windows, by the program that owns them.")
+    texts: tuple[Annotated[str, AfterValidator(_text_kind)], ...] = Field(
+        default=tuple(FINDERS), description=f"Kinds of private text, found by OCR: {', '.join(FINDERS)}. Empty: none."
+    )
+    names: tuple[Annotated[str, AfterValidator(_said)], ...] = Field(
+        default=(), description="Names of people and firms, in either order and case."
+    )
+    patterns: dict[KindName, PatternText] = Field(
+        default_factory=dict, description="Regular expressions for more kinds of text, by the kind's name."
+    )
+    secrets: bool = Field(
+        default=True, description="Whether values that the agent types by name are looked for by OCR, too."
+    )
+    detector: Literal["presidio"] | None = Field(
+        default=None, description="A detector for more kinds: presidio (the extra of that name)."
+    )
+    mode: Mode = Field(
+        default="paint",
+        description="paint: the screen with masks on it; wireframe: a drawing of boxes and generic labels, and no "
+        "pixel of the screen.",
+    )
+    words: tuple[str, ...] = Field(default=WORDS, description="What a wireframe may show of what is written.")
+    padding: int = Field(default=4, ge=0, le=200, description="Pixels around a text that are masked as well.")
+    timeout_seconds: float = Field(
+        default=60.0, gt=0, le=3600, description="How long finding may take; after that nothing is sent."
+    )
+
+    @property
+    def reads(self) -> bool:
+        """Whether this takes OCR."""
+        return bool(self.texts or self.names or self.patterns or self.detector) or self.mode == "wireframe"
+
+    @classmethod
+    def read(cls, values: Any) -> Redaction:
+        """Read it from plain values, as in a TOML or YAML file; raise `InvalidUsage` with what is wrong."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            place = ".".join(map(str, first["loc"])) or "redaction"
+            raise InvalidUsage(
+                f"The redaction cannot be used: {place}: {first['msg'].removeprefix('Value error, ')}."
+            ) from None
+
+    @classmethod
+    def load(cls, path: Path) -> Redaction:
+        """Read it from a TOML file."""
+        try:
+            return cls.read(tomllib.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise InvalidUsage(f"The redaction in {path} cannot be read ({reason}).") from None

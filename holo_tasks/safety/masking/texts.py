@@ -1,0 +1,121 @@
+"""Private texts on a screen, by what OCR reads there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from holo_tasks.core.frame import Frame, Mask
+from holo_tasks.safety.masking.kinds import CHECKED, FINDERS, Found, find
+from holo_tasks.safety.masking.likeness import folded_secret, name_in, secret_in
+from holo_tasks.safety.masking.lines import LineReader, Row, rows_of, wraps_of
+from holo_tasks.safety.masking.placing import part_of, rounded
+
+SECRET = "secret"
+_KNOWN_TEXTS = 4096
+_DOUBTFUL = 0.8
+"""Below this score a number whose check digits are wrong is taken to be one that was read wrongly."""
+
+
+class TextDetector(Protocol):
+    """Finds private parts of a text, by whatever means."""
+
+    def find(self, text: str) -> Sequence[Found]: ...
+
+
+class TextMasker:
+    """Masks texts of some kinds, names, what patterns match, and ``secrets``: values by name, shown in whatever way.
+
+    A secret counts as shown when OCR may have confused its characters, when it is spaced apart or goes on in the next
+    line, and when a long piece of it is there. ``patterns`` are regular expressions by the kind they stand for.
+    """
+
+    def __init__(
+        self,
+        reader: LineReader,
+        *,
+        kinds: Sequence[str] = tuple(FINDERS),
+        names: Sequence[str] = (),
+        patterns: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | None = None,
+        detectors: Sequence[TextDetector] = (),
+        padding: int = 4,
+    ) -> None:
+        self._reader = reader
+        self._kinds = tuple(kinds)
+        self._names = tuple(names)
+        self._patterns = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in (patterns or {}).items()}
+        self._secrets = tuple((secrets or {}).values())
+        self._detectors = tuple(detectors)
+        self._padding = padding
+        self._known: OrderedDict[str, tuple[Found, ...]] = OrderedDict()
+
+    async def masks(self, frame: Frame) -> Sequence[Mask]:
+        return await asyncio.to_thread(self._masks, frame)
+
+    def _masks(self, frame: Frame) -> list[Mask]:
+        lines = self._reader.lines(frame)
+        rows = rows_of(lines)
+        # Lines side by side may be one text in pieces, or the columns of a table.
+        alone = [Row((line,)) for row in rows if len(row.lines) > 1 for line in row.lines]
+        found = [(row, one) for row in (*rows, *alone) for one in self._in_row(frame, row)]
+        found += [(wrap, one) for wrap in wraps_of(rows) for one in self._in_wrap(wrap)]
+        masks = [
+            Mask(one.kind, rounded(part_of(frame, line, start, end), self._padding))
+            for row, one in found
+            for line, start, end in row.parts(one.start, one.end)
+        ]
+        return list(dict.fromkeys(masks))
+
+    def _in_row(self, frame: Frame, row: Row) -> Iterator[Found]:
+        text = row.text
+        for one in find(text, self._kinds):
+            if one.sure or self._is_misread(frame, row, one):
+                yield one
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = tuple(self._in_text(text))
+            if len(self._known) > _KNOWN_TEXTS:
+                self._known.popitem(last=False)
+        yield from known
+
+    def _in_text(self, text: str) -> Iterator[Found]:
+        """Return what depends on the text alone."""
+        for name in self._names:
+            yield from (Found("name", *span) for span in name_in(name, text))
+        for kind, pattern in self._patterns.items():
+            yield from (Found(kind, *match.span()) for match in pattern.finditer(text) if match.group())
+        for detector in self._detectors:
+            yield from detector.find(text)
+        yield from self._secrets_in(text)
+
+    def _in_wrap(self, wrap: Row) -> Iterator[Found]:
+        """Return what begins in one line and ends in the next; what is in one of them was found there."""
+        text = wrap.text
+        checked = tuple(kind for kind in self._kinds if kind in CHECKED)
+        yield from (one for one in find(text, checked) if one.sure and len(wrap.parts(one.start, one.end)) > 1)
+        yield from self._secrets_in(text)
+
+    def _secrets_in(self, text: str) -> Iterator[Found]:
+        seen = folded_secret(text)
+        for secret in self._secrets:
+            yield from (Found(SECRET, *span) for span in secret_in(secret, seen))
+            if not folded_secret(secret).text and secret.strip():
+                # Nothing but signs, which OCR reads badly: all that holds them.
+                yield from (Found(SECRET, *match.span()) for match in re.finditer(re.escape(secret.strip()), text))
+
+    def _is_misread(self, frame: Frame, row: Row, one: Found) -> bool:
+        """Say whether what has a number's form may be one although its check digits are wrong as it was read."""
+        parts = row.parts(one.start, one.end)
+        if min(line.score for line, _, _ in parts) < _DOUBTFUL:
+            return True
+        readings = [(line.text, *self._reader.again(frame, line.box)) for line, _, _ in parts]
+        for n, others in enumerate(readings):
+            for other in others[1:]:
+                text = " ".join(other if n == place else told[0] for place, told in enumerate(readings))
+                if any(again.sure for again in find(text, (one.kind,))):
+                    return True
+        return False

@@ -1,0 +1,101 @@
+"""A drawing in the place of a screen: where boxes and texts are, and of what is written only common words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from PIL import Image, ImageDraw, ImageFont
+
+from holo_tasks.core.frame import Frame, Mask, RedactedFrame
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.ports import Masker
+from holo_tasks.safety.masking.lines import LineReader, ReadLine
+from holo_tasks.safety.masking.placing import rounded
+from holo_tasks.safety.places import overlap
+from holo_tasks.safety.redaction import masks_of, painted
+
+KIND = "wireframe"
+_PAPER, _EDGE, _BLOCK, _INK = (255, 255, 255), (110, 110, 110), (205, 205, 205), (0, 0, 0)
+_SMALLEST, _LARGEST = 8, 16
+
+
+class OutlineFinder(Protocol):
+    """Finds what has an edge all around: windows, buttons, fields, cells."""
+
+    def outlines(self, frame: Frame) -> Sequence[Box]: ...
+
+
+class Wireframe:
+    """Draws a screen anew from what OCR and edges tell; no pixel of it is in the drawing.
+
+    Texts are grey blocks with a number, unless they are one of ``words``. What ``maskers`` find is filled, and of
+    what lies in it, or is cut by it, nothing is drawn.
+    """
+
+    def __init__(
+        self,
+        reader: LineReader,
+        outlines: OutlineFinder,
+        *,
+        words: Sequence[str],
+        maskers: Sequence[Masker] = (),
+        patience_s: float,
+    ) -> None:
+        self._reader = reader
+        self._outlines = outlines
+        self._words = {_plain(word): word for word in words}
+        self._maskers = tuple(maskers)
+        self._patience_s = patience_s
+
+    async def redact(self, frame: Frame) -> RedactedFrame:
+        seeing = _Seeing(self._reader, self._outlines)
+        masks = await masks_of((*self._maskers, seeing), frame, self._patience_s)
+        drawn = await asyncio.to_thread(self._draw, frame, masks, seeing)
+        done = painted(replace(frame, rgb=drawn.tobytes(), windows=None), masks)
+        whole = Mask(KIND, Box(0, 0, frame.size.width, frame.size.height))
+        return replace(done, masks=(whole, *done.masks))
+
+    def _draw(self, frame: Frame, masks: Sequence[Mask], seen: _Seeing) -> Image.Image:
+        image = Image.new("RGB", (frame.size.width, frame.size.height), _PAPER)
+        draw = ImageDraw.Draw(image)
+        for box in sorted(seen.boxes, key=lambda box: (-box.width * box.height, box.top, box.left)):
+            if not any(overlap(box, mask.box) and not _around(box, mask.box) for mask in masks):
+                draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=_EDGE)
+        shown = [line for line in seen.lines if not any(overlap(line.box, mask.box) for mask in masks)]
+        for number, line in enumerate(sorted(shown, key=lambda line: (line.box.top, line.box.left)), start=1):
+            word = self._words.get(_plain(line.text))
+            box = line.box if word else rounded(line.box, 0)
+            draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), fill=None if word else _BLOCK)
+            size = min(_LARGEST, max(_SMALLEST, line.box.height * 2 // 3))
+            at = (box.left + 2, box.top + box.height / 2)
+            draw.text(at, word or f"text {number}", fill=_INK, font=ImageFont.load_default(size=size), anchor="lm")
+        return image
+
+
+class _Seeing:
+    """Looks at a frame as one more masker, so that a failure or a time-out here is one like any other."""
+
+    def __init__(self, reader: LineReader, outlines: OutlineFinder) -> None:
+        self._reader = reader
+        self._outlines = outlines
+        self.lines: Sequence[ReadLine] = ()
+        self.boxes: Sequence[Box] = ()
+
+    async def masks(self, frame: Frame) -> Sequence[Mask]:
+        self.lines = await asyncio.to_thread(self._reader.lines, frame)
+        self.boxes = await asyncio.to_thread(self._outlines.outlines, frame)
+        return ()
+
+
+def _around(outer: Box, inner: Box) -> bool:
+    """Say whether a mask lies well inside a box, so that the box's edge tells nothing of it."""
+    return (
+        outer.left < inner.left and outer.top < inner.top and inner.right < outer.right and inner.bottom < outer.bottom
+    )
+
+
+def _plain(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())

@@ -1,0 +1,145 @@
+"""A screen of which only a part is read anew gives the lines that it would give read as a whole."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Size
+from holo_tasks.models.encoding import JpegEncoder
+from holo_tasks.playbooks.banding import CORE, BandReader
+from holo_tasks.playbooks.ocr import Ocr
+from holo_tasks.playbooks.outlining import Outlines
+from holo_tasks.safety.masking.texts import TextMasker
+from holo_tasks.safety.masking.wireframe import Wireframe
+from holo_tasks.safety.redaction import Painter
+from tests.support.long import few
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.private_screens import NAMES, frame_of, screens
+from tests.support.redaction_scores import Scores
+from tests.support.scripted_model import ScriptedModel, step
+from tests.support.shots import as_model, walk_of, work
+
+OCR = Ocr()
+"""One engine for all: loading it takes longer than what is read here."""
+WIDTH, HEIGHT = 256, 192
+ROWS = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel")
+WORDS = ("Total 12.50", "erika@example.com", "4111 1111 1111 1111", "Save", "due 2024-03-15", "K-104822")
+
+
+def changed(picture: Image.Image, rng: random.Random) -> Image.Image:
+    """Return a picture with one thing more, or less: at any height, hence across the borders of bands, too."""
+    after = picture.copy()
+    draw = ImageDraw.Draw(after)
+    x, y = rng.randrange(0, 120), rng.randrange(0, HEIGHT - 24)
+    if rng.random() < 0.3:
+        draw.rectangle((x, y, x + rng.randrange(8, 160), y + rng.randrange(4, 40)), fill="white")
+    else:
+        draw.text((x, y), rng.choice(WORDS), fill="black", font=ImageFont.load_default(size=rng.choice((11, 14, 20))))
+    return after
+
+
+@pytest.mark.parametrize("seed", few(range(8), 1))
+def test_reading_what_changed_finds_the_same_as_reading_everything(seed: int) -> None:
+    rng, kept = random.Random(seed), BandReader(OCR)
+    picture = Image.new("RGB", (WIDTH, HEIGHT), "white")
+    for _ in range(2):
+        picture = changed(picture, rng)
+        frame = frame_of(picture)
+        assert kept.lines(frame) == BandReader(OCR).lines(frame)
+
+
+def test_only_the_bands_with_the_change_in_them_are_read() -> None:
+    reader = BandReader(OCR)
+    picture = Image.new("RGB", (WIDTH, 8 * CORE), "white")
+    draw = ImageDraw.Draw(picture)
+    for band in range(8):
+        draw.text((10, band * CORE + 24), ROWS[band], fill="black", font=ImageFont.load_default(size=14))
+    reader.lines(frame_of(picture))
+    assert reader.read == 8
+    draw.text((150, 3 * CORE + 24), "new", fill="black", font=ImageFont.load_default(size=14))
+    lines = reader.lines(frame_of(picture))
+    assert reader.read <= 8 + 3
+    assert {"new", *ROWS} <= {line.text for line in lines}
+    reader.lines(frame_of(picture))
+    assert reader.read <= 8 + 3
+
+
+async def test_private_texts_of_generated_screens_are_masked_and_little_else() -> None:
+    scores, masker = Scores(), TextMasker(BandReader(OCR), names=NAMES)
+    normal = [screen for screen in screens(8) if not screen.faint]
+    for screen in normal[:2]:
+        scores.add(screen, await masker.masks(screen.frame))
+    assert sum(scores.there.values()) > 4
+    assert scores.recall() == 1.0, scores.missed
+    assert scores.precision() >= 0.85, scores.wrong
+
+
+class Letter(PaintedDesktop):
+    """A screen with a line about somebody, and what the agent did."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        image = Image.new("RGB", (400, 120), "white")
+        draw = ImageDraw.Draw(image)
+        draw.text((10, 20), f"Pay to: {self._text}", fill="black", font=ImageFont.load_default(size=16))
+        draw.rectangle((20, 70, 100, 100), outline="black")
+        draw.text((40, 76), "Save", fill="black", font=ImageFont.load_default(size=16))
+        return Frame(image.tobytes(), Size(400, 120), self.display)
+
+
+SECRETS = {"portal": "hunter2-Zebra"}
+
+
+@pytest.mark.parametrize("mode", ["paint", "wireframe"])
+async def test_screens_with_other_private_texts_give_byte_identical_requests(mode: str) -> None:
+    from holo_tasks.models.client import ModelEndpoint
+
+    reader, sent = BandReader(OCR), []
+    for text in ("4111 1111 1111 1111", "4012 8888 8888 1881"):
+        masker = TextMasker(reader, secrets=SECRETS)
+        redactor = (
+            Painter([masker])
+            if mode == "paint"
+            else Wireframe(reader, Outlines(), words=("Save",), maskers=[masker], patience_s=60.0)
+        )
+        with ScriptedModel([step("click", element="Save", x=150, y=700), step("answer", content="ok")]) as model:
+            endpoint = ModelEndpoint(model.base_url, None)
+            await work(walk_of(as_model(endpoint), desktop=Letter(text), redactor=redactor))
+            await endpoint.close()
+            sent.append(model.requests)
+    assert sent[0] == sent[1]
+
+
+async def test_a_wireframe_shows_common_words_and_none_of_the_rest() -> None:
+    reader = BandReader(OCR)
+    wireframe = Wireframe(reader, Outlines(), words=("Save",), maskers=[], patience_s=60.0)
+    redacted = await wireframe.redact(await Letter("Doctor Livingstone").look())
+    told = " ".join(line.text for line in BandReader(OCR).lines(redacted.frame))
+    assert "Save" in told
+    assert "text" in told
+    assert "Pay" not in told
+    assert "Livingstone" not in told
+    assert redacted.masks[0].kind == "wireframe"
+    assert JpegEncoder().encode(redacted).frame_digest == redacted.frame.digest
+
+
+@pytest.mark.parametrize("shown", ["hunter2-Zebra", "hunter2 - Zebra"])
+async def test_a_secret_on_the_screen_is_painted_over(shown: str) -> None:
+    frame = await Letter(shown).look()
+    found = await TextMasker(BandReader(OCR), kinds=(), secrets=SECRETS).masks(frame)
+    assert any(mask.kind == "secret" for mask in found)
+    image = Image.frombytes(
+        "RGB",
+        (400, 120),
+        (await Painter([TextMasker(BandReader(OCR), kinds=(), secrets=SECRETS)]).redact(frame)).frame.rgb,
+    )
+    told = " ".join(line.text for line in BandReader(OCR).lines(frame_of(image)))
+    assert "unter" not in told
+    assert "ebra" not in told

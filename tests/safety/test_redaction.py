@@ -1,0 +1,162 @@
+"""Nothing of what is masked leaves, and nothing at all where a mask cannot be found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, RedactionFailed
+from holo_tasks.core.frame import Frame, Mask, OnScreen
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.ports import Masker, Owner
+from holo_tasks.lazy import LazyDesktop
+from holo_tasks.redacting import redactor_for
+from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows, visible
+from holo_tasks.safety.masking.settings import Redaction
+from holo_tasks.safety.redaction import Painter
+from tests.support.painted_desktop import PaintedDesktop
+
+FRAME = Frame(bytes(range(256)) * 75, Size(80, 80), ":1")
+VAULT, EDITOR = Owner("/usr/bin/vault", pid=1, title="Private"), Owner("/usr/bin/editor", pid=2, title="Notes")
+
+
+class Broken:
+    """A detector that fails over what it sees, and says so."""
+
+    async def masks(self, frame: Frame) -> Sequence[Mask]:
+        raise ValueError("cannot parse 'hunter2'")
+
+
+class Endless:
+    async def masks(self, frame: Frame) -> Sequence[Mask]:
+        await asyncio.Event().wait()
+        return ()
+
+
+@pytest.mark.parametrize("masker", [Broken(), Endless()])
+async def test_a_detector_that_fails_leaves_no_frame(masker: Masker) -> None:
+    painter = Painter([FixedRegions([Mask("region", Box(0, 0, 9, 9))]), masker], patience_s=0.05)
+    with pytest.raises(RedactionFailed) as caught:
+        await painter.redact(FRAME)
+    error: BaseException | None = caught.value
+    assert "nothing of the screen was sent" in str(error)
+    assert "hunter2" not in str(error)
+    assert caught.value.__suppress_context__
+
+
+async def test_every_pixel_of_a_mask_is_painted_and_no_other() -> None:
+    box = Box(70, 3, 30, 5)
+    redacted = await Painter([FixedRegions([Mask("region", box)])]).redact(FRAME)
+    for y in range(80):
+        for x in range(80):
+            start = 3 * (80 * y + x)
+            pixel = redacted.frame.rgb[start : start + 3]
+            inside = x >= 70 and 3 <= y < 8
+            assert pixel == (b"\0\0\0" if inside else FRAME.rgb[start : start + 3])
+    assert redacted.masks == (Mask("region", Box(70, 3, 10, 5)),)
+
+
+def shown(*windows: tuple[Owner, Box, bool]) -> Frame:
+    return replace(FRAME, windows=tuple(OnScreen(box, (owner,), solid) for owner, box, solid in windows))
+
+
+async def masks(frame: Frame, *rules: Owned) -> set[Box]:
+    return {mask.box for mask in await OwnedWindows(rules or (Owned(("vault",)),)).masks(frame)}
+
+
+async def test_a_window_is_masked_by_its_program_and_not_by_what_it_says() -> None:
+    liar = replace(EDITOR, title="vault")
+    frame = shown((VAULT, Box(0, 0, 10, 10), True), (liar, Box(20, 0, 10, 10), True))
+    assert await masks(frame) == {Box(0, 0, 10, 10)}
+    assert await masks(frame, Owned(("/usr/*/vau?t",))) == {Box(0, 0, 10, 10)}
+    assert await masks(frame, Owned(("/usr/bin/vault",), title="^priv")) == {Box(0, 0, 10, 10)}
+    assert await masks(frame, Owned(("/usr/bin/vault",), title="public")) == set()
+
+
+async def test_a_window_that_nobody_can_name_is_masked() -> None:
+    unknown = Owner(why="another machine")
+    assert await masks(shown((unknown, Box(1, 1, 5, 5), True))) == {Box(1, 1, 5, 5)}
+    assert await masks(replace(FRAME, windows=(OnScreen(Box(1, 1, 5, 5), (), True),))) == {Box(1, 1, 5, 5)}
+
+
+async def test_what_lies_below_a_solid_window_is_not_masked_and_below_any_other_it_is() -> None:
+    vault, editor = Box(0, 0, 40, 40), Box(10, 10, 10, 10)
+    covered = await masks(shown((VAULT, vault, True), (EDITOR, editor, True)))
+    painted = {(x, y) for box in covered for x in range(box.left, box.right) for y in range(box.top, box.bottom)}
+    everything = {(x, y) for x in range(40) for y in range(40)}
+    assert painted == everything - {(x, y) for x in range(10, 20) for y in range(10, 20)}
+    assert await masks(shown((VAULT, vault, True), (EDITOR, editor, False))) == {vault}
+    assert await masks(shown((EDITOR, editor, True), (VAULT, vault, True))) == {vault}
+
+
+def test_the_pieces_of_a_covered_window_do_not_overlap() -> None:
+    pieces = visible(Box(0, 0, 10, 10), [Box(2, 2, 3, 3), Box(4, 4, 20, 2)])
+    pixels = [(x, y) for box in pieces for x in range(box.left, box.right) for y in range(box.top, box.bottom)]
+    assert len(pixels) == len(set(pixels)) == 100 - 9 - 12 + 1
+
+
+async def test_a_lazy_desktop_has_its_frames_tell_of_windows_once_it_is_there() -> None:
+    class Told(PaintedDesktop):
+        tells_windows = False
+
+    made = Told()
+
+    async def start() -> Told:
+        return made
+
+    await LazyDesktop(start, tells_windows=True).look()
+    assert made.tells_windows
+
+
+async def test_a_desktop_that_cannot_say_whose_windows_it_shows_sends_nothing() -> None:
+    with pytest.raises(DesktopFailed, match="cannot say whose"):
+        await masks(FRAME)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"regions": [[0, 0, 0, 5]]},
+        {"regions": [{"box": [0, 0, 5, 5], "kind": "Bank balance"}]},
+        {"windows": [{"title": "Private"}]},
+        {"windows": [{"programs": []}]},
+        {"texts": ["e-mail"]},
+        {"patterns": {"customer": "("}},
+        {"patterns": {"customer": "x*"}},
+        {"names": ["-"]},
+        {"mode": "blur"},
+        {"padding": -1},
+        {"timeout_seconds": 0},
+        {"regionz": []},
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(values: dict[str, object]) -> None:
+    with pytest.raises(InvalidUsage, match="The redaction cannot be used: "):
+        Redaction.read(values)
+
+
+def test_settings_are_read_from_a_file(tmp_path) -> None:
+    path = tmp_path / "redaction.toml"
+    path.write_text(
+        'regions = [[0, 0, 10, 10], {box = [5, 5, 9, 9], kind = "balance"}]\ntexts = ["iban"]\nnames = ["Eva Post"]\n'
+        '[[windows]]\nprograms = ["vault"]\n[patterns]\ncustomer = "K-[0-9]{6}"\n'
+    )
+    redaction = Redaction.load(path)
+    assert [region.kind for region in redaction.regions] == ["region", "balance"]
+    assert redaction.windows[0].programs == ("vault",)
+    path.write_text("regions = 1 2")
+    with pytest.raises(InvalidUsage, match="cannot be read"):
+        Redaction.load(path)
+
+
+def test_ocr_that_is_not_installed_is_told_before_anything_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = __import__("importlib.util").util.find_spec
+    monkeypatch.setattr("holo_tasks.redacting.find_spec", lambda name: None if name == "rapidocr" else real(name))
+    with pytest.raises(HoloError, match=r"pip install 'prefect-holo\[redaction\]'"):
+        redactor_for(Redaction())
+    with pytest.raises(HoloError, match="rapidocr"):
+        redactor_for(Redaction(texts=()), {"password": "hunter2"})
+    redactor_for(Redaction(texts=(), regions=Redaction.read({"regions": [[0, 0, 1, 1]]}).regions))
