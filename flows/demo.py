@@ -112,6 +112,7 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
 
     asyncio.run(audit())
     _show_flags(out / "meridian.db")
+    _show_evidence(out, s3)
     print(
         f"objects   {s3.folder}  (SeaweedFS, bucket {s3.bucket!r})\n"
         f"prefect   PREFECT_HOME={out / 'prefect'} {ROOT / '.venv/bin/prefect'} server start"
@@ -203,6 +204,29 @@ async def _fill_in_blocks(
     ]
     for block in blocks:
         await block.asave("expense-audit", overwrite=True)
+
+
+def _show_evidence(out: Path, s3: S3Server) -> None:
+    """Check the newest run's evidence as an auditor would, and write the overview of all runs in the bucket."""
+    from holo_tasks.home import holo_home
+    from holo_tasks.overview import index
+    from holo_tasks.safety.runbook import RunBook
+    from holo_tasks.safety.store import store_at
+    from holo_tasks.verifying import in_words, public_pem, verify_trace
+
+    home = holo_home()
+    os.environ.update(AWS_ENDPOINT_URL=s3.endpoint, AWS_REGION="us-east-1")
+    os.environ.update(AWS_ACCESS_KEY_ID=s3.access_key, AWS_SECRET_ACCESS_KEY=s3.secret_key)
+    (out / "public.pem").write_text(public_pem(home) + "\n")
+    (newest,) = RunBook(store_at(home)).latest(1)
+    print(f"\nevidence  {in_words(verify_trace(newest.trace, out / 'public.pem', None, home))}")
+    index(
+        f"s3://{s3.bucket}/expense-audit",
+        out / "runs.html",
+        as_object=False,
+        reports=False,
+        put=lambda page, code: print(f"all runs  {page}") or code,
+    )
 
 
 def _show_flags(database: Path) -> None:
