@@ -30,7 +30,7 @@ from tests.support.scripted_model import Answer, ScriptedModel
 
 INPUT, OUTPUT = Decimal("0.25"), Decimal("1.80")
 PROFILE = profile_for("holo3-1-35b-a3b", price=PriceTable(input=INPUT, output=OUTPUT))
-LATENCY_S = 0.01
+LATENCY_S = 0.06
 """How far a naive budget is from its database."""
 PROMPT, MAX_TOKENS = "Press OK. " * 600, 1024
 
