@@ -148,7 +148,7 @@ def test_the_endpoint_cannot_be_reached(doctor: CommandLine) -> None:
     says(found["prefect"], "temporary server")
 
 
-@pytest.mark.parametrize("url", ["nonsense", "http://u:s3cret@127.0.0.1:99999/v1"])
+@pytest.mark.parametrize("url", few(["http://u:s3cret@127.0.0.1:99999/v1", "nonsense"]))
 def test_what_is_no_url_is_said_to_be_none(doctor: CommandLine, url: str) -> None:
     ended = doctor("doctor", "--json", "--base-url", url)
     says(checks(ended, 2)["endpoint"], "is not a base URL")
@@ -163,7 +163,7 @@ def test_the_hosted_endpoint_wants_its_own_key(doctor: CommandLine) -> None:
     says(found["key"], "HAI_API_KEY")
 
 
-@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("listed", few([True, False]))
 @pytest.mark.parametrize(
     ("key", "words"), [(KEY, ["refuses", "HOLO_API_KEY"]), (None, ["wants a key", "HOLO_API_KEY"])]
 )
@@ -189,7 +189,7 @@ def test_a_server_that_repeats_the_key_is_not_quoted(doctor: CommandLine) -> Non
     says(found["output"], "there is no tool named '…'")
 
 
-@pytest.mark.parametrize("status", [404, 400])
+@pytest.mark.parametrize("status", few([404, 400]))
 def test_a_model_that_is_not_there(doctor: CommandLine, status: int) -> None:
     no = Answer(status=status, body=b'{"error": {"message": "no such model"}}')
     with ScriptedModel([no], models=[f"model-{n}" for n in range(9)]) as model:

@@ -272,7 +272,7 @@ def test_importing_loads_nothing_of_the_extra(name: str) -> None:
 
 @pytest.mark.desktop
 @pytest.mark.slow
-@pytest.mark.parametrize("look", ["classic", "flat", "dark"])
+@pytest.mark.parametrize("look", few(["classic", "flat", "dark"]))
 async def test_a_click_on_a_mark_hits_what_is_marked(reader: Reader, tk: str, tmp_path: Path, look: str) -> None:
     state = State(tmp_path / "state")
     command = [tk, str(APPS / "probe_form.py"), str(state.path), look]
