@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.paths import expanded
 
 
 def holo_home(environ: Mapping[str, str] | None = None) -> Path:
@@ -16,11 +16,3 @@ def holo_home(environ: Mapping[str, str] | None = None) -> Path:
         return expanded(chosen)
     data = env.get("XDG_DATA_HOME") or "~/.local/share"
     return expanded(data) / "holo-tasks"
-
-
-def expanded(path: str) -> Path:
-    """Return a path with its ``~`` filled in, or raise `InvalidUsage` if nobody lives there."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        raise InvalidUsage(f"{path!r} names no home folder; give a whole path.") from None

@@ -14,27 +14,34 @@ from holo_tasks.audit.heads import Heads
 from holo_tasks.audit.public_key import PublicKey
 from holo_tasks.audit.verify import Verdict, verify
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import RUN_ID
+from holo_tasks.core.paths import expanded
 
 
 def verify_trace(
     trace: str, public_key: Path, anchors: str | None, home: Path, environ: Mapping[str, str] | None = None
 ) -> Verdict:
     """Check a trace against a public key and the heads anchored of it: those named, else all this machine knows of."""
-    key = PublicKey.load(public_key.expanduser())
+    key = PublicKey.load(expanded(str(public_key)))
     bundle = open_bundle(trace)
     run = _run_of(bundle)
     own = str(anchoring.anchor_file(home))
-    named = (os.environ if environ is None else environ).get(anchoring.ANCHORS_VARIABLE, "").strip()
+    named = "" if anchors is not None else anchoring.named_anchors(environ)
+    absent = []
     if anchors is not None:
-        sources = [anchors if anchors.startswith("s3://") else str(Path(anchors).expanduser().absolute())]
+        sources = [anchors if anchors.startswith("s3://") else str(expanded(anchors).absolute())]
     else:
-        sources = [own] if Path(own).exists() else []
-        sources += [named] if named and (named.startswith("s3://") or Path(named).exists()) else []
+        sources = [own] if _there(own) else []
+        if named.startswith("s3://") or (named and _there(named)):
+            sources += [named] if named != own else []
+        elif named:
+            absent.append(named)
     # Read before the trace is: of a run that goes on they must not be ahead of it.
     heads = _heads(bundle.name, sources, key, own)
     if not heads.at and run != bundle.name:
         heads = _heads(run, sources, key, own)
-    spooled = bool(run) and (home.absolute() / "spool" / run).is_dir() and bundle.in_segments
+    heads.absent = absent
+    spooled = bundle.in_segments and bool(run) and _there(str(home.absolute() / "spool" / run))
     return verify(bundle, key, heads, insist=anchors is not None, spooled=spooled)
 
 
@@ -75,7 +82,9 @@ def new_key(home: Path, *, replace: bool) -> tuple[str, list[str]]:
     path = keys.key_path(home)
     if replace:
         aside = keys.replace_key(home)
-        if aside is not None:
+        if aside is not None and aside.name.startswith(keys.UNUSABLE):
+            said.append(f"what was there could not be used as a key: it is kept in {aside}")
+        elif aside is not None:
             said.append(
                 f"the key before is kept in {aside}: HOLO_SIGNING_KEY_FILE={aside} `holo-tasks keys show` prints the"
                 " public key for the traces it signed"
@@ -83,7 +92,8 @@ def new_key(home: Path, *, replace: bool) -> tuple[str, list[str]]:
     elif not keys.make_key(home):
         raise InvalidUsage(
             f"there is a signing key already, {path}: it is left as it is. `holo-tasks keys new --replace` makes a"
-            " new one for the runs to come and keeps this one aside for the traces it signed"
+            " new one for the runs to come and keeps this one aside for the traces it signed, whether it can be used"
+            " or not"
         )
     for variable in (keys.KEY_VARIABLE, keys.FILE_VARIABLE):
         if os.environ.get(variable, "").strip():
@@ -103,12 +113,26 @@ def _run_of(bundle: Bundle) -> str:
         found = json.loads(bundle.first_line())
         run = found["run"]
     except (ValueError, RecursionError, KeyError, TypeError):
-        return bundle.name
-    return run if isinstance(run, str) and 0 < len(run) <= 128 and "/" not in run and run != ".." else bundle.name
+        run = None
+    for name in (run, bundle.name):
+        if isinstance(name, str) and RUN_ID.fullmatch(name):
+            return name
+    return ""
+
+
+def _there(path: str) -> bool:
+    """Whether there is such a file; one that may not be looked for is not taken to be missing."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise InvalidUsage(f"{path} cannot be looked at: {error.strerror}") from error
+    return True
 
 
 def _heads(run: str, sources: list[str], key: PublicKey, own: str) -> Heads:
     heads = Heads(run)
-    for source in sources if run else ():
+    for source in sources if RUN_ID.fullmatch(run) else ():
         heads.read(source, key, ours=source == own)
     return heads

@@ -17,6 +17,7 @@ from holo_tasks.audit.errors import StoreTrouble
 from holo_tasks.audit.keys import SigningKey
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.events import Anchor
+from holo_tasks.core.paths import expanded
 
 if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Bucket, Keys, Place
@@ -98,22 +99,40 @@ def anchor_file(home: Path) -> Path:
     return home.absolute() / "anchors.jsonl"
 
 
+def named_anchors(environ: Mapping[str, str] | None = None) -> str:
+    """The place that ``HOLO_ANCHORS`` names: ``s3://BUCKET/PREFIX``, the whole path of a file, or nothing."""
+    named = (os.environ if environ is None else environ).get(ANCHORS_VARIABLE, "").strip()
+    if not named:
+        return ""
+    if "://" in named:
+        from holo_tasks.audit.stores import Destination
+
+        Destination.parse(named)
+        return named
+    path = expanded(named).absolute()
+    try:
+        folder = path.is_dir()
+    except OSError as error:
+        raise InvalidUsage(f"{ANCHORS_VARIABLE} names {path}: {error.strerror}") from error
+    if folder:
+        raise InvalidUsage(f"{ANCHORS_VARIABLE} names a folder, {path}: name a file, or s3://BUCKET/PREFIX")
+    return str(path)
+
+
 def anchor_places(home: Path, environ: Mapping[str, str] | None = None) -> list[AnchorPlace]:
     """The home's own file, and the place that ``HOLO_ANCHORS`` names."""
     from holo_tasks.audit.stores import S3, Destination, retain_days
 
     env = os.environ if environ is None else environ
     own = AnchorFile(anchor_file(home))
-    named = env.get(ANCHORS_VARIABLE, "").strip()
+    named = named_anchors(env)
     if not named:
         return [own]
     if "://" in named:
         where = Destination.parse(named, retain_days=retain_days(env))
         assert isinstance(where, S3)
         return [own, AnchorBucket(where.place, where.keys)]
-    path = Path(named).expanduser().absolute()
-    if path.is_dir():
-        raise InvalidUsage(f"{ANCHORS_VARIABLE} names a folder, {path}: name a file, or s3://BUCKET/PREFIX")
+    path = Path(named)
     return [own] if path == own.path else [own, AnchorFile(path)]
 
 
@@ -133,6 +152,7 @@ class Anchoring:
         self._asked = self._answered = 0
         self._stop = False
         self._anchored: dict[str, Head] = {}
+        self._line: tuple[Head, Anchor, bytes] | None = None
         self._trouble: dict[str, str] = {}
         self._thread = threading.Thread(target=self._run, name=f"anchors-{run_id}", daemon=True)
         self._thread.start()
@@ -183,14 +203,21 @@ class Anchoring:
                 self._answered = asked
                 self._changed.notify_all()
 
-    def _anchor(self, head: Head) -> None:
+    def _signed(self, head: Head) -> tuple[Anchor, bytes]:
+        """An anchor and its line; the same bytes each time, for a place may have them although its reply was lost."""
+        if self._line and self._line[0] == head:
+            return self._line[1:]
         at = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
         bare = Anchor(
             run=self._run_id, seq=head.records - 1, head=head.sha256, delivered=head.delivered, at=at, signature=""
         )
         signature = self._key.sign(rfc8785.dumps(bare.model_dump(exclude={"signature"})))
         anchor = bare.model_copy(update={"signature": signature})
-        line = rfc8785.dumps(anchor.model_dump())
+        self._line = head, anchor, rfc8785.dumps(anchor.model_dump())
+        return self._line[1:]
+
+    def _anchor(self, head: Head) -> None:
+        anchor, line = self._signed(head)
         for place in self._places:
             if self._anchored.get(place.where) == head:
                 continue

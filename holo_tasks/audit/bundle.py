@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING
 from holo_tasks.audit.errors import StoreTrouble
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import LONGEST_LINE
+from holo_tasks.core.paths import expanded
 
 if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Bucket
 
 _PIECE = 1 << 18
-_SEGMENT = re.compile(r"(\d{8})-(\d{8})\.jsonl")
+_SEGMENT = re.compile(r"([0-9]{8})-([0-9]{8})\.jsonl")
 _LARGEST_SEGMENT = LONGEST_LINE + 8_000_000
 
 
@@ -43,6 +45,8 @@ class Bundle(ABC):
     def __init__(self, uri: str, name: str) -> None:
         self.uri = uri
         self.name = name
+        self.skipped: set[str] = set()
+        """What a file manager or a bucket's console has put among the events."""
 
     @property
     @abstractmethod
@@ -83,10 +87,13 @@ class Bundle(ABC):
     def _segments(self) -> Iterator[Line]:
         seq = 0
         for name in self.names("events"):
+            if name[:1] in ("", "."):
+                self.skipped.add(name)
+                continue
             found = _SEGMENT.fullmatch(name)
-            if not found:
+            first, last = (int(found[1]), int(found[2])) if found else (0, -1)
+            if last < first:
                 raise Misfit(f"is followed by the object {name[:80]!r}, which does not belong to a trace")
-            first, last = int(found[1]), int(found[2])
             if first != seq:
                 raise Misfit(f"is missing: the next object is {name}" if first > seq else f"is also in {name}")
             for line in _split(self._segment(name)):
@@ -110,10 +117,14 @@ class FolderBundle(Bundle):
     """A run's folder, or a copy of what is in a bucket."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(str(folder), folder.name)
+        super().__init__(str(folder), Path(os.path.realpath(folder)).name if folder.name == ".." else folder.name)
         self._folder = folder
-        self._whole = (folder / "events.jsonl").is_file()
-        if not self._whole and not any((folder / part).is_dir() for part in ("events", "frames")):
+        try:
+            self._whole = (folder / "events.jsonl").is_file()
+            found = self._whole or any((folder / part).is_dir() for part in ("events", "frames"))
+        except OSError as error:
+            raise InvalidUsage(f"{folder} cannot be read: {error.strerror}") from error
+        if not found:
             raise InvalidUsage(f"there is no trace in {folder}: it has no events.jsonl")
 
     @property
@@ -177,7 +188,7 @@ class BucketBundle(Bundle):
 def open_bundle(uri: str) -> Bundle:
     """Open a run's folder, or ``s3://bucket/prefix/run`` with the AWS settings of the environment."""
     if not uri.startswith("s3://"):
-        return FolderBundle(Path(uri).expanduser().absolute())
+        return FolderBundle(expanded(uri).absolute())
     bucket, name = bucket_at(uri)
     return BucketBundle(bucket, name)
 

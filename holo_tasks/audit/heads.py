@@ -27,6 +27,8 @@ class Heads:
     delivered: int = 0
     forged: str = ""
     ours: bool = False
+    absent: list[str] = field(default_factory=list)
+    """Lists that somebody named and that are not there, as after a rollback of the disk they were on."""
 
     def read(self, source: str, key: PublicKey, *, ours: bool = False) -> None:
         """Add what a file or ``s3://bucket/prefix`` knows of this run."""
@@ -53,7 +55,7 @@ class Heads:
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     try:
-        with path.expanduser().open("rb") as file:
+        with path.open("rb") as file:
             number, within = 1, False
             while line := file.readline(_LONGEST):
                 whole = line.endswith(b"\n")
@@ -71,7 +73,10 @@ def _objects(source: str, run: str) -> Iterator[tuple[str, bytes]]:
     bucket, name = bucket_at(f"{source.rstrip('/')}/{run}")
     try:
         for key in bucket.names(bucket.place.key(name) + "/"):
-            data = next(bucket.pieces(key), b"")
+            try:
+                data = next(bucket.pieces(key), b"")
+            except FileNotFoundError:
+                continue  # taken out of the bucket just now
             yield f"s3://{bucket.place.bucket}/{key}", data[:_LONGEST].removesuffix(b"\n")
     except StoreTrouble as trouble:
         raise InvalidUsage(str(trouble)) from trouble

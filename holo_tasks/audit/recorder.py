@@ -19,7 +19,7 @@ from holo_tasks.audit.anchoring import Anchoring, Head
 from holo_tasks.audit.errors import EvidenceFailed
 from holo_tasks.audit.trace import LocalTrace
 from holo_tasks.core.errors import HoloError
-from holo_tasks.core.events import Event
+from holo_tasks.core.events import Event, RunClosed
 from holo_tasks.core.frame import Shot
 
 
@@ -96,6 +96,7 @@ class TraceRecorder:
         self._gate = threading.Lock()
         self._tip = trace.seq, trace.head
         self._open = True
+        self._ended = False
         self._writer = threading.Thread(target=self._write, name=f"trace-{trace.run_id}", daemon=True)
         self._writer.start()
 
@@ -175,6 +176,9 @@ class TraceRecorder:
         with self._gate:
             if not self._open:
                 raise EvidenceFailed(f"the trace {self.folder} is closed")
+            if self._ended:
+                raise EvidenceFailed(f"the run of the trace {self.folder} has ended: nothing is recorded after that")
+            self._ended = isinstance(what, RunClosed)
             self._jobs.put(job)
         return job.done
 

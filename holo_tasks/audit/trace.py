@@ -17,14 +17,13 @@ import rfc8785
 from holo_tasks.audit.errors import DamagedTrace, DiskFull, EvidenceFailed
 from holo_tasks.audit.keys import SigningKey
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.events import FIRST, LONGEST_LINE, AnyEvent, Event, Record, RunOpened
+from holo_tasks.core.events import FIRST, LONGEST_LINE, RUN_ID, AnyEvent, Event, Record, RunOpened
 from holo_tasks.core.frame import Shot
 
 EVENTS = "events.jsonl"
 FRAMES = "frames"
 EXTENSIONS = {"image/jpeg": "jpg", "image/png": "png", "image/webp": "webp"}
 
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -108,7 +107,8 @@ class LocalTrace:
         """Make a record and its line."""
         if isinstance(event, RunOpened):
             # Whoever tells of the run need not know the key; whoever checks the trace wants to say which it was.
-            event = event.model_copy(update={"signed_by": self.key.fingerprint})
+            # The id is that of the records around it: what takes secrets out of events does not know it for an id.
+            event = event.model_copy(update={"run_id": self.run_id, "signed_by": self.key.fingerprint})
         # The signature does not sign itself. Its name comes last in canonical order, so one canonical form does.
         bare = Record(run=self.run_id, seq=seq, at=at, previous=previous, event=cast("AnyEvent", event), signature="")
         body = rfc8785.dumps(bare.model_dump(mode="json", exclude={"signature"}))
@@ -156,7 +156,7 @@ class LocalTrace:
 
 def checked_run_id(run_id: str) -> str:
     """Give the run id back if it is safe as a folder name and as part of an object's key."""
-    if not _RUN_ID.fullmatch(run_id):
+    if not RUN_ID.fullmatch(run_id):
         raise InvalidUsage(
             f"the run id {run_id[:140]!r} cannot name a folder: use letters, digits, dots, dashes and underscores"
         )

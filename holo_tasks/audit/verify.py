@@ -1,6 +1,7 @@
 """Is this trace what the holder of a key wrote, all of it, and nothing else?
 
-Offline, in one pass, and without a line of the writer's code: only the schema in `core.events` is shared. What can be
+Offline, in one pass, and without a line of the writer's code: only the schema in `core.events` is shared, and of a
+trace in a bucket the connection that fetches it (`s3`), which is the one that delivers. What can be
 told of a trace whose last words are missing is that it is incomplete; what contradicts its signatures, its chain, its
 pictures or the heads that were anchored apart from it has been tampered with.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -24,6 +26,7 @@ from holo_tasks.core import events as e
 EXTENSIONS = {"image/jpeg": "jpg", "image/png": "png", "image/webp": "webp"}
 EXIT_CODES = {"VALID": 0, "INCOMPLETE": 3, "TAMPERED": 4}
 _BEGINNING = b'{"at":"'
+_LONG_NUMBER = re.compile(rb"[:,[]-?[0-9]{16}")
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ def verify(bundle: Bundle, key: PublicKey, heads: Heads, *, insist: bool = False
             raise _Bad(None, heads.forged)
     except _Bad as found:
         bad = found
+    for source in heads.absent:
+        reading.missing.append(f"the list of anchored heads {source} is named, and it is not there")
     if insist and not heads.at:
         reading.missing.append(f"no head of this run is anchored in {' or '.join(heads.where)}")
     if not reading.closed:
@@ -130,11 +135,12 @@ class _Reading:
                 raise _Bad(self.records, str(misfit)) from None
             if line is None:
                 return
+            if self.closed:
+                raise _Bad(self.records, "follows the end of the run, after which nothing is recorded")
             if line.torn and not self._bundle.in_segments:
                 if not _is_beginning(line.data):
                     raise _Bad(self.records, "is not what was written")
                 self.missing.append(f"record {self.records} was only half written")
-                self.closed = False
                 return
             before = self._next(before, line, lines)
 
@@ -142,7 +148,7 @@ class _Reading:
         """Look at the pictures that no record asked for under that name."""
         unnamed = 0
         for name in self._bundle.names("frames"):
-            if name in self._checked or name.startswith("."):
+            if name in self._checked or name[:1] in ("", "."):
                 continue
             digest = name.rpartition(".")[0]
             seq = self.pictures.get(bytes.fromhex(digest)) if _is_digest(digest) else None
@@ -150,6 +156,8 @@ class _Reading:
                 unnamed += 1
             elif self._bundle.picture(name) != digest:
                 raise _Bad(seq, f"names the picture {digest}, and the file {name} is another")
+        for name in sorted(self._bundle.skipped):
+            self.notes.append(f"the file {name[:80]!r} in events was passed over: it is no part of a trace")
         if unnamed:
             self.notes.append(f"{unnamed} files in frames are named by no record (a crash can leave them)")
 
@@ -189,6 +197,8 @@ class _Reading:
         if self._bundle.named_by_run and record.run != self._bundle.name:
             raise _Bad(seq, f"is of the run {record.run!r}, in the place of {self._bundle.name!r}")
         event = record.event
+        if isinstance(event, e.RunOpened) != (seq == 0):
+            raise _Bad(seq, "opens the run a second time" if seq else "is not the opening of a run")
         if isinstance(event, e.RunOpened) and (event.run_id, event.signed_by) != (record.run, self._key.fingerprint):
             raise _Bad(seq, "names another run or another key than those it was signed for")
         self._hold_against_anchors(entry)
@@ -310,6 +320,9 @@ def _parsed(line: bytes) -> e.Record | None:
 
 
 def _is_canonical(line: bytes) -> bool:
+    if not line.isascii() or b"\x7f" in line or b"\\u" in line or _LONG_NUMBER.search(line):
+        # Python writes DEL and escapes otherwise than RFC 8785 does, and numbers that a double cannot tell apart.
+        return rfc8785.dumps(json.loads(line, parse_int=_whole)) == line
     numbers: list[str] = []
 
     def fraction(text: str) -> float:
@@ -317,14 +330,23 @@ def _is_canonical(line: bytes) -> bool:
         return float(text)
 
     value = json.loads(line, parse_float=fraction)
-    if not numbers and line.isascii():
-        # The same form for what has neither fractions nor names beyond ASCII, and several times as fast.
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode() == line
-    return rfc8785.dumps(value) == line
+    if numbers:
+        return rfc8785.dumps(value) == line
+    # The same form for what has neither fractions nor names beyond ASCII, and several times as fast.
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode() == line
+
+
+def _whole(text: str) -> int | float:
+    """A number without a point or an exponent; beyond 2^53 only a double is written like that, such as 1e16."""
+    number = float(text)
+    return int(text) if abs(number) < 2**53 else number
 
 
 def _is_beginning(torn: bytes) -> bool:
     """Whether bytes can be the beginning of a record that a crash did not let be written to its end."""
+    torn = torn.rstrip(b"\0")  # a power cut can leave the length of a file without its last bytes
+    if not torn:
+        return True
     if len(torn) > e.LONGEST_LINE or torn[: len(_BEGINNING)] != _BEGINNING[: len(torn)] or min(torn) < 0x20:
         return False
     try:

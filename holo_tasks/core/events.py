@@ -7,6 +7,7 @@ RFC 3339 strings in UTC, pictures are named by the SHA-256 of their bytes.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
@@ -331,5 +332,7 @@ class Anchor(BaseModel):
 
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 FIRST = "0" * 64
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+"""What the id of a run looks like: it names a folder, and is part of the names of objects."""
 LONGEST_LINE = 16 * 1024 * 1024
 """No record is longer, in bytes: what reads a trace need not hold more."""

@@ -15,6 +15,7 @@ import pytest
 
 from holo_tasks.audit import Destination
 from holo_tasks.audit.anchoring import AnchorFile, Anchoring, Head, anchor_places
+from holo_tasks.audit.errors import StoreAway
 from holo_tasks.audit.keys import SigningKey, signing_key
 from holo_tasks.audit.trace import LocalTrace
 from holo_tasks.core.errors import InvalidUsage
@@ -118,6 +119,27 @@ def test_a_place_that_hangs_is_waited_for_within_bounds(home: Path) -> None:
 
     anchoring = Anchoring("run-1", SigningKey.new(), [Hanging()])
     assert "a dead disk took longer than 0.2 s" in anchoring.settle(Head(1, "0" * 64, 1), 0.2)
+    anchoring.close()
+
+
+def test_an_anchor_whose_reply_was_lost_is_sent_again_as_it_was(home: Path) -> None:
+    """A bucket takes the very same bytes again, and nothing else under that name."""
+    lines: list[bytes] = []
+
+    class Losing:
+        where = "far away"
+
+        def put(self, anchor: Any, line: bytes) -> None:
+            lines.append(line)
+            if len(lines) == 1:
+                raise StoreAway("no reply")
+
+    anchoring = Anchoring("run-1", SigningKey.new(), [Losing()])
+    assert "no reply" in anchoring.settle(Head(1, "0" * 64, 1))
+    assert anchoring.settle(Head(1, "0" * 64, 1)) == ""
+    assert lines[0] == lines[1]
+    anchoring.settle(Head(2, "1" * 64, 1))
+    assert json.loads(lines[2])["seq"] == 1
     anchoring.close()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,12 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
+from holo_tasks.audit.anchoring import anchor_places
 from holo_tasks.audit.keys import SigningKey, existing_key, key_path, make_key, replace_key, signing_key
 from holo_tasks.audit.public_key import PublicKey
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop.environment import for_programs
+from holo_tasks.verifying import new_key, public_pem
 
 ROOT = Path(__file__).parents[2]
 FIRST_KEY = """
@@ -114,7 +118,7 @@ def test_a_key_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidUsage, match="both set"):
         signing_key(tmp_path, {"HOLO_SIGNING_KEY_FILE": "x", "HOLO_SIGNING_KEY": "y"})
     (tmp_path / "keys" / "signing.pem").mkdir(parents=True)
-    with pytest.raises(InvalidUsage, match="cannot be read"):
+    with pytest.raises(InvalidUsage, match="is not a file"):
         signing_key(tmp_path, {})
 
 
@@ -127,3 +131,78 @@ def test_a_public_key_that_is_none_is_refused(tmp_path: Path, pem: bytes, words:
     path.write_bytes(pem)
     with pytest.raises(InvalidUsage, match=words):
         PublicKey.load(path)
+
+
+def _empty(path: Path) -> None:
+    path.touch(0o600)
+
+
+@pytest.mark.parametrize("spoil", [_empty, lambda path: path.symlink_to("nowhere"), Path.mkdir, os.mkfifo])
+def test_what_is_no_key_is_put_aside_for_a_new_one(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    path = key_path(tmp_path)
+    path.parent.mkdir()
+    spoil(path)
+    with pytest.raises(InvalidUsage, match="keys new --replace"):  # and a pipe nobody writes to is not waited for
+        public_pem(tmp_path)
+    with pytest.raises(InvalidUsage, match="keys new --replace"):
+        new_key(tmp_path, replace=False)
+    _, said = new_key(tmp_path, replace=True)
+    assert "could not be used as a key" in said[0]
+    assert public_pem(tmp_path)
+    assert len(list(path.parent.iterdir())) == 2, "nothing is thrown away"
+
+
+def test_a_place_that_cannot_be_looked_at_is_not_taken_to_be_empty(tmp_path: Path) -> None:
+    """A name that is too long stands for what no user is refused when tests run as root."""
+    home = tmp_path / ("x" * 300)
+    for ask in (public_pem, make_key, replace_key, lambda home: signing_key(home, {})):
+        with pytest.raises(InvalidUsage, match="File name too long") as refused:
+            ask(home)
+        assert "yet" not in str(refused.value)
+
+
+def test_a_disk_that_becomes_read_only_is_what_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    make_key(tmp_path)
+    for what in ("open", "link", "unlink", "rename"):
+        monkeypatch.setattr(os, what, refuse)
+    for ask in (make_key, replace_key):
+        with pytest.raises(InvalidUsage, match="Read-only file system"):
+            ask(tmp_path)
+
+
+def test_a_disk_without_hard_links_can_have_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    key = signing_key(tmp_path, {})
+    assert not make_key(tmp_path)
+    aside = replace_key(tmp_path)
+    assert existing_key(tmp_path, {"HOLO_SIGNING_KEY_FILE": str(aside)}).fingerprint == key.fingerprint  # type: ignore[union-attr]
+    assert signing_key(tmp_path, {}).fingerprint != key.fingerprint
+
+
+def test_a_secret_of_a_container_may_be_readable_but_not_writable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "secret.pem"
+    path.write_bytes(SigningKey.new().private_pem())
+    path.chmod(0o444)
+    given = {"HOLO_SIGNING_KEY_FILE": str(path)}
+    with pytest.raises(InvalidUsage, match="HOLO_SIGNING_KEY"):
+        signing_key(tmp_path, given)
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    assert signing_key(tmp_path, given)
+    path.chmod(0o464)
+    with pytest.raises(InvalidUsage, match="changed by other users"):
+        signing_key(tmp_path, given)
+
+
+def test_the_home_of_nobody_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InvalidUsage, match="names no home folder"):
+        signing_key(tmp_path, {"HOLO_SIGNING_KEY_FILE": "~nosuchuser/x"})
+    with pytest.raises(InvalidUsage, match="names no home folder"):
+        anchor_places(tmp_path, {"HOLO_ANCHORS": "~nosuchuser/x"})

@@ -159,6 +159,17 @@ async def test_after_close_nothing_is_recorded(tmp_path, event):
     assert (await trace.close()).complete
 
 
+async def test_after_the_end_of_the_run_nothing_is_recorded(tmp_path, event, shot):
+    async with recorder(tmp_path) as trace:
+        await trace.record(event(1))
+        await trace.record(RunClosed(status="answered", answer="", steps=1, cost_micro_usd=0))
+        with pytest.raises(EvidenceFailed, match="has ended"):
+            await trace.record(event(2))
+        with pytest.raises(EvidenceFailed, match="has ended"):
+            await trace.keep(shot(1))
+    assert open_trace(trace.uri).check().records == 2
+
+
 @pytest.mark.parametrize("run_id", ["../x", "a/b", "", ".", "..", ".x", "a\0b", "x" * 200, "a\n", "ä"])
 def test_a_run_id_that_is_no_plain_name_is_refused(tmp_path, run_id):
     with pytest.raises(InvalidUsage, match="run id"):

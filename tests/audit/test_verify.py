@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,9 @@ from holo_tasks.audit.heads import Heads
 from holo_tasks.audit.keys import SigningKey
 from holo_tasks.audit.public_key import PublicKey
 from holo_tasks.core import events as e
-from tests.audit.signed import Spoiled, picture, story, write
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.verifying import verify_trace
+from tests.audit.signed import InMemory, Spoiled, picture, story, write
 
 KEY = SigningKey.new()
 GARBAGE = [
@@ -138,7 +142,71 @@ def test_what_a_crash_leaves_is_incomplete_and_never_more(trace: Spoiled) -> Non
         assert verdict.reason
 
 
-@pytest.mark.parametrize("tail", [b"x", b"\x00", b'{"at":"\x8a', b'{"at":""}x', b'{"at":"\n'[:-1] + b"\x01", b"[]"])
+@pytest.mark.parametrize("tail", [b"\0", b"\0" * 5000, b'{"at":"2026-' + b"\0" * 9])
+def test_zeros_that_a_power_cut_leaves_at_the_end_are_incomplete(trace: Spoiled, tail: bytes) -> None:
+    assert found(trace, [*trace.lines[:-1], tail]) == ("INCOMPLETE", None)
+
+
+@pytest.mark.parametrize("tail", [b"", b"\n", b'{"at":"2026-'])
+def test_nothing_may_follow_the_end_of_the_run(trace: Spoiled, tmp_path: Path, tail: bytes) -> None:
+    told = story("run-1")
+    longer = Spoiled(write(tmp_path / "longer", "run-1", KEY, [*told, told[-2]]), KEY)
+    verdict = longer.verdict([*longer.lines[:-1], tail] if tail else longer.lines)
+    assert (verdict.verdict, verdict.first_bad) == ("TAMPERED", len(trace.lines))
+    assert "follows the end of the run" in verdict.reason
+
+
+def test_the_opening_names_the_run_of_its_records_whatever_it_was_given(tmp_path: Path) -> None:
+    """A secret can be a part of the run's id; in the event it is replaced then, and in the records it is not."""
+    told = story("run-1")
+    scrubbed = [told[0].model_copy(update={"run_id": "run-[secret pin]"}), *told[1:]]  # type: ignore[union-attr]
+    assert Spoiled(write(tmp_path, "run-1", KEY, scrubbed), KEY).verdict().reason == ""
+
+
+def test_a_trace_is_opened_once_and_first(tmp_path: Path) -> None:
+    told = story("run-1")
+    twice = Spoiled(write(tmp_path / "twice", "run-1", KEY, [*told[:3], told[0], *told[3:]]), KEY)
+    assert found(twice, twice.lines) == ("TAMPERED", 2)
+    never = Spoiled(write(tmp_path / "never", "run-1", KEY, told[1:]), KEY)
+    assert found(never, never.lines) == ("TAMPERED", 0)
+
+
+def test_every_character_that_can_be_written_can_be_checked(tmp_path: Path) -> None:
+    """Each alone in its record: DEL is ASCII, and Python writes it otherwise than the canonical form does."""
+    said = [e.Corrected(reason=f"<{chr(code)}>") for code in (*range(0x180), 0x2028, 0xE000, 0x1F642)]
+    trace = Spoiled(write(tmp_path, "run-1", KEY, [story("run-1")[0], *said, story("run-1")[-1]]), KEY)
+    assert trace.verdict().reason == ""
+    escaped = trace.lines[1 + 0xE9].replace("é".encode(), b"\\u00e9")
+    body = escaped.rpartition(b',"signature":')[0] + b"}"
+    escaped = body[:-1] + f',"signature":"{KEY.sign(body)}"}}\n'.encode()
+    assert found(trace, [*trace.lines[: 1 + 0xE9], escaped]) == ("TAMPERED", 1 + 0xE9), "only one form is canonical"
+
+
+@pytest.mark.parametrize("label", ["plain", "Zoë"])
+def test_every_number_that_can_be_written_can_be_checked(tmp_path: Path, label: str) -> None:
+    numbers: list[float] = [
+        0,
+        -0.0,
+        0.5,
+        2**53 - 1,
+        1 - 2**53,
+        1e16,
+        -1e16,
+        float(2**53),
+        2.0**63,
+        1e20,
+        1e21,
+        1e300,
+        5e-324,
+    ]
+    said = [
+        e.Decided(note=None, thought="", tool_name="wait", arguments={"s": number}, label=label) for number in numbers
+    ]
+    trace = Spoiled(write(tmp_path, "run-1", KEY, [story("run-1")[0], *said, story("run-1")[-1]]), KEY)
+    assert trace.verdict().reason == ""
+
+
+@pytest.mark.parametrize("tail", [b"x", b"\x00x", b'{"at":"\x8a', b'{"at":""}x', b'{"at":"\n'[:-1] + b"\x01", b"[]"])
 def test_what_no_crash_leaves_at_the_end_is_tampering(trace: Spoiled, tail: bytes) -> None:
     assert found(trace, [*trace.lines[:-1], tail]) == ("TAMPERED", len(trace.lines) - 1)
 
@@ -257,6 +325,8 @@ def test_a_copy_of_a_bucket_is_checked_segment_by_segment(trace: Spoiled) -> Non
         ("00000000-00000002.jsonl", b"".join(trace.lines[:3]), 3),
         ("00000002-00000004.jsonl", b"".join(trace.lines[2:5]), 5),
         ("zz", b"", len(trace.lines)),
+        ("00000005-00000004.jsonl", b"", 5),
+        ("0000000٥-00000010.jsonl", b"".join(trace.lines[5:]), len(trace.lines)),
     ]:
         (events / name).write_bytes(data)
         assert (trace.verdict().verdict, trace.verdict().first_bad) == ("TAMPERED", bad), name
@@ -270,6 +340,17 @@ def test_a_copy_of_a_bucket_is_checked_segment_by_segment(trace: Spoiled) -> Non
     first.write_bytes(data)
     second.unlink()
     assert trace.verdict().verdict == "INCOMPLETE"
+
+
+def test_what_a_file_manager_leaves_among_the_events_is_noted(trace: Spoiled) -> None:
+    (in_segments(trace, 5, len(trace.lines)) / ".DS_Store").touch()
+    verdict = trace.verdict()
+    assert verdict.verdict == "VALID"
+    assert ".DS_Store" in verdict.notes[0]
+    folder_marker = InMemory("run-1", {f"events/{p.name}": p.read_bytes() for p in (trace.folder / "events").iterdir()})
+    folder_marker.files |= {"events/": b"", "frames/": b"", **trace.pictures}
+    folder_marker.in_segments = True
+    assert verifier.verify(folder_marker, trace.public, Heads("run-1")).verdict == "VALID"
 
 
 def test_what_a_bucket_has_not_got_yet_is_no_tampering(trace: Spoiled) -> None:
@@ -320,19 +401,26 @@ def test_every_field_that_names_a_picture_is_looked_at() -> None:
         assert len(verifier.pictures(event)) == len(names), kind  # type: ignore[arg-type]
 
 
-def test_the_verifier_shares_nothing_with_the_writer_but_the_schema() -> None:
-    audit = Path(verifier.__file__).parent
-    writers = {"trace", "recorder", "keys", "anchoring", "spool", "upload", "uploader", "resume"}
-    seen, left = set(), ["verify"]
-    while left:
-        name = left.pop()
-        seen.add(name)
-        for node in ast.parse((audit / f"{name}.py").read_text()).body:  # what is loaded with it
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("holo_tasks.audit."):
-                imported = node.module.rpartition(".")[2]
-                assert imported not in writers, f"{name} imports {imported}"
-                left += [imported] if imported not in seen else []
-    assert seen == {"verify", "bundle", "heads", "public_key", "errors"}
+ALONE = """
+import sys
+from holo_tasks.audit.bundle import open_bundle
+from holo_tasks.audit.heads import Heads
+from holo_tasks.audit.public_key import PublicKey
+from holo_tasks.audit.verify import verify
+print(verify(open_bundle(sys.argv[1]), PublicKey(sys.argv[2].encode()), Heads("run-1")).verdict)
+print(*(name for name in sys.modules if name.startswith("holo_tasks.")))
+"""
+
+
+def test_the_verifier_loads_nothing_of_the_writer_but_the_schema(trace: Spoiled) -> None:
+    command = [sys.executable, "-c", ALONE, str(trace.folder), KEY.public_pem]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    verdict, loaded = subprocess.check_output(command, text=True, env=environment).splitlines()
+    assert verdict == "VALID"
+    assert {name.removeprefix("holo_tasks.") for name in loaded.split()} == {
+        "audit", "audit.verify", "audit.bundle", "audit.heads", "audit.public_key", "audit.errors",
+        "core", "core.errors", "core.events", "core.paths",
+    }  # fmt: skip
 
 
 class Gullible(PublicKey):
@@ -350,3 +438,63 @@ def test_a_verifier_that_trusts_the_bundle_is_found_out(trace: Spoiled) -> None:
     gullible = Gullible(thief.public_pem.encode())
     assert verifier.verify(bundle, gullible, Heads("run-1")).verdict == "VALID"
     assert verifier.verify(bundle, trace.public, Heads("run-1")).verdict == "TAMPERED"
+
+
+@pytest.fixture
+def public(tmp_path: Path) -> Path:
+    path = tmp_path / "public.pem"
+    path.write_text(KEY.public_pem)
+    return path
+
+
+@pytest.mark.parametrize("run", [r"\ud800", "../run-1", "", "x" * 200])
+def test_a_run_id_that_is_none_has_a_verdict(trace: Spoiled, tmp_path: Path, public: Path, run: str) -> None:
+    trace.path.write_bytes(b"".join(trace.lines).replace(b'"run":"run-1"', f'"run":"{run}"'.encode()))
+    (tmp_path / "anchors.jsonl").write_bytes(b"of other runs\n")
+    verdict = verify_trace(str(trace.folder), public, None, tmp_path, {})
+    assert (verdict.verdict, verdict.first_bad) == ("TAMPERED", 0)
+
+
+def test_a_folder_with_any_name_has_a_verdict(trace: Spoiled, tmp_path: Path, public: Path) -> None:
+    (tmp_path / "anchors.jsonl").write_bytes(trace._anchor(0, 1, None))
+    odd = tmp_path / os.fsdecode(b"caf\xe9")
+    trace.folder.rename(odd)
+    verdict = verify_trace(str(odd), public, None, tmp_path, {})
+    assert (verdict.verdict, verdict.anchored and verdict.anchored["heads"]) == ("VALID", 1)
+    assert verify_trace(f"{odd}/frames/..", public, None, tmp_path, {}).notes == verdict.notes
+    trace.path.unlink(missing_ok=True)
+    (odd / "events.jsonl").write_bytes(b"{}\n")
+    assert verify_trace(str(odd), public, None, tmp_path, {}).verdict == "TAMPERED"
+
+
+def test_a_list_of_heads_that_is_named_and_gone_makes_it_incomplete(
+    trace: Spoiled, tmp_path: Path, public: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a run writes to is what is looked at: ``~`` is filled in for both."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    asked = (str(trace.folder), public, None, tmp_path / "home", {"HOLO_ANCHORS": "~/kept.jsonl"})
+    verdict = verify_trace(*asked)
+    assert (verdict.verdict, verdict.first_bad) == ("INCOMPLETE", None)
+    assert f"{tmp_path}/kept.jsonl is named, and it is not there" in verdict.reason
+    (tmp_path / "kept.jsonl").write_bytes(trace._anchor(3, 4, None))
+    assert verify_trace(*asked).anchored == {
+        "heads": 1, "last": 3, "delivered": 4, "where": [str(tmp_path / "kept.jsonl")],
+    }  # fmt: skip
+
+
+def test_paths_that_lead_nowhere_are_refused_in_one_line(trace: Spoiled, tmp_path: Path, public: Path) -> None:
+    """A name that is too long stands for what no user is refused when tests run as root."""
+    folder, long = str(trace.folder), "x" * 300
+    nobody = "~nosuchuser/x"
+    for given, environ, home in (
+        ((nobody, public, None), {}, tmp_path),
+        ((folder, Path(nobody), None), {}, tmp_path),
+        ((folder, public, nobody), {}, tmp_path),
+        ((folder, public, None), {"HOLO_ANCHORS": nobody}, tmp_path),
+        ((long, public, None), {}, tmp_path),
+        ((folder, public, None), {"HOLO_ANCHORS": f"/{long}"}, tmp_path),
+        ((folder, public, None), {}, tmp_path / long),
+    ):
+        with pytest.raises(InvalidUsage) as refused:
+            verify_trace(*given, home, environ)
+        assert "\n" not in str(refused.value)

@@ -75,7 +75,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system that is soon full."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder], capture_output=True).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder], capture_output=True).returncode:
         pytest.skip("mounting needs root")
     yield folder
     subprocess.run(["umount", folder], check=True)
