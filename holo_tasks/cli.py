@@ -278,19 +278,18 @@ def _run(options: argparse.Namespace) -> int:
     from holo_tasks.verifying import ready
 
     # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
-    _check(options)
-    url = configured_api_url(os.environ)
     stays = local_only.enter(os.environ, asked=options.local_only)
-    if stays and url:
-        local_only.check_prefect(url)  # secrets may come from its blocks
+    _check(options)
+    # Secrets may come from its blocks, so it is bound to its address before they are looked up.
+    url = local_only.pin_prefect(os.environ) if stays else configured_api_url(os.environ)
     settings = _settings(options)
     _hush(settings)
     if stays:
-        url = local_only.check_run(settings.base_url, settings.audit, url)
+        local_only.check_run(settings.base_url, settings.audit, url)
     settings.audit.check()
-    ready(settings.home)
     if done := already_done(settings):
         return _tell(done, as_json=options.json)
+    ready(settings.home)
     _quiet_prefect()
     logging.raiseExceptions = False
     server: TemporaryServer | None = None
@@ -301,8 +300,6 @@ def _run(options: argparse.Namespace) -> int:
         os.environ["PREFECT_API_URL"] = server.url
     else:
         require_server(url)
-        if stays:
-            os.environ["PREFECT_API_URL"] = url  # by its address, so that its name is not looked up again
     try:
         outcome = run(_run_async(settings, server))
     finally:
@@ -482,8 +479,13 @@ def _runs(options: argparse.Namespace) -> int:
 
 
 def _retry(options: argparse.Namespace) -> int:
+    from holo_tasks import local_only
     from holo_tasks.home import holo_home
     from holo_tasks.retrying import retry
+
+    if local_only.enter(os.environ):
+        local_only.check_database()
+        local_only.pin_prefect(os.environ)
 
     def again(arguments: Sequence[str]) -> int:
         words = _parser().parse_args(list(arguments))
@@ -587,8 +589,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from holo_tasks import local_only
     from holo_tasks.doctor.examination import Asked, examine
 
-    if local_only.enter(os.environ, asked=options.local_only):
-        local_only.check_database()
+    local_only.enter(os.environ, asked=options.local_only)
     asked = Asked(options.base_url, options.model, options.dialect, options.display, options.audit, options.timeout)
     return examine(asked, _put, as_json=options.json)
 
