@@ -28,10 +28,19 @@ EMPTY: dict[str, dict[str, object]] = {
     "models": {},
     "doctor": {"status": "failed", "checks": []},
     "runs": {"runs": [], "items": []},
-    "index": {},
+    "index": {
+        "runs": 0,
+        "damaged": 0,
+        "success_rate": None,
+        "cost_micro_usd": 0,
+        "cost_unknown": 0,
+        "failures": [],
+        "rows": [],
+    },
     "verify": {"verdict": None},
 }
 """What ``--json`` prints when a command was refused; nothing for a list that there is not."""
+WRITTEN = "exit codes: 0 written, also of damaged traces; 2 nothing could be read or written"
 NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
 
 
@@ -137,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     run.set_defaults(do=_run)
 
-    report = commands.add_parser("report", help="write a trace as one HTML page")
+    report = commands.add_parser("report", help="write a trace as one HTML page", epilog=WRITTEN)
     report.add_argument("trace", metavar="TRACE", help="a run's folder or s3:// URI")
     report.add_argument("--out", metavar="FILE.html", type=Path, required=True)
     report.set_defaults(do=_report)
@@ -145,7 +154,9 @@ def _parser() -> argparse.ArgumentParser:
     index = commands.add_parser(
         "index",
         help="write an overview of many runs as one HTML page",
-        description="Read all traces below a folder or a bucket's prefix: success, cost, steps, reasons of failure.",
+        description="Read all traces below a folder or a bucket's prefix: success, cost, steps, reasons of failure. "
+        "Give --out, --json or both.",
+        epilog=WRITTEN,
     )
     _add_where(index)
     index.add_argument("--out", metavar="FILE.html", type=Path)
@@ -154,7 +165,10 @@ def _parser() -> argparse.ArgumentParser:
     index.set_defaults(do=_index)
 
     export = commands.add_parser(
-        "export", help="write runs as CSV", description="Write a row for each run below a folder or a bucket's prefix."
+        "export",
+        help="write runs as CSV",
+        description="Write a row for each run below a folder or a bucket's prefix.",
+        epilog=WRITTEN,
     )
     _add_where(export)
     export.add_argument("--csv", metavar="FILE", required=True, help="where the rows go; - is stdout")
@@ -259,7 +273,9 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("where", metavar="DIR|s3://BUCKET/PREFIX", nargs="?", help="where runs are kept (HOLO_HOME)")
+    parser.add_argument(
+        "where", metavar="DIR|s3://BUCKET/PREFIX", nargs="?", help="where runs are kept (HOLO_HOME/runs)"
+    )
 
 
 def _add_local_only(parser: argparse.ArgumentParser) -> None:
