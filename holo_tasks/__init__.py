@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holo_tasks.agent import open_agent
+    from holo_tasks.audit.errors import EvidenceFailed
     from holo_tasks.claims import NOT_DONE, NotDone
     from holo_tasks.core.budget import Limits
     from holo_tasks.core.errors import (
@@ -36,19 +37,25 @@ if TYPE_CHECKING:
         ModelFailed,
         NeedsPerson,
         PolicyRefused,
+        RedactionFailed,
+        TokenConflict,
     )
+    from holo_tasks.core.geometry import Box
     from holo_tasks.decorators import cost_guardrail
     from holo_tasks.judging import judge
     from holo_tasks.locating import localize
     from holo_tasks.publish import publish_markdown, publish_table
     from holo_tasks.run import current_run, progress
+    from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
+    from holo_tasks.secret_sources import SecretSpec
     from holo_tasks.subgoals import is_done, pursue, subgoal
     from holo_tasks.tasks import agent_step
 
 _HOMES = {
     "open_agent": "agent",
     "agent_step": "tasks",
+    "EvidenceFailed": "audit.errors",
     "NOT_DONE": "claims",
     "NotDone": "claims",
     "Limits": "core.budget",
@@ -60,6 +67,9 @@ _HOMES = {
     "ModelFailed": "core.errors",
     "NeedsPerson": "core.errors",
     "PolicyRefused": "core.errors",
+    "RedactionFailed": "core.errors",
+    "TokenConflict": "core.errors",
+    "Box": "core.geometry",
     "cost_guardrail": "decorators",
     "judge": "judging",
     "localize": "locating",
@@ -67,7 +77,9 @@ _HOMES = {
     "publish_table": "publish",
     "current_run": "run",
     "progress": "run",
+    "Redaction": "safety.masking.settings",
     "Rules": "safety.policy",
+    "SecretSpec": "secret_sources",
     "is_done": "subgoals",
     "pursue": "subgoals",
     "subgoal": "subgoals",
@@ -75,7 +87,9 @@ _HOMES = {
 
 __all__ = [
     "NOT_DONE",
+    "Box",
     "DesktopFailed",
+    "EvidenceFailed",
     "HoloError",
     "InvalidUsage",
     "Killed",
@@ -85,7 +99,11 @@ __all__ = [
     "NeedsPerson",
     "NotDone",
     "PolicyRefused",
+    "Redaction",
+    "RedactionFailed",
     "Rules",
+    "SecretSpec",
+    "TokenConflict",
     "agent_step",
     "cost_guardrail",
     "current_run",

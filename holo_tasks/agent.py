@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
@@ -23,7 +24,7 @@ from holo_tasks.core.secret import Secret
 from holo_tasks.home import holo_home
 from holo_tasks.kill_sources import sources_for
 from holo_tasks.kill_switch import KillSwitch
-from holo_tasks.local_only import check_advisors, check_rest
+from holo_tasks.local_only import check_advisors, check_rest, enter_late
 from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import ENCODERS, Tier
@@ -83,6 +84,9 @@ async def open_agent(
     The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
     (`asyncio.CancelledError`).
     """
+    prefect_url = get_current_settings().api.url
+    if endpoint.local_only:
+        enter_late(os.environ, prefect_url)
     one_line_errors()
     known: Mapping[str, Secret] = getattr(desktop, "secrets", {}) if secrets is None else secrets
     scrubber = Scrubber(known.values())
@@ -95,7 +99,7 @@ async def open_agent(
         check_terms(asked.name, asked.price, limits or Limits(), max_steps)
     if endpoint.local_only:
         check_advisors(advisors or {})
-        destination = await asyncio.to_thread(check_rest, destination, get_current_settings().api.url)
+        destination = await asyncio.to_thread(check_rest, destination, prefect_url)
     where = home or holo_home()
     store = store_at(where)
     kept = (rules or Rules()).under(allow)

@@ -28,10 +28,19 @@ EMPTY: dict[str, dict[str, object]] = {
     "models": {},
     "doctor": {"status": "failed", "checks": []},
     "runs": {"runs": [], "items": []},
-    "index": {},
+    "index": {
+        "runs": 0,
+        "damaged": 0,
+        "success_rate": None,
+        "cost_micro_usd": 0,
+        "cost_unknown": 0,
+        "failures": [],
+        "rows": [],
+    },
     "verify": {"verdict": None},
 }
 """What ``--json`` prints when a command was refused; nothing for a list that there is not."""
+WRITTEN = "exit codes: 0 written, also of damaged traces; 2 nothing could be read or written"
 NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
 
 
@@ -137,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     run.set_defaults(do=_run)
 
-    report = commands.add_parser("report", help="write a trace as one HTML page")
+    report = commands.add_parser("report", help="write a trace as one HTML page", epilog=WRITTEN)
     report.add_argument("trace", metavar="TRACE", help="a run's folder or s3:// URI")
     report.add_argument("--out", metavar="FILE.html", type=Path, required=True)
     report.set_defaults(do=_report)
@@ -145,7 +154,9 @@ def _parser() -> argparse.ArgumentParser:
     index = commands.add_parser(
         "index",
         help="write an overview of many runs as one HTML page",
-        description="Read all traces below a folder or a bucket's prefix: success, cost, steps, reasons of failure.",
+        description="Read all traces below a folder or a bucket's prefix: success, cost, steps, reasons of failure. "
+        "Give --out, --json or both.",
+        epilog=WRITTEN,
     )
     _add_where(index)
     index.add_argument("--out", metavar="FILE.html", type=Path)
@@ -154,7 +165,10 @@ def _parser() -> argparse.ArgumentParser:
     index.set_defaults(do=_index)
 
     export = commands.add_parser(
-        "export", help="write runs as CSV", description="Write a row for each run below a folder or a bucket's prefix."
+        "export",
+        help="write runs as CSV",
+        description="Write a row for each run below a folder or a bucket's prefix.",
+        epilog=WRITTEN,
     )
     _add_where(export)
     export.add_argument("--csv", metavar="FILE", required=True, help="where the rows go; - is stdout")
@@ -259,7 +273,9 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("where", metavar="DIR|s3://BUCKET/PREFIX", nargs="?", help="where runs are kept (HOLO_HOME)")
+    parser.add_argument(
+        "where", metavar="DIR|s3://BUCKET/PREFIX", nargs="?", help="where runs are kept (HOLO_HOME/runs)"
+    )
 
 
 def _add_local_only(parser: argparse.ArgumentParser) -> None:
@@ -278,19 +294,18 @@ def _run(options: argparse.Namespace) -> int:
     from holo_tasks.verifying import ready
 
     # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
-    _check(options)
-    url = configured_api_url(os.environ)
     stays = local_only.enter(os.environ, asked=options.local_only)
-    if stays and url:
-        local_only.check_prefect(url)  # secrets may come from its blocks
+    _check(options)
+    # Secrets may come from its blocks, so it is bound to its address before they are looked up.
+    url = local_only.pin_prefect(os.environ) if stays else configured_api_url(os.environ)
     settings = _settings(options)
     _hush(settings)
     if stays:
-        url = local_only.check_run(settings.base_url, settings.audit, url)
+        local_only.check_run(settings.base_url, settings.audit, url)
     settings.audit.check()
-    ready(settings.home)
     if done := already_done(settings):
         return _tell(done, as_json=options.json)
+    ready(settings.home)
     _quiet_prefect()
     logging.raiseExceptions = False
     server: TemporaryServer | None = None
@@ -301,8 +316,6 @@ def _run(options: argparse.Namespace) -> int:
         os.environ["PREFECT_API_URL"] = server.url
     else:
         require_server(url)
-        if stays:
-            os.environ["PREFECT_API_URL"] = url  # by its address, so that its name is not looked up again
     try:
         outcome = run(_run_async(settings, server))
     finally:
@@ -482,8 +495,13 @@ def _runs(options: argparse.Namespace) -> int:
 
 
 def _retry(options: argparse.Namespace) -> int:
+    from holo_tasks import local_only
     from holo_tasks.home import holo_home
     from holo_tasks.retrying import retry
+
+    if local_only.enter(os.environ):
+        local_only.check_database()
+        local_only.pin_prefect(os.environ)
 
     def again(arguments: Sequence[str]) -> int:
         words = _parser().parse_args(list(arguments))
@@ -587,8 +605,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from holo_tasks import local_only
     from holo_tasks.doctor.examination import Asked, examine
 
-    if local_only.enter(os.environ, asked=options.local_only):
-        local_only.check_database()
+    local_only.enter(os.environ, asked=options.local_only)
     asked = Asked(options.base_url, options.model, options.dialect, options.display, options.audit, options.timeout)
     return examine(asked, _put, as_json=options.json)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import ssl
 import time
@@ -12,6 +13,7 @@ from typing import Any
 import httpx
 from prefect.settings import get_current_settings
 
+from holo_tasks.core.this_machine import switched_on
 from holo_tasks.kill_switch import Source
 from holo_tasks.running import Running
 from holo_tasks.safety.kills import Kill, Kills
@@ -162,4 +164,5 @@ def _client(url: str) -> httpx.Client:
         headers["Authorization"] = f"Bearer {api.key.get_secret_value()}"
     plain = url.startswith("http:") or api.tls_insecure_skip_verify
     verify = False if plain else ssl.create_default_context(cafile=api.ssl_cert_file)
-    return httpx.Client(base_url=url, headers=headers, auth=auth, verify=verify, timeout=PATIENCE_S)
+    trusted = not switched_on(os.environ)  # the environment's proxies and logins
+    return httpx.Client(base_url=url, headers=headers, auth=auth, verify=verify, timeout=PATIENCE_S, trust_env=trusted)

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import os
 import socket
+import urllib.request
 from collections.abc import Mapping, MutableMapping
+from urllib.parse import urlsplit
 
 from holo_tasks.audit import Destination
+from holo_tasks.audit.anchoring import ANCHORS_VARIABLE
+from holo_tasks.audit.stores import retain_days
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
-from holo_tasks.core.this_machine import SWITCH, pinned_url, switched_on, without_proxies
+from holo_tasks.core.this_machine import PROXIES, SWITCH, loopback_address, pinned_url, switched_on, without_proxies
+from holo_tasks.prefect_server import SERVER_DATABASE, configured, configured_api_url
 from holo_tasks.safety.store import DATABASE_VARIABLE, check_kept_here
 
-__all__ = ["check_advisors", "check_database", "check_prefect", "check_rest", "check_run", "enter", "switched_on"]
+__all__ = [
+    "check_advisors",
+    "check_anchors",
+    "check_database",
+    "check_prefect",
+    "check_rest",
+    "check_run",
+    "enter",
+    "enter_late",
+    "pin_prefect",
+    "switched_on",
+]
 
 
 def enter(environ: MutableMapping[str, str], *, asked: bool = False) -> bool:
@@ -27,19 +43,61 @@ def enter(environ: MutableMapping[str, str], *, asked: bool = False) -> bool:
     return True
 
 
-def check_run(base_url: str, destination: Destination, prefect_url: str | None) -> str | None:
-    """Check all that a run would speak to; return the Prefect API's URL by its address, if there is one."""
+def enter_late(environ: MutableMapping[str, str], prefect_url: str | None) -> None:
+    """Turn the mode on where Prefect is at work already; raise `InvalidUsage` if it may do so by way of a proxy."""
+    host = urlsplit(prefect_url or "http://127.0.0.1").hostname or ""
+    proxies = {name: environ[name] for name in environ if name.lower() in PROXIES and environ[name]}
+    unproxied = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    if proxies and not urllib.request.proxy_bypass_environment(host, {"no": unproxied}):  # type: ignore[attr-defined]
+        raise InvalidUsage(
+            f"Local-only mode is on, and Prefect at {host} was reached through the proxy of {min(proxies)}: unset it, "
+            f"or set NO_PROXY to {host}, before the flow is started."
+        )
+    enter(environ, asked=True)
+
+
+def pin_prefect(environ: MutableMapping[str, str]) -> str | None:
+    """Put the configured Prefect API's URL, by its address, into the environment, so that its name is not looked up
+    again; return it. Raises `InvalidUsage` if it is elsewhere."""
+    url = configured_api_url(environ)
+    if url is not None:
+        environ["PREFECT_API_URL"] = url = check_prefect(url)
+    return url
+
+
+def check_run(base_url: str, destination: Destination, prefect_url: str | None) -> None:
+    """Check all that a run would speak to."""
     pinned_url(base_url, socket.getaddrinfo, "the model's endpoint")
     check_rest(destination, prefect_url)
-    return check_prefect(prefect_url) if prefect_url else None
 
 
 def check_rest(destination: Destination, prefect_url: str | None) -> Destination:
     """Check all but the model's endpoint; return the destination as it is to be used."""
     if prefect_url:
         check_prefect(prefect_url)
+    else:
+        _check_own_server()
     check_database()
+    check_anchors()
     return destination.kept_here()
+
+
+def check_anchors() -> None:
+    """Raise `InvalidUsage` if the heads of traces would be anchored elsewhere."""
+    named = os.environ.get(ANCHORS_VARIABLE, "").strip()
+    if "://" in named:
+        Destination.parse(named, retain_days=retain_days(os.environ)).kept_here()
+
+
+def _check_own_server() -> None:
+    """Raise `InvalidUsage` if a server that Prefect starts by itself would keep its database elsewhere."""
+    what = "the database of Prefect's own server (it holds pictures of the screen)"
+    url = configured(os.environ, *(f"{kind}_CONNECTION_URL" for kind in SERVER_DATABASE))
+    host = configured(os.environ, *(f"{kind}_HOST" for kind in SERVER_DATABASE))
+    if url and not url.startswith("sqlite"):
+        check_kept_here(url, what)
+    elif host and not url and not host.startswith("/"):
+        loopback_address(host, socket.getaddrinfo, what)
 
 
 def check_database() -> None:

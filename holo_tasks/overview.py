@@ -12,12 +12,13 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+from holo_tasks.audit.errors import DamagedTrace, StoreTrouble
 from holo_tasks.audit.export import write_runs, write_steps
 from holo_tasks.audit.gathering import Gathered, gather
 from holo_tasks.audit.index import as_json, row_of, write_index
-from holo_tasks.audit.page import whole_page
+from holo_tasks.audit.page import place_of, whole_page
 from holo_tasks.audit.report import write_report
-from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.home import holo_home
 from holo_tasks.running import running
 
@@ -47,6 +48,8 @@ def export(where: str | None, csv: str, *, steps: bool, put: Callable[[str, int]
     runs = _some(gather(_place(where)), _place(where))
     rows = write_steps if steps else partial(write_runs, alive=_alive())
     if csv == "-":
+        if sys.__stdout__ is None:
+            raise InvalidUsage("The rows cannot be written to stdout: it is closed.")
         try:
             sys.stdout.reconfigure(newline="")  # type: ignore[union-attr]  # the rows end as RFC 4180 says
             rows(runs, sys.stdout)
@@ -58,7 +61,7 @@ def export(where: str | None, csv: str, *, steps: bool, put: Callable[[str, int]
             raise InvalidUsage(f"The rows cannot be written to stdout: {error.strerror}.") from None
         return 0
     _check_file(Path(csv))
-    with whole_page(Path(csv), "table") as file:
+    with whole_page(Path(csv), "table", encoding="utf-8-sig") as file:
         rows(runs, file)
     return put(csv, 0)
 
@@ -85,6 +88,7 @@ def _check_file(out: Path) -> None:
         raise InvalidUsage(f"{str(out)!r} is not a file's name.")
     if not out.absolute().parent.is_dir():
         raise InvalidUsage(f"{out} cannot be written: there is no folder {out.parent}.")
+    place_of(out)
 
 
 def _alive() -> frozenset[str]:
@@ -102,9 +106,9 @@ def _report(run: Gathered, out: Path) -> str:
         raise InvalidUsage(f"The reports cannot be written to {folder}: {error.strerror}.") from None
     # Folders of runs may be called anything, and two may be called the same.
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", run.run_id)[:80].strip("-") or "run"
-    name = f"{plain}-{hashlib.sha256(run.uri.encode()).hexdigest()[:8]}.html"
+    name = f"{plain}-{hashlib.sha256(os.fsencode(run.uri)).hexdigest()[:8]}.html"
     try:
         write_report(run.trace, folder / name)
-    except HoloError:
+    except (DamagedTrace, StoreTrouble, OSError):  # of the trace; a page that cannot be written is `InvalidUsage`
         return ""
-    return f"{quote(folder.name)}/{name}"
+    return f"{quote(os.fsencode(folder.name))}/{name}"

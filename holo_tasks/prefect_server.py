@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.this_machine import switched_on
 from holo_tasks.desktop.environment import withheld
 from holo_tasks.desktop.processes import tied
 
@@ -33,10 +34,19 @@ APP = ("--factory", "prefect.server.api.server:create_app")
 OPTIONS = ("--log-level", "error", "--lifespan", "on", "--app-dir", sysconfig.get_path("purelib"))
 
 
+SERVER_DATABASE = ("PREFECT_SERVER_DATABASE", "PREFECT_API_DATABASE")
+"""How the names of settings begin that say where a server keeps its database."""
+
+
 def configured_api_url(environ: Mapping[str, str]) -> str | None:
     """Return the Prefect API this machine is set up for, without importing Prefect; None if there is none."""
-    if url := environ.get("PREFECT_API_URL"):
-        return url
+    return configured(environ, "PREFECT_API_URL")
+
+
+def configured(environ: Mapping[str, str], *names: str) -> str | None:
+    """Return the first of some Prefect settings that the environment or the active profile holds."""
+    if found := next(filter(None, map(environ.get, names)), None):
+        return found
     home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
     try:
         document = tomllib.loads((home / "profiles.toml").read_text(encoding="utf-8"))
@@ -44,8 +54,8 @@ def configured_api_url(environ: Mapping[str, str]) -> str | None:
         return None
     name = environ.get("PREFECT_PROFILE") or document.get("active")
     profile = document.get("profiles", {}).get(name, {})
-    url = profile.get("PREFECT_API_URL") if isinstance(profile, dict) else None
-    return url if isinstance(url, str) else None
+    found = next(filter(None, map(profile.get, names)), None) if isinstance(profile, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def require_server(url: str, timeout_s: float = 5.0) -> None:
@@ -57,10 +67,17 @@ def require_server(url: str, timeout_s: float = 5.0) -> None:
         )
 
 
+class _StayThere(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: what answers elsewhere is not the API that was named."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
 def is_up(url: str, timeout_s: float = 1.0) -> bool:
     """Say whether a Prefect API answers; one that wants a login counts."""
     try:
-        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=timeout_s) as answer:
+        with urllib.request.build_opener(_StayThere).open(f"{url.rstrip('/')}/health", timeout=timeout_s) as answer:
             # Prefect's pages answer at any address that is not the API's.
             said: bytes = answer.read(16)
             return said.strip() == b"true"
@@ -79,7 +96,8 @@ def reach_directly(environ: MutableMapping[str, str]) -> None:
 class TemporaryServer:
     """A Prefect API on a free loopback port, over the usual Prefect database; it ends with this process.
 
-    ``ui`` serves Prefect's pages too, and runs its background services.
+    ``ui`` serves Prefect's pages too, and runs its background services. In local-only mode the database is the file in
+    Prefect's home, whatever is set.
     """
 
     def __init__(self, environ: Mapping[str, str], *, ui: bool = False) -> None:
@@ -92,12 +110,16 @@ class TemporaryServer:
         # The pages look for the API on port 4200 unless they are told.
         full = {"PREFECT_SERVER_API_PORT": str(port), "PREFECT_SERVER_UI_API_URL": self.url}
         home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
+        own = {SERVER_DATABASE[0] + "_CONNECTION_URL": f"sqlite+aiosqlite:///{home.absolute() / 'prefect.db'}"}
+        kept = {name: value for name, value in environ.items() if not withheld(name) or name.startswith("PREFECT_")}
+        if switched_on(environ):
+            kept = {name: value for name, value in kept.items() if not name.startswith(SERVER_DATABASE)} | own
         self._ready = home / ".holo-ready"
         self._first = None if self._ready.exists() else _alone(home)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "uvicorn", *APP, "--host", "127.0.0.1", "--port", str(port), *OPTIONS],
             env={
-                **{name: value for name, value in environ.items() if not withheld(name) or name.startswith("PREFECT_")},
+                **kept,
                 **(full if ui else lean),
                 "PREFECT_SERVER_ANALYTICS_ENABLED": "0",
                 "DO_NOT_TRACK": "1",

@@ -256,10 +256,10 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None,
             flow_run_id=flow_run_id(),
         )
     )
-    spent_before = guard.spent_micro
     status: events.Status = "answered"
     reason = answer = ""
     async with run.busy:
+        spent_before = guard.spent_micro  # others may have spent while this one waited
         try:
             found = await run_loop(
                 walk,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -14,7 +15,7 @@ from holo_blocks.model import HoloModel
 from holo_tasks.agent import open_agent
 from holo_tasks.core.budget import Limits
 from holo_tasks.lazy import LazyDesktop
-from holo_tasks.local_only import check_rest
+from holo_tasks.local_only import check_rest, enter_late
 from holo_tasks.models.encoding import Tier
 from holo_tasks.run import Run
 from holo_tasks.safety.masking.settings import Redaction
@@ -56,12 +57,16 @@ async def holo_agent(
         endpoint = model.endpoint(local_only=local_only)
         stack.push_async_callback(endpoint.close)
         here = endpoint.local_only
+        prefect_url = get_current_settings().api.url
+        if here:
+            enter_late(os.environ, prefect_url)
+            desktop.check_here()
         named = {
             name: await stack.enter_async_context(each.advisor(local_only=here))
             for name, each in (advisors or {}).items()
         }
         if here:
-            destination = await asyncio.to_thread(check_rest, destination, get_current_settings().api.url)
+            destination = await asyncio.to_thread(check_rest, destination, prefect_url)
         known = await desktop.resolved_secrets(
             one if isinstance(one, SecretSpec) else SecretSpec.parse(one) for one in secrets
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Size
 from holo_tasks.core.secret import Secret as TypedSecret
 from holo_tasks.core.secret import check_bound
+from holo_tasks.core.this_machine import check_display
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
@@ -69,6 +71,11 @@ class HoloDesktop(Block):
         found = await resolved((*self.named_secrets, *more), given=given)
         check_bound(found, starts=self.app is not None)
         return found
+
+    def check_here(self) -> None:
+        """Raise `InvalidUsage` if the display is on another machine."""
+        if self.display:
+            check_display(self.display, socket.getaddrinfo)
 
     async def start(self, secrets: Mapping[str, TypedSecret] | None = None) -> VirtualDesktop | AttachedDesktop:
         """Bring the desktop up; close it after use. ``secrets`` are those of `resolved_secrets` unless given."""

@@ -1,4 +1,7 @@
-"""Runs, or their steps, as rows of CSV (RFC 4180, UTF-8) that a spreadsheet takes for data and never for formulas."""
+"""Runs, or their steps, as rows of CSV (RFC 4180, UTF-8) that a spreadsheet takes for data and never for formulas.
+
+Every cell is quoted, so that one who takes another sign for the separator does not split cells.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import IO
+from unicodedata import category
 
 from holo_tasks.audit.gathering import Gathered
 from holo_tasks.audit.index import Row, row_of
@@ -14,6 +18,7 @@ from holo_tasks.audit.words import kinds, visible
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """How cells begin that a spreadsheet would calculate, in full width, too."""
+_UNSEEN = ("Cf", "Zs", "Zl", "Zp")
 RUN_COLUMNS = [
     each.name.replace("cost_micro_usd", "cost_usd") for each in fields(Row) if each.name not in ("report", "damage")
 ]
@@ -41,11 +46,13 @@ def cell(value: object) -> str:
     if isinstance(value, (int, float)):
         return str(value)
     text = visible(str(value))
-    return "'" + text if text.lstrip(" ").startswith(_FORMULA) else text
+    # Spreadsheets pass over blanks and over what is not seen.
+    shown = next((at for at, sign in enumerate(text) if category(sign) not in _UNSEEN), len(text))
+    return "'" + text if text.startswith(_FORMULA, shown) else text
 
 
 def _write(out: IO[str], columns: list[str], rows: Iterable[Mapping[str, object]]) -> None:
-    table = csv.writer(out, dialect="excel", lineterminator="\r\n")
+    table = csv.writer(out, dialect="excel", lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     table.writerow(columns)
     for row in rows:
         table.writerow([cell(row[column]) for column in columns])

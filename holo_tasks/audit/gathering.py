@@ -94,18 +94,30 @@ def _traces(where: str) -> Iterator[tuple[str, Trace | str]]:
 
 
 def _in_folder(top: Path) -> Iterator[tuple[str, Trace | str]]:
-    for folder, below, names in os.walk(top):
+    shut: list[OSError] = []
+    for folder, below, names in os.walk(top, onerror=shut.append):
+        yield from _told(shut)
         here = Path(folder)
         if "events.jsonl" in names:
             below.clear()
             try:
-                yield str(here), FolderTrace(here)
-            except InvalidUsage as error:
+                trace = FolderTrace(here)
+            except (InvalidUsage, OSError) as error:
                 yield str(here), str(error)
+            else:
+                yield str(here), trace
         elif len(here.relative_to(top).parts) >= DEEPEST:
             below.clear()
         else:
             below.sort()
+    yield from _told(shut)
+
+
+def _told(shut: list[OSError]) -> Iterator[tuple[str, str]]:
+    """Give each folder that could not be looked into, once: there may be traces in it."""
+    while shut:
+        error = shut.pop(0)
+        yield str(error.filename), f"it cannot be read: {error.strerror}"
 
 
 def _in_bucket(place: S3) -> Iterator[tuple[str, Trace | str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from statistics import median
 from string import Template
@@ -13,7 +13,7 @@ from string import Template
 from holo_tasks.audit.charts import Bar, Kind, bar_chart
 from holo_tasks.audit.gathering import Gathered, normalised
 from holo_tasks.audit.page import asset, end, head, whole_page
-from holo_tasks.audit.words import STATUS_WORDS, clock, count, duration, money, safe
+from holo_tasks.audit.words import STATUS_WORDS, count, duration, moment, money, safe
 
 MOST_BARS = 60
 
@@ -50,7 +50,7 @@ def row_of(run: Gathered, *, alive: frozenset[str] = frozenset(), report: str = 
     if run.damage:
         status = "damaged"
     calls = [call for step in story.steps for call in step.calls]
-    calls += [call for aside in story.asides for call in aside.calls]
+    calls += story.calls_beside
     return Row(
         run_id=run.run_id,
         title=run.title,
@@ -90,7 +90,7 @@ def as_json(rows: Sequence[Row]) -> dict[str, object]:
 
 def write_index(rows: Sequence[Row], out: Path, *, where: str) -> Path:
     """Write the page to ``out``, whole or not at all."""
-    rows = sorted(rows, key=lambda row: row.begun, reverse=True)
+    rows = sorted(rows, key=lambda row: _sortable(row.begun), reverse=True)
     script = asset("index_page.js")
     title = f"Runs in {where}"
     found = Counter(row.status for row in rows)
@@ -145,7 +145,7 @@ def _tiles(rows: Sequence[Row]) -> str:
     damaged = len(rows) - len(sound)
     banner = (
         f'<p class="banner bad" role="note"><strong>{count(damaged, "trace")} damaged or unreadable.</strong>'
-        " They are listed below and counted in nothing else.</p>\n"
+        " They count as runs and are listed below, but are left out of all rates, costs and times.</p>\n"
         if damaged
         else ""
     )
@@ -153,40 +153,49 @@ def _tiles(rows: Sequence[Row]) -> str:
 
 
 def _over_time(rows: Sequence[Row]) -> str:
-    dated = [(moment, row) for row in rows if (moment := _moment(row.begun))]
+    dated = [(at, row) for row in rows if (at := moment(row.begun))]
     if not dated:
         return ""
-    first, last = min(moment for moment, _ in dated), max(moment for moment, _ in dated)
+    first, last = min(at for at, _ in dated), max(at for at, _ in dated)
     form, each = ("%Y-%m", "Month") if last - first > timedelta(days=MOST_BARS) else ("%Y-%m-%d", "Day")
     if last - first <= timedelta(days=2):
         form, each = "%Y-%m-%d %H h", "Hour"
     groups: dict[str, list[Row]] = defaultdict(list)
-    for moment, row in sorted(dated, key=lambda pair: pair[0]):
-        groups[moment.strftime(form)].append(row)
+    for at, row in sorted(dated, key=lambda pair: pair[0]):
+        groups[at.strftime(form)].append(row)
     shown = list(groups.items())[-MOST_BARS:]
     runs = [
-        Bar(name, [sum(row.status == "answered" for row in group), sum(row.status != "answered" for row in group)])
+        Bar(
+            name,
+            [
+                sum(row.status == "answered" for row in group),
+                sum(row.status not in ("answered", "running") for row in group),
+            ],
+        )
         for name, group in shown
     ]
+    known = [row for _, group in shown for row in group]
+    going_on = sum(row.status == "running" for row in known)
     costs = [Bar(name, [sum(row.cost_micro_usd or 0 for row in group)]) for name, group in shown]
     span = f"{count(len(shown), each.lower())} with runs, from {shown[0][0]} to {shown[-1][0]}, UTC"
     answered = sum(bar.parts[0] for bar in runs)
     other = sum(bar.parts[1] for bar in runs)
-    spent = sum(bar.parts[0] for bar in costs)
+    spent = _cost(known)
     legend = f'<span><i class="answered"></i>Answered {answered}</span><span><i class="failed"></i>Other {other}</span>'
+    legend += f"<span>Still running {going_on}</span>" if going_on else ""
+    about = f"{span}. {answered} answered, {other} did not{f', {going_on} still running' if going_on else ''}."
     kinds = [Kind("answered", "Answered"), Kind("failed", "Other")]
-    success = bar_chart("success", "Runs over time", f"{span}. {answered} answered, {other} did not.", kinds, runs,
-                        str, each=each, legend=f"{legend}<span>{span}</span>")  # fmt: skip
-    cost = bar_chart("cost", "Cost over time", f"{span}. {money(spent)} together.", [Kind("cost", "Cost")], costs,
-                     money, each=each, legend=f'<span><i class="cost"></i>{money(spent)}</span>')  # fmt: skip
+    success = bar_chart("success", "Runs over time", about, kinds, runs, str,
+                        each=each, legend=f"{legend}<span>{span}</span>")  # fmt: skip
+    cost = bar_chart("cost", "Cost over time", f"{span}. {spent} together.", [Kind("cost", "Cost")], costs,
+                     money, each=each, legend=f'<span><i class="cost"></i>{spent}</span>')  # fmt: skip
     return f"<section><h2>Runs over time</h2>{success}</section>\n<section><h2>What they cost</h2>{cost}</section>\n"
 
 
-def _moment(at: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(at).replace(tzinfo=None)
-    except ValueError:
-        return None
+def _sortable(begun: str) -> str:
+    """A time as text that sorts as times do; what is no time comes before them."""
+    found = moment(begun)
+    return found.isoformat() if found else ""
 
 
 def _why(rows: Sequence[Row]) -> str:
@@ -238,7 +247,7 @@ def _row(row: Row) -> str:
         f'<tr data-status="{row.status}"><td>{linked}{why}<bdi class="sub mono" title="{safe(row.trace)}">'
         f"{safe(row.run_id[:120])}</bdi></td>"
         f'<td><span class="chip {kind}">{words}</span></td><td><bdi class="mono">{safe(row.model[:120])}</bdi></td>'
-        f'<td data-key="{safe(row.begun[:40])}">{safe(_when(row.begun))}</td>'
+        f'<td data-key="{_sortable(row.begun)}">{safe(_when(row.begun))}</td>'
         f'<td class="num" data-key="{row.steps}">{row.steps}</td>'
         f'<td class="num" data-key="{cost}">{money(row.cost_micro_usd)}</td>'
         f'<td class="num" data-key="{row.seconds}">{duration(row.seconds)}</td></tr>\n'
@@ -246,5 +255,5 @@ def _row(row: Row) -> str:
 
 
 def _when(begun: str) -> str:
-    moment = _moment(begun)
-    return f"{moment:%Y-%m-%d %H:%M}" if moment else clock(begun)
+    found = moment(begun)
+    return f"{found:%Y-%m-%d %H:%M}" if found else ""

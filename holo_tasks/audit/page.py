@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -16,17 +18,38 @@ from holo_tasks.core.errors import InvalidUsage
 
 
 @contextmanager
-def whole_page(out: Path, what: str) -> Iterator[IO[str]]:
-    """Give a file to write a page into; it is put in its place whole, or not at all."""
-    part = out.with_name(f".{out.name}.part")
+def whole_page(out: Path, what: str, *, encoding: str = "utf-8") -> Iterator[IO[str]]:
+    """Give a file to write a page into; it is put in its place whole, or not at all.
+
+    Where a link leads elsewhere the file there is replaced; a device or a pipe is refused.
+    """
+    place, mode = place_of(out)
+    part = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as page:
+        with part.open("x", encoding=encoding, newline="\n") as page:
             yield page
-        part.replace(out)
+        if mode is not None:
+            part.chmod(mode)
+        part.replace(place)
     except OSError as error:
         raise InvalidUsage(f"the {what} cannot be written to {out}: {error.strerror}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def place_of(out: Path) -> tuple[Path, int | None]:
+    """Return where a file is really put, and the mode of the one that is there; raise `InvalidUsage` for what is no
+    regular file."""
+    try:
+        place = out.resolve()
+        found = place.stat().st_mode
+    except FileNotFoundError:
+        return place, None
+    except (OSError, RuntimeError) as error:  # a link that leads to itself is the latter
+        raise InvalidUsage(f"{out} cannot be written: {getattr(error, 'strerror', 'its links go round')}.") from None
+    if not stat.S_ISREG(found):
+        raise InvalidUsage(f"{out} is a directory, a device or a pipe, no file to be replaced: give another name.")
+    return place, stat.S_IMODE(found)
 
 
 def head(title: str, script: str) -> str:

@@ -107,7 +107,10 @@ class FolderTrace(Trace):
 
     def _picture(self, name: str) -> bytes | None:
         path = self._folder / "frames" / name
-        return path.read_bytes() if path.is_file() else None
+        try:
+            return path.read_bytes() if path.is_file() else None
+        except OSError as error:
+            raise DamagedTrace(f"the picture {name} of {self.uri} cannot be read: {error.strerror}") from error
 
 
 class BucketTrace(Trace):
@@ -115,7 +118,7 @@ class BucketTrace(Trace):
 
     def __init__(self, bucket: Bucket, run_id: str) -> None:
         self._bucket = bucket
-        self._root = bucket.place.key(run_id)
+        self._root = bucket.place.key(run_id).rstrip("/")  # the place may be the run's own
         self.uri = f"s3://{bucket.place.bucket}/{self._root}"
         try:
             first = next(iter(bucket.names(f"{self._root}/events/")), None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 
+from holo_tasks.audit.words import moment
 from holo_tasks.core import events as e
 
 
@@ -149,6 +149,8 @@ class Story:
     kills: list[str] = field(default_factory=list)
     subgoals: list[Subgoal] = field(default_factory=list)
     asides: list[Aside] = field(default_factory=list)
+    loose: dict[int, list[Call]] = field(default_factory=dict)
+    """Calls beside the steps that no answer is known to, by sub-goal: they were paid for all the same."""
     frames: dict[str, e.FrameTaken] = field(default_factory=dict)
     begun: str = ""
     ended: str = ""
@@ -165,7 +167,14 @@ class Story:
     def cost_micro_usd(self) -> int | None:
         if self.closed and self.closed.cost_micro_usd is not None:
             return self.closed.cost_micro_usd
-        return together(subgoal.cost_micro_usd for subgoal in self.subgoals)
+        beside = [None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls_beside]
+        return together([*(subgoal.cost_micro_usd for subgoal in self.subgoals), *beside])
+
+    @property
+    def calls_beside(self) -> list[Call]:
+        """The calls that belong to no step."""
+        answered = [call for aside in self.asides for call in aside.calls]
+        return [*answered, *(call for calls in self.loose.values() for call in calls)]
 
     @property
     def seconds(self) -> float:
@@ -184,7 +193,6 @@ class Teller:
 
     def __init__(self) -> None:
         self.story = Story()
-        self._asking: list[Call] = []
         self._shot = ""
 
     def add(self, record: e.Record) -> None:
@@ -202,10 +210,9 @@ class Teller:
                 story.frames.setdefault(event.sha256, event)
                 self._shot = event.sha256
             case e.RequestSent() | e.ReplyReceived() | e.CallFailed() if not event.step:
-                _add_call(self._asking, event)
+                _add_call(story.loose.setdefault(event.subgoal, []), event)
             case e.Located() | e.JudgedQuestion():
-                story.asides.append(Aside(record.at, event, self._shot, self._asking))
-                self._asking = []
+                story.asides.append(Aside(record.at, event, self._shot, story.loose.pop(event.subgoal, [])))
         if event.subgoal:
             _add(self._subgoal(event.subgoal, record.at), event, record.at)
 
@@ -303,7 +310,5 @@ def together(costs: Iterable[int | None]) -> int | None:
 
 def seconds_between(begun: str, ended: str) -> float:
     """Seconds from one recorded time to another; 0 if either is not a time."""
-    try:
-        return max(0.0, (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds())
-    except ValueError:
-        return 0.0
+    first, last = moment(begun), moment(ended)
+    return max(0.0, (last - first).total_seconds()) if first and last else 0.0

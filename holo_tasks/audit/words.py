@@ -6,7 +6,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 STATUS_WORDS = {
     "answered": ("good", "Answered"),
@@ -32,8 +32,11 @@ OUTCOME_WORDS = {
     "undecided": ("warn", "No decision"),
 }
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufff9-\ufffb]")
-"""Also what turns the direction of text around: a name must not be able to read as another one."""
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
+)
+"""Also what turns the direction of text around, for a name must not be able to read as another one, and what stands for
+bytes that are no UTF-8, which could not be written."""
 
 
 def visible(text: str) -> str:
@@ -69,13 +72,21 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
 
 
-def clock(at: str, *, date: bool = False) -> str:
-    """A recorded time, in UTC, to the second."""
+def moment(at: str) -> datetime | None:
+    """A recorded time, in UTC, which is meant where it names no zone; None if it is no time."""
     try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return at[:40]
-    return f"{moment:%-d %B %Y, %H:%M:%S} UTC" if date else f"{moment:%H:%M:%S}"
+        found = datetime.fromisoformat(at)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def clock(at: str, *, date: bool = False) -> str:
+    """A recorded time, in UTC, to the second; nothing if it is no time."""
+    found = moment(at)
+    if found is None:
+        return ""
+    return f"{found:%-d %B %Y, %H:%M:%S} UTC" if date else f"{found:%H:%M:%S}"
 
 
 def kinds(found: Sequence[str]) -> str:

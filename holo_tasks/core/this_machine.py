@@ -12,7 +12,7 @@ from holo_tasks.core.errors import InvalidUsage
 
 SWITCH = "HOLO_LOCAL_ONLY"
 OFF = {"", "0", "false", "no", "off"}
-PROXIES = ("http_proxy", "https_proxy", "all_proxy", "ws_proxy", "wss_proxy")
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "socks_proxy", "ws_proxy", "wss_proxy")
 Lookup: TypeAlias = Callable[[str, None], list[Any]]
 """Looks a name up, as `socket.getaddrinfo` does, whose answers it gives; raises OSError for a name it does not know."""
 
@@ -21,6 +21,7 @@ _NAME = re.compile(
 )
 # C libraries take 127.1, 0x7f.1 and 2130706433 for addresses, other readers for other addresses or for names.
 _NUMBER = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
+_OWN_DISPLAY = re.compile(r"(?:unix/?)?:\d+(?:\.\d+)?")
 
 
 class NotThisMachine(InvalidUsage):
@@ -80,6 +81,13 @@ def pinned_url(url: str, lookup: Lookup, what: str) -> str:
     bracketed = f"[{address}]" if ":" in address else address
     netloc = f"{login}{at}{bracketed}" + (f":{port}" if port is not None else "")
     return urlunsplit(parts._replace(netloc=netloc))
+
+
+def check_display(display: str, lookup: Lookup) -> None:
+    """Raise `NotThisMachine` if an X display, as DISPLAY names it, is reached over the network."""
+    if not _OWN_DISPLAY.fullmatch(display):
+        host = display.rpartition(":")[0]
+        loopback_address(host[1:-1] if host[:1] + host[-1:] == "[]" else host, lookup, "the display")
 
 
 def without_proxies(environ: MutableMapping[str, str]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import math
 import os
 import shlex
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +20,7 @@ from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.ports import Owner
 from holo_tasks.core.secret import Secret, by_name, check_bound
 from holo_tasks.core.slip import Slip
+from holo_tasks.core.this_machine import check_display, switched_on
 from holo_tasks.desktop import wire
 from holo_tasks.desktop.child import Child
 from holo_tasks.desktop.environment import for_programs, harmless
@@ -294,6 +296,8 @@ class AttachedDesktop(Desktop):
         super().__init__(app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s)
         if ":" not in display:
             raise InvalidUsage(f"{display!r} is not an X display: give it as in `:0`.")
+        if switched_on(os.environ):
+            check_display(display, socket.getaddrinfo)
         self.display = display
 
     @classmethod

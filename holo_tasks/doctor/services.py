@@ -18,10 +18,11 @@ from holo_tasks.audit import S3, Destination, Folder, StoreTrouble
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.doctor.findings import Chain
 from holo_tasks.home import holo_home
+from holo_tasks.local_only import check_anchors, check_database, switched_on
 from holo_tasks.local_only import check_prefect as check_prefect_here
-from holo_tasks.local_only import switched_on
 from holo_tasks.models.address import shown
 from holo_tasks.prefect_server import configured_api_url, require_server
+from holo_tasks.verifying import ready
 
 T = TypeVar("T")
 
@@ -51,13 +52,22 @@ async def check_prefect(chain: Chain, timeout_s: float) -> None:
         chain.ok("No Prefect API is configured: a temporary server will be started for each run.")
         return
     if switched_on(os.environ):
-        check_prefect_here(url)
+        url = check_prefect_here(url)
     await _aside(lambda: require_server(url, timeout_s), timeout_s, f"Prefect at {shown(url)}")
     chain.ok(f"A Prefect API answers at {shown(url)}.")
 
 
 def _try(destination: Destination, home: Path, timeout_s: float) -> str:
     """Return what to say of a place that evidence can be written to."""
+    if switched_on(os.environ):
+        check_database()
+        check_anchors()
+    said = _written(destination, home, timeout_s)
+    ready(home)  # it is signed, and its heads are kept apart from it
+    return said
+
+
+def _written(destination: Destination, home: Path, timeout_s: float) -> str:
     name = f".holo-doctor-{secrets.token_hex(8)}"
     match destination:
         case Folder(path):

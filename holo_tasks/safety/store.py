@@ -127,19 +127,21 @@ def _checked(url: str) -> str:
     return url
 
 
-def check_kept_here(url: str) -> None:
+def check_kept_here(url: str, what: str = f"the database of {DATABASE_VARIABLE}") -> None:
     """Raise `NotThisMachine` if a database is on another machine; an empty URL is a file of this one."""
     if url and not url.startswith("sqlite"):
-        _pin(url)
+        try:
+            _pin(url, what)
+        except (ValueError, sa.exc.ArgumentError):
+            raise InvalidUsage(f"Local-only mode is on, and the URL of {what} cannot be read.") from None
 
 
-def _pin(url: str) -> dict[str, str]:
+def _pin(url: str, what: str = f"the database of {DATABASE_VARIABLE}") -> dict[str, str]:
     """Return what makes the driver connect to the loopback address that was checked, and not look it up again."""
     parts = sa.make_url(url)
     hosts = parts.query.get("host") or parts.host or os.environ.get("PGHOST") or ""
     elsewhere = [name for name in ("hostaddr", "service") if name in parts.query]
     elsewhere += [name for name in ("PGHOSTADDR", "PGSERVICE") if os.environ.get(name)]
-    what = f"the database of {DATABASE_VARIABLE}"
     if elsewhere or not isinstance(hosts, str) or "," in hosts:
         raise NotThisMachine(
             f"Local-only mode is on, and {what} is named by more than one host ({', '.join(elsewhere) or 'host'}): "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -11,42 +9,9 @@ from pydantic import SecretStr
 
 from holo_tasks.audit.errors import StoreRefused, StoreTrouble
 from holo_tasks.audit.s3 import Bucket, Keys, Place
+from tests.support.redirecting import Server
 
 KEYS = Keys(SecretStr("a"), SecretStr("b"))
-
-
-class Server:
-    """An HTTP server on a loopback port that keeps what came, and redirects where it is told to."""
-
-    def __init__(self, to: str = "") -> None:
-        self.seen: list[str] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do(self) -> None:
-                outer.seen.append(f"{self.command} {self.path}")
-                self.send_response(307 if to else 500)
-                if to:
-                    self.send_header("Location", to)
-                    self.send_header("x-amz-bucket-region", "eu-central-1")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            do_GET = do_PUT = do_HEAD = do_CONNECT = do
-
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Server:
-        Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 def test_a_redirect_of_the_bucket_is_not_followed_and_no_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,17 +5,28 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.export import cell, write_runs, write_steps
-from holo_tasks.audit.gathering import gather, normalised
+from holo_tasks.audit.gathering import Gathered, gather, normalised
 from holo_tasks.audit.index import as_json, row_of, write_index
-from holo_tasks.cli import _parser
+from holo_tasks.audit.reader import open_trace
+from holo_tasks.audit.report import write_report
+from holo_tasks.audit.story import Teller, seconds_between
+from holo_tasks.audit.words import clock
+from holo_tasks.cli import EMPTY, _parser
+from holo_tasks.core import events as e
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.overview import export, index
 from tests.support.pages import HOSTILE, tags
@@ -48,6 +59,11 @@ def said(lines: list[str]) -> Callable[[str, int], int]:
     return put
 
 
+def record(event: e.AnyEvent) -> e.Record:
+    at = "2026-11-22T10:00:00.000000Z"
+    return e.Record(seq=0, at=at, run="r", previous=e.FIRST, event=event, signature="")
+
+
 def test_all_traces_are_found_and_damaged_ones_are_listed_and_not_counted(runs: Path) -> None:
     told = as_json([row_of(run) for run in gather(str(runs))])
     assert (told["runs"], told["damaged"], told["success_rate"]) == (8, 4, 0.75)
@@ -59,6 +75,7 @@ def test_all_traces_are_found_and_damaged_ones_are_listed_and_not_counted(runs: 
         "interrupted": "interrupted",
         **dict.fromkeys(("empty", "garbage", "torn", "changed"), "damaged"),
     }
+    assert told.keys() == EMPTY["index"].keys()
     assert told["cost_micro_usd"] == sum(row["cost_micro_usd"] for row in rows if row["status"] != "damaged") > 0
     (changed,) = [row for row in rows if row["trace"].endswith("changed")]
     assert "is not what was written" in changed["damage"]
@@ -111,7 +128,9 @@ def test_a_row_for_each_run_and_each_step_reads_back(runs: Path) -> None:
         assert not any(value.startswith(("=", "+", "-", "@", "\t", "\r")) for value in row.values())
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "\uff1d1", "\n=1"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "\uff1d1", "\n=1", "\u200b=1", "\xa0=1"]
+)
 def test_a_cell_is_never_a_formula(text: str) -> None:
     assert cell(text) == "'" + text
     assert cell(-1) == "-1"
@@ -163,12 +182,125 @@ def test_the_runs_of_a_bucket_are_found_at_any_depth(
     in_bucket = [row for row in told(f"s3://{s3.bucket}/overview") if row[3] != "torn"]
     assert sorted(in_bucket) == sorted(at_home)
     assert len(in_bucket) == 7
+    assert told(f"s3://{s3.bucket}/overview/b/formula") == told(str(runs / "b" / "formula"))
     assert told(f"s3://{s3.bucket}/overview/b/") == told(str(runs / "b"))
     with pytest.raises(InvalidUsage, match="no trace below"):
         index(f"s3://{s3.bucket}/nothing", None, as_object=True, reports=False, put=said([]))
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
     with pytest.raises(InvalidUsage, match=r"credentials|refuses"):
         index(f"s3://{s3.bucket}/overview", None, as_object=True, reports=False, put=said([]))
+
+
+def test_what_is_no_file_is_not_replaced_and_links_are_followed(runs: Path, tmp_path: Path) -> None:
+    pipe, loop, link, page = (tmp_path / name for name in ("pipe", "loop", "link", "page.html"))
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
+    for odd in (pipe, loop, Path(os.devnull)):
+        with pytest.raises(InvalidUsage, match=r"cannot be written|no file"):
+            export(str(runs / "b"), str(odd), steps=False, put=said([]))
+        with pytest.raises(InvalidUsage, match=r"cannot be written|no file"):
+            write_report(str(runs / "b" / "formula"), odd)
+    assert pipe.is_fifo()
+    page.touch(mode=0o640)
+    link.symlink_to(page)
+    write_report(str(runs / "b" / "formula"), link)
+    assert link.is_symlink()
+    assert page.read_text().startswith("<!")
+    assert page.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "loop", "page.html", "pipe"]
+
+
+def test_names_that_are_no_text_are_shown_as_far_as_they_are(runs: Path, tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/r\xff/\xfe"))
+    folder.parent.mkdir()
+    shutil.copytree(runs / "a" / "plain", folder)
+    page = Path(os.fsdecode(os.fsencode(tmp_path) + b"/all\xff.html"))
+    assert index(str(folder.parent), page, as_object=False, reports=True, put=said([])) == 0
+    assert export(str(folder.parent), str(tmp_path / "runs.csv"), steps=False, put=said([])) == 0
+    assert "r\ufffd/\ufffd" in (tmp_path / "runs.csv").read_text("utf-8-sig")
+    assert (tmp_path / "runs.csv").read_bytes().startswith(b'\xef\xbb\xbf"run_id",')
+    (row,) = [row_of(run) for run in gather(str(folder.parent))]
+    assert row.damage == ""
+
+
+def test_rows_for_a_stdout_that_is_closed_are_refused(runs: Path) -> None:
+    command = [sys.executable, "-m", "holo_tasks.cli", "export", str(runs / "b" / "formula"), "--csv", "-"]
+    ended = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (ended.returncode, "closed" in ended.stderr) == (2, True)
+
+
+def test_a_picture_that_cannot_be_read_is_left_out(runs: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(runs / "a" / "plain", tmp_path / "run")
+    picture = next((run / "frames").iterdir())
+    picture.unlink()
+    picture.symlink_to("/proc/self/mem")  # a file whose first byte cannot be read
+    with pytest.raises(DamagedTrace, match="cannot be read"):
+        open_trace(run).frame(picture.stem)
+    write_report(run, tmp_path / "report.html")
+
+
+def test_a_report_that_cannot_be_written_is_said(runs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "all.html"
+    index(str(runs / "b" / "formula"), out, as_object=False, reports=True, put=said([]))
+    (report,) = (tmp_path / "all-reports").iterdir()
+    report.unlink()
+    report.mkdir()
+    with pytest.raises(InvalidUsage, match="no file"):
+        index(str(runs / "b" / "formula"), out, as_object=False, reports=True, put=said([]))
+
+
+def test_folders_that_cannot_be_looked_into_are_listed(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shut = tmp_path / "all" / "shut"
+    shut.mkdir(parents=True)
+    shutil.copytree(runs / "a" / "plain", tmp_path / "all" / "plain")
+    real = os.scandir
+
+    def scandir(path: str) -> Any:
+        if Path(path) == shut:
+            raise PermissionError(13, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)  # root may look anywhere
+    rows = {Path(row.trace).name: row.damage for row in map(row_of, gather(str(tmp_path / "all")))}
+    assert rows == {"plain": "", "shut": "it cannot be read: Permission denied"}
+
+
+def test_times_of_all_kinds_are_times_in_utc() -> None:
+    assert seconds_between("2026-11-22T10:00:00", "2026-11-22T12:00:01+02:00") == 1.0
+    assert seconds_between("2026-11-22T10:00:00", "0001-01-01T00:00:00+14:00") == 0.0
+    assert clock("2026-11-22T12:00:01+02:00") == "10:00:01"
+    assert clock("soon") == ""
+
+
+def test_what_was_asked_beside_the_steps_is_paid_for() -> None:
+    teller = Teller()
+    bill = {"latency_us": 5, "prompt_tokens": 10, "cached_tokens": 0, "completion_tokens": 1, "estimated": False}
+    reply = {"attempt": 1, **bill, "finish_reason": "stop", "content": ""}
+    for subgoal, cost in ((1, 100), (2, 20), (0, 3)):
+        asked: list[e.AnyEvent] = [
+            e.RequestSent(subgoal=subgoal, attempt=1, model="m", endpoint="e", shots=[], messages=1, prompt_sha256=""),
+            e.ReplyReceived(subgoal=subgoal, cost_micro_usd=cost, **reply),
+        ]
+        for event in asked:
+            teller.add(record(event))
+    teller.add(record(e.JudgedQuestion(subgoal=2, question="?", model="m", answer="yes", reason="")))
+    story = teller.story
+    assert [call.cost_micro_usd for call in story.asides[0].calls] == [20]
+    assert story.cost_micro_usd == 123
+    row = row_of(Gathered("here", None, story, ""))
+    assert (row.model_calls, row.cost_micro_usd) == (3, 123)
+
+
+def test_runs_that_go_on_are_no_failures_and_unknown_costs_are_not_nothing(runs: Path, tmp_path: Path) -> None:
+    found = {run.run_id: row_of(run, alive=frozenset({"interrupted"})) for run in gather(str(runs / "b"))}
+    rows = [found["interrupted"], replace(found["formula"], cost_micro_usd=None)]
+    page = write_index(rows, tmp_path / "index.html", where="here").read_text()
+    assert "1 answered, 0 did not, 1 still running." in page
+    assert "+ 1 unknown together." in page
 
 
 def test_the_commands_are_as_they_are_said_to_be(
@@ -186,6 +318,6 @@ def test_the_commands_are_as_they_are_said_to_be(
     assert json.loads(run("index", str(runs / "b"), "--json"))["runs"] == 2
     assert run("export", str(runs / "b"), "--csv", str(table)) == f"{table}\n"
     assert run("export", str(runs / "b"), "--csv", "-").encode().replace(b"\r\n", b"\n").count(b"\n") == 4
-    assert run("export", str(runs / "b"), "--csv", "-", "--steps").startswith("run_id,subgoal,")
+    assert run("export", str(runs / "b"), "--csv", "-", "--steps").startswith('"run_id","subgoal",')
     with pytest.raises(InvalidUsage, match="runs"):
         run("index", "--json")

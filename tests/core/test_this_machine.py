@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from holo_tasks.core.this_machine import NotThisMachine, is_loopback, pinned_url, switched_on, without_proxies
+from holo_tasks.core.this_machine import (
+    NotThisMachine,
+    check_display,
+    is_loopback,
+    pinned_url,
+    switched_on,
+    without_proxies,
+)
 from tests.support.lookup import Names
 
 NAMES = Names(
@@ -97,6 +104,20 @@ def test_an_address_of_a_link_is_no_loopback_address() -> None:
 @pytest.mark.parametrize(("word", "on"), [("1", True), ("yes", True), ("ture", True), ("0", False), ("", False)])
 def test_the_switch_is_on_unless_it_plainly_says_no(word: str, on: bool) -> None:
     assert switched_on({"HOLO_LOCAL_ONLY": word}) is on
+
+
+@pytest.mark.parametrize("display", [":0", ":7.1", "unix:0", "unix/:3", "localhost:10.0", "127.0.0.1:0", "[::1]:0"])
+def test_a_display_of_this_machine_is_let_through(display: str) -> None:
+    check_display(display, NAMES)
+
+
+@pytest.mark.parametrize(
+    "display",
+    ["203.0.113.7:0", "other.example:0", "tcp/203.0.113.7:0", "unix:203.0.113.7:0", "other::0", "a:0\n:1", "/x:0"],
+)
+def test_a_display_elsewhere_is_refused(display: str) -> None:
+    with pytest.raises(NotThisMachine, match="the display"):
+        check_display(display, NAMES)
 
 
 def test_proxies_are_taken_out_of_an_environment() -> None:

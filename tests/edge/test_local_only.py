@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,14 +14,21 @@ from holo_tasks.agent import open_agent
 from holo_tasks.audit import Destination
 from holo_tasks.cli import _parser
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.local_only import check_advisors, check_prefect, check_rest
+from holo_tasks.desktop import AttachedDesktop
+from holo_tasks.doctor.findings import Chain, Finding
+from holo_tasks.doctor.services import check_audit
+from holo_tasks.kill_sources import _client
+from holo_tasks.local_only import check_advisors, check_prefect, check_rest, enter_late
 from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
+from holo_tasks.prefect_server import TemporaryServer, is_up
 from holo_tasks.safety.store import store_at
+from tests.support.redirecting import Server
 from tests.support.scripted_model import ScriptedModel
 
 REMOTE = "203.0.113.7"
+ELSEWHERE = ("PG", "AWS_", "PREFECT_API", "PREFECT_SERVER", "HOLO_DATABASE", "HOLO_ANCHORS", "HOLO_SIGNING")
 KEYS = {"access_key": "a", "secret_key": "b"}
 
 
@@ -27,7 +36,13 @@ KEYS = {"access_key": "a", "secret_key": "b"}
 def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOLO_HOME", str(tmp_path))
     monkeypatch.setattr(os, "environ", os.environ.copy())  # the command sets the switch for its whole process
-    for name in [name for name in os.environ if name.startswith(("PG", "AWS_", "PREFECT_API", "HOLO_DATABASE"))]:
+    for name in [
+        name
+        for name in os.environ
+        if name.startswith(
+            ("PG", "AWS_", "PREFECT_API", "PREFECT_SERVER", "HOLO_DATABASE", "HOLO_SIGNING", "HOLO_ANCH")
+        )
+    ]:
         del os.environ[name]
 
 
@@ -51,6 +66,10 @@ def refusal(*arguments: str) -> str:
         ([], {"HOLO_DATABASE_URL": f"postgresql://u:hidden@127.0.0.1/db?host={REMOTE}"}, "the database"),
         ([], {"HOLO_DATABASE_URL": "postgresql://127.0.0.1/db", "PGSERVICE": "far"}, "PGSERVICE"),
         ([], {"HOLO_DATABASE_URL": "postgresql:///db", "PGHOST": REMOTE}, "the database"),
+        ([], {"HOLO_ANCHORS": "s3://heads/a"}, "Amazon's"),
+        ([], {"PREFECT_SERVER_DATABASE_CONNECTION_URL": f"postgresql+asyncpg://u:hidden@{REMOTE}/p"}, "own server"),
+        ([], {"PREFECT_API_DATABASE_HOST": REMOTE}, "own server"),
+        ([], {"PREFECT_API_DATABASE_CONNECTION_URL": "hidden"}, "cannot be read"),
     ],
 )
 @pytest.mark.parametrize("switch", ["flag", "environment"])
@@ -88,16 +107,98 @@ def test_the_database_is_refused_when_it_is_opened_too(tmp_path: Path) -> None:
 
 async def test_an_agent_refuses_what_is_elsewhere_before_it_opens_a_trace(tmp_path: Path) -> None:
     endpoint = ModelEndpoint("http://127.0.0.1:9/v1", SecretStr("k"), local_only=True)
+    unbound = ModelEndpoint("http://127.0.0.1:9/v1", None)
     far = Destination.parse("s3://evidence/a", endpoint_url=f"http://{REMOTE}:9000", **KEYS)
     with pytest.raises(InvalidUsage, match="bucket s3://evidence/a is at"):
         async with open_agent(
             title="t", desktop=None, endpoint=endpoint, profile=profile_for("holo3-35b"), destination=far, home=tmp_path
         ):
             pass
-    unbound = ModelEndpoint("http://127.0.0.1:9/v1", None)
     with pytest.raises(InvalidUsage, match="advisor 'second'"):
         check_advisors({"second": model_at(unbound, profile_for("holo3-35b"))})
     check_advisors({"second": model_at(endpoint, profile_for("holo3-35b"))})
     assert list(tmp_path.iterdir()) == []
     await endpoint.close()
     await unbound.close()
+
+
+async def test_an_agent_turns_the_mode_on_for_all_that_reads_the_environment(tmp_path: Path) -> None:
+    endpoint = ModelEndpoint("http://127.0.0.1:9/v1", SecretStr("k"), local_only=True)
+    agent = {"title": "t", "desktop": None, "endpoint": endpoint, "profile": profile_for("holo3-35b"), "home": tmp_path}
+    here = Destination.parse(str(tmp_path / "runs"))
+    os.environ["HOLO_ANCHORS"] = "s3://heads/a"
+    with pytest.raises(InvalidUsage, match="bucket s3://heads/a is Amazon's"):
+        async with open_agent(**agent, destination=here):
+            pass
+    assert os.environ["HOLO_LOCAL_ONLY"] == "1"
+    with pytest.raises(InvalidUsage, match="not this machine"):
+        AttachedDesktop("203.0.113.7:0")
+    await endpoint.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "unproxied", "refused"),
+    [
+        ("http://127.0.0.1:4200/api", "", True),
+        (None, "example.com", True),
+        ("http://127.0.0.1:4200/api", "example.com,127.0.0.1", False),
+        ("http://localhost:4200/api", "127.0.0.1", True),
+        (None, "*", False),
+    ],
+)
+def test_what_may_have_a_proxy_already_is_refused(url: str | None, unproxied: str, refused: bool) -> None:
+    environ = {"HTTP_PROXY": "http://203.0.113.7:3128", "NO_PROXY": unproxied}
+    with pytest.raises(InvalidUsage, match="HTTP_PROXY") if refused else contextlib.nullcontext():
+        enter_late(environ, url)
+    assert ("HTTP_PROXY" in environ) is refused
+
+
+def test_the_watch_for_kills_uses_no_proxy() -> None:
+    with Server() as proxy, Server() as prefect:
+        os.environ.update(HOLO_LOCAL_ONLY="1", http_proxy=proxy.url, no_proxy="")
+        with _client(prefect.url) as client:
+            client.get("/x")
+    assert (proxy.seen, prefect.seen) == ([], ["GET /x"])
+
+
+def test_what_sends_a_health_check_elsewhere_is_not_up() -> None:
+    with Server(to="http://203.0.113.7/health") as prefect:
+        assert not is_up(f"{prefect.url}/api")
+    assert prefect.seen == ["GET /api/health"]
+
+
+@pytest.mark.parametrize("switch", ["0", "1"])
+def test_a_temporary_server_keeps_its_database_here(
+    switch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[dict[str, str]] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, env, **__: started.append(env))
+    far = {f"PREFECT_{kind}_DATABASE_CONNECTION_URL": f"postgresql://{REMOTE}/p" for kind in ("API", "SERVER")}
+    far["PREFECT_API_DATABASE_HOST"] = REMOTE
+    TemporaryServer({**far, "PREFECT_HOME": str(tmp_path), "HOLO_LOCAL_ONLY": switch})
+    kept = {name: value for name, value in started[0].items() if "DATABASE" in name}
+    here = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{tmp_path}/prefect.db"}
+    assert kept == (here if switch == "1" else far)
+
+
+def test_an_item_is_not_retried_where_prefect_is_elsewhere() -> None:
+    os.environ.update(HOLO_LOCAL_ONLY="1", PREFECT_API_URL=f"http://{REMOTE}:4200/api")
+    options = _parser().parse_args(["retry", "INV"])
+    with pytest.raises(InvalidUsage, match="the Prefect API"):
+        options.do(options)
+
+
+async def test_what_is_wrong_with_the_shared_database_or_the_key_is_a_finding(tmp_path: Path) -> None:
+    async def told() -> str:
+        found: list[Finding] = []
+        try:
+            await check_audit(Chain(["audit"], found.append), None, 10)
+        except InvalidUsage as error:
+            return str(error)
+        return found[0].message
+
+    assert "can be written" in await told()
+    os.environ["HOLO_SIGNING_KEY_FILE"] = str(tmp_path / "none")
+    assert "HOLO_SIGNING_KEY_FILE" in await told()
+    os.environ.update(HOLO_LOCAL_ONLY="1", HOLO_DATABASE_URL=f"postgresql://{REMOTE}/db")
+    assert "the database" in await told()
