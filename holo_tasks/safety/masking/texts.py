@@ -1,4 +1,4 @@
-"""Private texts on a screen, by what OCR reads there."""
+"""Private texts on a screen, by what OCR reads there: after what is masked by place was taken out (`Painter`)."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ class OutlineFinder(Protocol):
 class Wireframe:
     """Draws a screen anew from what OCR and edges tell; no pixel of it is in the drawing.
 
-    Texts are grey blocks with a number, unless they are one of ``words``. What ``maskers`` find is filled, and of
-    what lies in it, or is cut by it, nothing is drawn.
+    Texts are grey blocks with a number, unless they are one of ``words``. What ``maskers`` and ``reading`` find (as in
+    `Painter`) is filled. What is drawn is what is seen of the rest: nothing of what lies under a mask decides it.
     """
 
     def __init__(
@@ -42,17 +42,18 @@ class Wireframe:
         *,
         words: Sequence[str],
         maskers: Sequence[Masker] = (),
+        reading: Sequence[Masker] = (),
         patience_s: float,
     ) -> None:
         self._reader = reader
         self._outlines = outlines
         self._words = {_plain(word): word for word in words}
-        self._maskers = tuple(maskers)
+        self._stages = (tuple(maskers), tuple(reading))
         self._patience_s = patience_s
 
     async def redact(self, frame: Frame) -> RedactedFrame:
         seeing = _Seeing(self._reader, self._outlines)
-        masks = await masks_of((*self._maskers, seeing), frame, self._patience_s)
+        masks = await masks_of((*self._stages, (seeing,)), frame, self._patience_s)
         drawn = await asyncio.to_thread(self._draw, frame, masks, seeing)
         done = painted(replace(frame, rgb=drawn.tobytes(), windows=None), masks)
         whole = Mask(KIND, Box(0, 0, frame.size.width, frame.size.height))
