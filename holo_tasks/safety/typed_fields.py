@@ -60,9 +60,10 @@ class TypedFields:
                 found.append(field.box)
                 continue
             now = screen.crop(_corners(field.around))
-            shown = _places(field, frame)
+            here = _same_around(field, now)
+            shown = _places(field, frame, here)
             found += [each.box for each in shown]
-            if _same_around(field, now) and not was_cleared:
+            if here and not was_cleared:
                 kept[field] = not shown and _cleared(field, now)
                 if not kept[field]:
                     found.append(field.box)
@@ -115,8 +116,11 @@ def _pieces_left(field: Typed, now: Pixels) -> bool:
     return False
 
 
-def _places(field: Typed, frame: Frame) -> list[Typed]:
-    """Return the field wherever all that was typed shows by now, pixel by pixel."""
+def _places(field: Typed, frame: Frame, here: bool) -> list[Typed]:
+    """Return the field wherever all that was typed shows by now, pixel by pixel; ``here`` says that it is where it was.
+
+    A text that shows twice in one field is in one place: from how far apart they are its length could be told.
+    """
     after, ink = _ink(field)
     if ink is None or ink[2] - ink[0] < PIECE:
         return []
@@ -132,9 +136,12 @@ def _places(field: Typed, frame: Frame) -> list[Typed]:
         if all(frame.rgb[start : start + len(row)] == row for start, row in zip(starts, rows, strict=True)):
             across = left - (field.around.left + ink[0])
             down = top - (field.around.top + ink[1])
-            found.append(
-                replace(field, box=_shifted(field.box, across, down), around=_shifted(field.around, across, down))
-            )
+            seen = Box(left, top, text.width, text.height)
+            if here and _inside(seen, field.box):
+                found.append(field)
+            elif not any(_inside(seen, each.box) for each in found):
+                moved = _shifted(field.box, across, down), _shifted(field.around, across, down)
+                found.append(replace(field, box=moved[0], around=moved[1]))
     return found
 
 
@@ -184,6 +191,15 @@ def _corners(box: Box) -> tuple[int, int, int, int]:
 
 def _shifted(box: Box, across: int, down: int) -> Box:
     return Box(box.left + across, box.top + down, box.width, box.height)
+
+
+def _inside(inner: Box, outer: Box) -> bool:
+    return (
+        outer.left <= inner.left
+        and outer.top <= inner.top
+        and inner.right <= outer.right
+        and inner.bottom <= outer.bottom
+    )
 
 
 def _fits(field: Typed, size: Size) -> bool:

@@ -92,6 +92,13 @@ async def test_it_comes_back_when_what_was_cleared_does(back: str, move: tuple[i
     assert await boxes(masker, screen("shown in plain letters", move=move)) == [before]
 
 
+async def test_a_value_that_shows_twice_in_its_field_has_no_other_mask() -> None:
+    masker = masker_for("Kranich")
+    for move in ((0, 0), (60, 37)):
+        (one,) = await boxes(masker, screen("Kranich", move=move))
+        assert await boxes(masker, screen("KranichKranich", move=move)) == [one]
+
+
 async def test_every_place_that_shows_it_is_masked() -> None:
     def twice(text: str) -> Image.Image:
         image = screen(text)
