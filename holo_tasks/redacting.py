@@ -24,10 +24,10 @@ def redactor_for(
     this takes is not installed.
     """
     maskers: list[Masker] = list(others)
-    secrets = secrets if redaction is not None and redaction.secrets else None
     if redaction is None:
         return Painter(maskers) if maskers else NothingToRedact()
     check(redaction, secrets)
+    secrets = secrets if redaction.secrets else None
     if redaction.regions:
         maskers.append(FixedRegions([Mask(region.kind, region.box) for region in redaction.regions]))
     if redaction.windows:
@@ -62,8 +62,11 @@ def redactor_for(
 
 
 def check(redaction: Redaction | None, secrets: Mapping[str, str] | None = None) -> None:
-    """Raise `InvalidUsage` if what this takes is not installed; cheap enough to be asked before anything is started."""
-    if redaction is not None and (redaction.reads or secrets):
+    """Raise `InvalidUsage` if what this takes is not installed; cheap enough to be asked before anything is started.
+
+    ``secrets`` are what would be looked for, if the redaction looks for any.
+    """
+    if redaction is not None and (redaction.reads or (secrets and redaction.secrets)):
         missing = [name for name in OCR if find_spec(name) is None]
         if missing:
             raise InvalidUsage(

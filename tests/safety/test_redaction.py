@@ -11,12 +11,15 @@ from typing import ClassVar
 import pytest
 from PIL import Image
 
+from holo_tasks import cli
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, RedactionFailed
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.ports import Masker, Owner, Redactor
+from holo_tasks.core.secret import Secret
 from holo_tasks.lazy import LazyDesktop
 from holo_tasks.redacting import redactor_for
+from holo_tasks.safety.masking import patterns
 from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows, visible
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.masking.texts import TextMasker
@@ -79,6 +82,38 @@ async def test_a_window_is_masked_by_its_program_and_not_by_what_it_says() -> No
     assert await masks(frame, Owned(("/usr/*/vau?t",))) == {Box(0, 0, 10, 10)}
     assert await masks(frame, Owned(("/usr/bin/vault",), title="^priv")) == {Box(0, 0, 10, 10)}
     assert await masks(frame, Owned(("/usr/bin/vault",), title="public")) == set()
+
+
+ENDLESS = "(a|aa)+$"
+
+
+async def test_a_pattern_that_never_ends_leaves_no_frame_and_holds_up_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patterns, "PATIENCE_S", 0.1)
+    vault = replace(VAULT, title="a" * 90 + "b")
+    frame = shown((vault, Box(0, 0, 10, 10), True))
+    reader = CellReader()
+    reader.shades = {80: "a" * 90 + "b"}
+    for painter, seen in (
+        (Painter([OwnedWindows([Owned(("vault",), title=ENDLESS)])]), frame),
+        (Painter([], [TextMasker(reader, kinds=(), patterns={"endless": ENDLESS})]), cells(80)),
+    ):
+        redacting = asyncio.create_task(painter.redact(seen))
+        turns = 0
+        while not redacting.done():
+            await asyncio.sleep(0.01)
+            turns += 1
+        with pytest.raises(RedactionFailed, match="took more than"):
+            await redacting
+        assert turns > 1
+
+
+async def test_a_long_title_is_looked_at_as_far_as_a_title_goes() -> None:
+    long = replace(VAULT, title="Private" + " x" * 5_000_000)
+    assert await masks(shown((long, Box(0, 0, 10, 10), True)), Owned(("vault",), title="^private")) == {
+        Box(0, 0, 10, 10)
+    }
 
 
 async def test_a_window_that_nobody_can_name_is_masked() -> None:
@@ -157,13 +192,20 @@ def test_settings_are_read_from_a_file(tmp_path) -> None:
         Redaction.load(path)
 
 
-def test_ocr_that_is_not_installed_is_told_before_anything_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ocr_that_is_not_installed_is_told_before_anything_begins(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     real = __import__("importlib.util").util.find_spec
     monkeypatch.setattr("holo_tasks.redacting.find_spec", lambda name: None if name == "rapidocr" else real(name))
     with pytest.raises(HoloError, match=r"pip install 'prefect-holo\[redaction\]'"):
         redactor_for(Redaction())
     with pytest.raises(HoloError, match="rapidocr"):
         redactor_for(Redaction(texts=()), {"password": "hunter2"})
+    path = tmp_path / "redaction.toml"
+    path.write_text("texts = []")
+    assert cli._redaction(path, {}) == Redaction(texts=())
+    with pytest.raises(InvalidUsage, match="rapidocr"):
+        cli._redaction(path, {"password": Secret("password", "hunter2")})
+    path.write_text("texts = []\nsecrets = false")
+    assert cli._redaction(path, {"password": Secret("password", "hunter2")}) is not None
     redactor_for(Redaction(texts=(), regions=Redaction.read({"regions": [[0, 0, 1, 1]]}).regions))
 
 
@@ -224,6 +266,39 @@ async def test_what_lies_under_a_region_does_not_decide_what_else_is_masked_or_d
     assert all(each.frame.rgb == seen[0].frame.rgb and each.masks == seen[0].masks for each in seen)
     whole = await Painter([], [TextMasker(CellReader(), kinds=("card",))]).redact(cells(40, 80))
     assert [mask.kind for mask in whole.masks] == ["card"] * 2, "both together are one"
+
+
+@pytest.mark.parametrize(
+    ("secret", "text", "found"),
+    [
+        ("1", "page 1 of 10: 1.000,00 EUR, 21 items, l I |", ["1"]),
+        ("42", "PIN 42, 4 2, 142 and 42.", ["42", "42"]),
+        ("a-b", "ab a-b", ["a-b"]),
+        ("4711", "471l", ["471l"]),
+        ("--", "a--b", ["--"]),
+    ],
+)
+def test_a_very_short_secret_is_masked_as_a_word_of_its_own_only(secret: str, text: str, found: list[str]) -> None:
+    masker = TextMasker(CellReader(), kinds=(), secrets={"pin": secret})
+    assert [text[one.start : one.end] for one in masker._secrets_in(text)] == found
+
+
+async def test_a_wireframe_shows_no_outlines_of_letters_that_could_not_be_read() -> None:
+    class Blind(CellReader):
+        """Sees edges and reads nothing."""
+
+        def __init__(self, *boxes: Box) -> None:
+            self._boxes = boxes
+
+        def outlines(self, frame: Frame) -> list[Box]:
+            return list(self._boxes)
+
+    async def drawn(*boxes: Box) -> bytes:
+        blind = Blind(*boxes)
+        return (await Wireframe(blind, blind, words=(), patience_s=60.0).redact(cells())).frame.rgb
+
+    assert await drawn(Box(10, 10, 20, 40), Box(40, 10, 30, 40)) == await drawn()
+    assert await drawn(Box(10, 10, 60, 20)) != await drawn()
 
 
 async def test_pale_text_beside_a_mask_is_still_read() -> None:

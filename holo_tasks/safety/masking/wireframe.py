@@ -20,6 +20,8 @@ from holo_tasks.safety.redaction import masks_of, painted
 KIND = "wireframe"
 _PAPER, _EDGE, _BLOCK, _INK = (255, 255, 255), (110, 110, 110), (205, 205, 205), (0, 0, 0)
 _SMALLEST, _LARGEST = 8, 16
+_TALLEST_TEXT = 160
+"""In pixels: a letter on a screen is not as high as this."""
 
 
 class OutlineFinder(Protocol):
@@ -32,7 +34,8 @@ class Wireframe:
     """Draws a screen anew from what OCR and edges tell; no pixel of it is in the drawing.
 
     Texts are grey blocks with a number, unless they are one of ``words``. What ``maskers`` and ``reading`` find (as in
-    `Painter`) is filled. What is drawn is what is seen of the rest: nothing of what lies under a mask decides it.
+    `Painter`) is filled. What is drawn is what is seen of the rest: nothing of what lies under a mask decides it. Of
+    what may be letters that OCR could not read no outline is drawn.
     """
 
     def __init__(
@@ -63,7 +66,9 @@ class Wireframe:
         image = Image.new("RGB", (frame.size.width, frame.size.height), _PAPER)
         draw = ImageDraw.Draw(image)
         for box in sorted(seen.boxes, key=lambda box: (-box.width * box.height, box.top, box.left)):
-            if not any(overlap(box, mask.box) and not _around(box, mask.box) for mask in masks):
+            if not _is_letter_like(box) and not any(
+                overlap(box, mask.box) and not _around(box, mask.box) for mask in masks
+            ):
                 draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=_EDGE)
         shown = [line for line in seen.lines if not any(overlap(line.box, mask.box) for mask in masks)]
         for number, line in enumerate(sorted(shown, key=lambda line: (line.box.top, line.box.left)), start=1):
@@ -96,6 +101,14 @@ def _around(outer: Box, inner: Box) -> bool:
     return (
         outer.left < inner.left and outer.top < inner.top and inner.right < outer.right and inner.bottom < outer.bottom
     )
+
+
+def _is_letter_like(box: Box) -> bool:
+    """Say whether a box may be around a letter or a digit: those are hardly wider than high, and OCR misses large ones.
+
+    Check boxes, too, are not drawn because of this.
+    """
+    return box.height < _TALLEST_TEXT and box.width < 2 * box.height
 
 
 def _plain(text: str) -> str:
