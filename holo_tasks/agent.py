@@ -103,7 +103,8 @@ async def open_agent(
     where = home or holo_home()
     store = store_at(where)
     kept = (rules or Rules()).under(allow)
-    redactor = redactor_for(redaction, {name: secret.value for name, secret in known.items()}, others=[fields])
+    values = {name: secret.value for name, secret in known.items()}
+    redactor = await asyncio.to_thread(redactor_for, redaction, values, others=[fields])
     if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
         desktop.tells_windows = True
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))

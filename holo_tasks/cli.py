@@ -8,7 +8,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -446,7 +446,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         limits=Limits(options.max_cost_usd, None, options.timeout),
         allow=options.allow,
         rules=Rules.load(options.rules) if options.rules is not None else None,
-        redaction=_redaction(options.redact),
+        redaction=_redaction(options.redact, secrets),
         audit=chosen.audit(options.audit, home),
         token=options.token,
         home=home,
@@ -474,14 +474,14 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
     return found
 
 
-def _redaction(path: Path | None) -> Redaction | None:
+def _redaction(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction | None:
     if path is None:
         return None
     from holo_tasks.redacting import check
     from holo_tasks.safety.masking.settings import Redaction
 
     redaction = Redaction.load(path)
-    check(redaction)
+    check(redaction, {name: secret.value for name, secret in secrets.items()})
     return redaction
 
 

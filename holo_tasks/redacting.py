@@ -18,16 +18,16 @@ OCR = ("rapidocr", "onnxruntime", "cv2", "numpy")
 def redactor_for(
     redaction: Redaction | None, secrets: Mapping[str, str] | None = None, others: Sequence[Masker] = ()
 ) -> Redactor:
-    """Return what redacts every frame of a run: by its settings, and with what ``others`` find.
+    """Return what redacts every frame of a run: by its settings, and with what ``others`` find by place.
 
     ``secrets`` are values by name that are looked for wherever OCR is used. Raises `InvalidUsage` if something that
     this takes is not installed.
     """
     maskers: list[Masker] = list(others)
-    secrets = secrets if redaction is not None and redaction.secrets else None
     if redaction is None:
         return Painter(maskers) if maskers else NothingToRedact()
     check(redaction, secrets)
+    secrets = secrets if redaction.secrets else None
     if redaction.regions:
         maskers.append(FixedRegions([Mask(region.kind, region.box) for region in redaction.regions]))
     if redaction.windows:
@@ -44,28 +44,29 @@ def redactor_for(
         from holo_tasks.safety.masking.presidio import PresidioDetector
 
         detectors.append(PresidioDetector())
-    maskers.append(
-        TextMasker(
-            reader,
-            kinds=redaction.texts,
-            names=redaction.names,
-            patterns=redaction.patterns,
-            secrets=secrets,
-            detectors=detectors,
-            padding=redaction.padding,
-        )
+    texts = TextMasker(
+        reader,
+        kinds=redaction.texts,
+        names=redaction.names,
+        patterns=redaction.patterns,
+        secrets=secrets,
+        detectors=detectors,
+        padding=redaction.padding,
     )
     if redaction.mode == "paint":
-        return Painter(maskers, patience_s=patience_s)
+        return Painter(maskers, [texts], patience_s=patience_s)
     from holo_tasks.playbooks.outlining import Outlines
     from holo_tasks.safety.masking.wireframe import Wireframe
 
-    return Wireframe(reader, Outlines(), words=redaction.words, maskers=maskers, patience_s=patience_s)
+    return Wireframe(reader, Outlines(), words=redaction.words, maskers=maskers, reading=[texts], patience_s=patience_s)
 
 
 def check(redaction: Redaction | None, secrets: Mapping[str, str] | None = None) -> None:
-    """Raise `InvalidUsage` if what this takes is not installed; cheap enough to be asked before anything is started."""
-    if redaction is not None and (redaction.reads or secrets):
+    """Raise `InvalidUsage` if what this takes is not installed; cheap enough to be asked before anything is started.
+
+    ``secrets`` are what would be looked for, if the redaction looks for any.
+    """
+    if redaction is not None and (redaction.reads or (secrets and redaction.secrets)):
         missing = [name for name in OCR if find_spec(name) is None]
         if missing:
             raise InvalidUsage(

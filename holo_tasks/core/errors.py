@@ -22,7 +22,7 @@ class HoloError(Exception):
     http_status: int | None = None
     maybe_billed: bool = False
     typed: tuple[Any, ...] = ()
-    """Where secrets show that were typed before this happened, as `gestures.Typed`."""
+    """Where secrets show that were typed before this happened, as `gestures.Typed`; a cancellation may have it, too."""
 
 
 class InvalidUsage(HoloError):

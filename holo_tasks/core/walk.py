@@ -30,12 +30,13 @@ from holo_tasks.core.errors import (
 )
 from holo_tasks.core.frame import Frame, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.gestures import Gesture, Pause, Typed, keys
+from holo_tasks.core.gestures import Gesture, Pause, Typed, Write, keys
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.predict import Till, predict, prompt_tokens
 from holo_tasks.core.scaling import to_gesture
+from holo_tasks.core.secret import PLACEHOLDER
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import NOTES_BYTES, Correction, Did, Observed, Strip, Told, Transcript
 from holo_tasks.core.verdicts import judge
@@ -57,6 +58,8 @@ TAKE_STOCK = (
 PATIENCE_S = 5.0
 STILL_S = 0.25
 
+
+_INVERTED = bytes(range(255, -1, -1))
 
 Annotate = Callable[[RedactedFrame], RedactedFrame]
 
@@ -288,12 +291,16 @@ class Walk:
             receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused) as error:
             # Gestures are checked as a whole before they begin: nothing was sent.
+            doors.typed(error.typed)
             if journal:
                 await journal.void(number)
             await self._record(events.ActionFailed(reason=str(error)))
             raise
-        except HoloError as error:
-            doors.typed(error.typed)
+        except BaseException as error:
+            # Also when cancelled: a flow may catch the limit that did it, and look at the same screen again.
+            doors.typed(_typed_until(error, gesture, seen.frame))
+            if not isinstance(error, HoloError):
+                raise
             late = guard.late() if isinstance(error, LimitReached) else None  # hands know a time, not whose it is
             await self._record(events.ActionFailed(reason=str(late or error)))
             raise late or error from None
@@ -424,6 +431,17 @@ class Walk:
         if self.seen is None:
             raise InvalidUsage("Look at the screen before deciding or acting.")
         return self.seen
+
+
+def _typed_until(error: BaseException, gesture: Gesture, frame: Frame) -> Sequence[Typed]:
+    """Return where secrets show after a gesture was cut short: all of the screen, if nobody can say."""
+    told: Sequence[Typed] | None = getattr(error, "typed", None)
+    if told is not None:
+        return told
+    if not (isinstance(gesture, Write) and PLACEHOLDER.search(gesture.text)):
+        return ()
+    whole = Box(0, 0, frame.size.width, frame.size.height)
+    return (Typed(whole, whole, before=frame.rgb.translate(_INVERTED), after=frame.rgb),)
 
 
 def _corners(box: Box | None) -> list[int]:

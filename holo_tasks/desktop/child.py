@@ -65,7 +65,8 @@ class Child:
     async def ask(self, what: str, **details: object) -> Message:
         """Make one request and return the answer, or raise the error that it is; hold ``turn`` meanwhile.
 
-        Cancelling stops the gesture that is being carried out, then raises.
+        Cancelling stops the gesture that is being carried out, then raises; the error's ``typed`` says where secrets
+        show that it had typed, as that of a `HoloError` does.
         """
         if self._over:
             raise DesktopFailed("The desktop was closed: start another one.")
@@ -75,8 +76,10 @@ class Child:
         self._speaking = True
         try:
             answer = await asyncio.shield(exchange)
-        except asyncio.CancelledError:
-            await self._stop(exchange)
+        except asyncio.CancelledError as error:
+            if (answer := await self._stop(exchange)) is not None:
+                # An error of our own in its place would not be known to `asyncio.timeout`.
+                error.typed = wire.to_typed(answer.get("typed", ()))  # type: ignore[attr-defined]
             raise
         except OSError:
             answer = None
@@ -111,15 +114,16 @@ class Child:
             received += some
         return bytes(received)
 
-    async def _stop(self, exchange: asyncio.Future[Message | None]) -> None:
-        """Have the current request given up; a host that does not obey is ended."""
+    async def _stop(self, exchange: asyncio.Future[Message | None]) -> Message | None:
+        """Have the current request given up, and return what it came to; a host that does not obey is ended."""
         try:
             self._tell_to_stop()
-            await asyncio.wait_for(exchange, GRACE_S)
-        except OSError:
-            pass
+            return await asyncio.wait_for(exchange, GRACE_S)
         except (TimeoutError, asyncio.CancelledError):
             self.kill()
+        except OSError:
+            pass
+        return None
 
     def _tell_to_stop(self) -> None:
         with contextlib.suppress(OSError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from PIL import Image, ImageChops
 
@@ -25,30 +26,59 @@ Pixels = Image.Image
 
 
 class Fields:
-    """Compares the screen from before and after a text was typed, in the window that has the keyboard."""
+    """Compares the screen from before and after a text was typed, in the window that had the keyboard, and in the one
+    that has it then: a program may move it on by itself.
+    """
 
     def __init__(self, eyes: Eyes, screen: Screen, window: Callable[[], Box | None]) -> None:
         self._eyes = eyes
         self._screen = screen
         self._window = window
         self._before: Pixels | None = None
+        self._began_in: Box | None = None
 
     def mark(self, last_event_ns: int) -> None:
         """Look at the screen before a text is typed, once it has come to rest."""
+        self._before = None
+        self._began_in = self._window()
         self._before = self._settled(last_event_ns)
 
-    def shown(self, last_event_ns: int | None) -> list[Typed]:
-        """Return where the text shows since; without a time at once, because typing was stopped."""
-        after = _image(self._screen.take()) if last_event_ns is None else self._settled(last_event_ns)
-        before, self._before = self._before, None
-        window = self._window()
+    def shown(self, last_event_ns: int) -> list[Typed]:
+        """Return where the text shows since."""
+        after = self._settled(last_event_ns)
+        return self._between(after, [self._began_in, self._window()])
+
+    def stopped(self) -> list[Typed]:
+        """Return where the text may show, at once and in any case: typing, or looking at it, was cut short.
+
+        Where nothing of it shows yet that is all of the window: the program may draw it later.
+        """
+        windows = [self._began_in]
+        with suppress(Exception):  # this is said on the way out with another error
+            windows.append(self._window())
+        after = self._before
+        with suppress(Exception):
+            after = _image(self._screen.take())
+        if after is None:
+            return []  # nothing was looked at, so nothing was typed
+        return self._between(after, windows) or _wholes(after, windows)
+
+    def _between(self, after: Pixels, windows: Sequence[Box | None]) -> list[Typed]:
+        before = self._before
         if before is None or before.size != after.size:
-            before = Image.new("RGB", after.size)  # the whole window, to be on the safe side
-        return fields(before, after, window)
+            return _wholes(after, windows)  # to be on the safe side
+        return list(dict.fromkeys(found for window in windows for found in fields(before, after, window)))
 
     def _settled(self, last_event_ns: int) -> Pixels:
         self._eyes.acted(last_event_ns)
         return _image(self._eyes.look(after_action=True).picture)
+
+
+def _wholes(after: Pixels, windows: Sequence[Box | None]) -> list[Typed]:
+    """Return windows, or the screen, as fields: of each pixel it is taken that it was another before."""
+    whole = Box(0, 0, *after.size)
+    inside = dict.fromkeys(_common(window, whole) if window is not None else whole for window in windows)
+    return [_typed(box, ImageChops.invert(after), after, whole) for box in inside]
 
 
 def fields(before: Pixels, after: Pixels, window: Box | None) -> list[Typed]:

@@ -155,14 +155,17 @@ class Hands:
         self._fields.mark(self.last_event_ns)
         before = self._events
         try:
-            self._typist.type(secret.value)
+            try:
+                self._typist.type(secret.value)
+            finally:
+                self._value_events += max(0, self._events - before - 1)
+                self._typist.forget()
+            shown = self._fields.shown(self.last_event_ns)
         except BaseException:
-            self.typed += self._fields.shown(None)
+            if self._events > before:
+                self.typed += self._fields.stopped()
             raise
-        finally:
-            self._value_events += max(0, self._events - before - 1)
-            self._typist.forget()
-        self.typed += self._fields.shown(self.last_event_ns)
+        self.typed += shown
 
     def _clear_field(self) -> None:
         """Select all that the field holds, and delete it.

@@ -86,7 +86,8 @@ class Host:
             answer = getattr(self, f"_{request['ask']}")(request)
         except Exception as error:
             answer = self._described(error)
-        self._say({"id": request["id"], **answer})
+        typed = wire.from_typed(self._station.typed())  # with any answer: also a gesture that failed typed something
+        self._say({"id": request["id"], **answer, "typed": typed})
 
     def _look(self, request: Message) -> Message:
         answer: Message = self._station.look(after_action=request["after_action"], windows=request["windows"])
@@ -119,7 +120,7 @@ class Host:
         if not isinstance(error, errors.HoloError):
             traceback.print_exception(error)
             error = errors.DesktopFailed(f"The desktop failed unexpectedly: {type(error).__name__}: {error}")
-        answer = wire.from_error(error) | {"typed": wire.from_typed(error.typed)}
+        answer = wire.from_error(error)
         if self._station is not None:
             answer["message"] = self._station.vault.hide(answer["message"])
         return answer

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage
 from holo_tasks.core.geometry import Point, Size
-from holo_tasks.core.gestures import Gesture
+from holo_tasks.core.gestures import Gesture, Typed
 from holo_tasks.core.secret import Secret
-from holo_tasks.desktop import processes, wire, xauth, xserver
+from holo_tasks.desktop import processes, xauth, xserver
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.vault import Vault
@@ -40,6 +40,7 @@ class Station:
         self._clock = time.monotonic()
         self._link: Any = None
         self._keyboard: Any = None
+        self._hands: Any = None
         self.vault = Vault({name: Secret(**told) for name, told in order["secrets"].items()})
 
     def start(self, *, then: Callable[[], None]) -> Message:
@@ -177,17 +178,21 @@ class Station:
         """Carry out a gesture."""
         try:
             receipt = self._hands.do(gesture)
-        except HoloError as error:
-            error.typed = tuple(self._hands.typed)
-            raise
         finally:
             self._eyes.acted(self._hands.last_event_ns if expects_change else None)
         return {
             "done_at_ns": receipt.done_at_ns,
             "took_ns": receipt.took_ns,
             "events": receipt.events,
-            "typed": wire.from_typed(receipt.typed),
         }
+
+    def typed(self) -> list[Typed]:
+        """Hand over where secrets show that were typed since this was asked last, however that ended."""
+        if self._hands is None:
+            return []
+        typed: list[Typed] = self._hands.typed
+        self._hands.typed = []
+        return typed
 
     def windows(self) -> list[Message]:
         """Describe the windows on the screen."""

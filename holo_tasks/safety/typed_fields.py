@@ -3,11 +3,13 @@
 A field is masked in a frame when
 
 * what is around it is the same as right after the typing (most of what has a shape there: labels, outlines), unless the
-  field itself is as before the typing, or holds nothing but its own colour: then it was cleared, and is forgotten;
+  field itself is as before the typing, or holds nothing but its own colour: then it was cleared;
 * any piece of what was typed is still there, although its surroundings have changed (something lies over them);
-* the typed pixels are anywhere else on the screen: the window was moved or scrolled. From then on it is there.
+* the typed pixels are anywhere else on the screen, also in several places: the window was moved or scrolled, or shows
+  the text again. From then on it is there.
 
 Otherwise another screen is shown. It is not masked, but the field is remembered: when it comes back, so does the mask.
+A field that was cleared is masked again as soon as a piece of what was typed shows: an undo brings it back.
 What is compared is kept in memory, and goes nowhere.
 """
 
@@ -38,37 +40,42 @@ class TypedFields:
     """Remembers where secrets were typed; a `core.ports.Masker`."""
 
     def __init__(self) -> None:
-        self._fields: list[Typed] = []
+        self._fields: dict[Typed, bool] = {}
+        """With whether it was cleared."""
 
     def typed(self, fields: Sequence[Typed]) -> None:
         """Mask these from the next frame on."""
-        self._fields += fields
+        self._fields |= dict.fromkeys(fields, False)
 
     async def masks(self, frame: Frame) -> Sequence[Mask]:
-        """Return the fields to paint over; those that were cleared are forgotten."""
+        """Return the fields to paint over."""
         if not self._fields:
             return ()
         screen = Image.frombytes("RGB", (frame.size.width, frame.size.height), frame.rgb)
-        kept, found = [], []
-        for field in self._fields:
+        kept: dict[Typed, bool] = {}
+        found: list[Box] = []
+        for field, was_cleared in self._fields.items():
             if not _fits(field, frame.size):  # the screen was made smaller: nothing can be compared
-                kept.append(field)
-                found.append(Mask(KIND, field.box))
+                kept[field] = was_cleared
+                found.append(field.box)
                 continue
             now = screen.crop(_corners(field.around))
-            if _same_around(field, now):
-                if _cleared(field, now):
-                    continue
-                found.append(Mask(KIND, field.box))
+            here = _same_around(field, now)
+            shown = _places(field, frame, here)
+            found += [each.box for each in shown]
+            if here and not was_cleared:
+                kept[field] = not shown and _cleared(field, now)
+                if not kept[field]:
+                    found.append(field.box)
+            elif shown:
+                kept |= dict.fromkeys((each if _fits(each, frame.size) else field for each in shown), False)
             else:
-                moved = _found_elsewhere(field, frame)
-                if moved is not None:
-                    field = moved
-                if moved is not None or _pieces_left(field, now):
-                    found.append(Mask(KIND, field.box))
-            kept.append(field)
+                left = _pieces_left(field, now)
+                kept[field] = was_cleared and not left
+                if left:
+                    found.append(field.box)
         self._fields = kept
-        return found
+        return [Mask(KIND, box) for box in dict.fromkeys(found)]
 
 
 def _same_around(field: Typed, now: Pixels) -> bool:
@@ -109,15 +116,18 @@ def _pieces_left(field: Typed, now: Pixels) -> bool:
     return False
 
 
-def _found_elsewhere(field: Typed, frame: Frame) -> Typed | None:
-    """Return the field where it is by now, if all that was typed shows somewhere, pixel by pixel."""
+def _places(field: Typed, frame: Frame, here: bool) -> list[Typed]:
+    """Return the field wherever all that was typed shows by now, pixel by pixel; ``here`` says that it is where it was.
+
+    A text that shows twice in one field is in one place: from how far apart they are its length could be told.
+    """
     after, ink = _ink(field)
     if ink is None or ink[2] - ink[0] < PIECE:
-        return None
+        return []
     text = after.crop(ink)
     rows = [text.crop((0, y, text.width, y + 1)).tobytes() for y in range(text.height)]
     first = max(range(len(rows)), key=lambda y: len(set(rows[y])))
-    stride, at = 3 * frame.size.width, -1
+    stride, at, found = 3 * frame.size.width, -1, []
     while (at := frame.rgb.find(rows[first], at + 1)) >= 0:
         top, left = at // stride - first, at % stride // 3
         starts = [(top + y) * stride + 3 * left for y in range(text.height)]
@@ -126,9 +136,13 @@ def _found_elsewhere(field: Typed, frame: Frame) -> Typed | None:
         if all(frame.rgb[start : start + len(row)] == row for start, row in zip(starts, rows, strict=True)):
             across = left - (field.around.left + ink[0])
             down = top - (field.around.top + ink[1])
-            moved = replace(field, box=_shifted(field.box, across, down), around=_shifted(field.around, across, down))
-            return moved if _fits(moved, frame.size) else replace(field, box=moved.box)
-    return None
+            seen = Box(left, top, text.width, text.height)
+            if here and _inside(seen, field.box):
+                found.append(field)
+            elif not any(_inside(seen, each.box) for each in found):
+                moved = _shifted(field.box, across, down), _shifted(field.around, across, down)
+                found.append(replace(field, box=moved[0], around=moved[1]))
+    return found
 
 
 def _ink(field: Typed) -> tuple[Pixels, tuple[int, int, int, int] | None]:
@@ -177,6 +191,15 @@ def _corners(box: Box) -> tuple[int, int, int, int]:
 
 def _shifted(box: Box, across: int, down: int) -> Box:
     return Box(box.left + across, box.top + down, box.width, box.height)
+
+
+def _inside(inner: Box, outer: Box) -> bool:
+    return (
+        outer.left <= inner.left
+        and outer.top <= inner.top
+        and inner.right <= outer.right
+        and inner.bottom <= outer.bottom
+    )
 
 
 def _fits(field: Typed, size: Size) -> bool:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import replace
 
 import pytest
+from PIL import Image, ImageDraw
 
+from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import LimitReached, SecretRefused
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.gestures import Gesture, Receipt, Typed
 from holo_tasks.core.slip import Slip
+from holo_tasks.decorators import before_deadline
+from holo_tasks.desktop.fields import fields
+from holo_tasks.safety.redaction import Painter
+from holo_tasks.safety.typed_fields import TypedFields
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
-from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
+from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, pictures_in, walk_of, work, wrote
 
 FIELD = Typed(Box(10, 10, 50, 20), Box(0, 0, 70, 40), b"", b"")
 WRITE, DONE = wrote(step("write", content="{{secret:pw}}")), wrote(step("answer", content="done"))
@@ -21,7 +30,7 @@ WRITE, DONE = wrote(step("write", content="{{secret:pw}}")), wrote(step("answer"
 class Form(PaintedDesktop):
     """Has a field for secrets."""
 
-    def __init__(self, fails: Exception | None = None) -> None:
+    def __init__(self, fails: BaseException | None = None) -> None:
         super().__init__()
         self.fails = fails
 
@@ -64,3 +73,76 @@ async def test_fields_are_told_also_when_the_gesture_was_cut_short() -> None:
     with pytest.raises(LimitReached):
         await work(walk)
     assert told == [FIELD]
+
+
+def said_of(typed: object | None, error: BaseException) -> BaseException:
+    if typed is not None:
+        error.typed = typed  # type: ignore[attr-defined]
+    return error
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError, ValueError, KeyboardInterrupt])
+async def test_fields_are_told_whatever_cut_the_gesture_short_and_all_the_screen_if_nobody_knows(error) -> None:
+    for says, masked in (((FIELD,), [FIELD.box]), ((), []), (None, [Box(0, 0, 320, 200)])):
+        told: list[Typed] = []
+        walk = walk_of(as_model(MemoryModel([WRITE])), desktop=Form(said_of(says, error())))
+        walk.doors = replace(walk.doors, typed=told.extend)
+        await walk.look()
+        with pytest.raises(error):
+            await walk.act(a_step("write", content="{{secret:pw}}"))
+        assert [typed.box for typed in told] == masked
+    with pytest.raises(error):
+        await walk.act(a_step("write", content="no secret"))
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("knows", [True, False])
+async def test_a_flow_that_goes_on_after_a_limit_cut_the_typing_short_sends_nothing_of_it(knows: bool) -> None:
+    class Slow(PaintedDesktop):
+        """Shows what it was typed, and never comes to an end with it."""
+
+        def __init__(self, value: str) -> None:
+            super().__init__()
+            self._value = value
+            self._shows = ""
+
+        async def look(self, *, after_action: bool = False) -> Frame:
+            return frame_with(self._shows)
+
+        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+            self._shows = self._value
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError as error:
+                if knows:
+                    said_of(tuple(fields(painting(""), painting(self._value), None)), error)
+                raise
+            raise AssertionError
+
+    sent = []
+    for value in ("hunter2", "Kranich"):
+        masker, client, desktop = TypedFields(), MemoryModel([DONE]), Slow(value)
+        painter = Painter([masker])
+        first = walk_of(as_model(MemoryModel([WRITE])), desktop=desktop, redactor=painter)
+        first.doors = replace(first.doors, typed=masker.typed)
+        guard = Guard("‘log in’", Limits(timeout_seconds=0.2), time.monotonic())
+        with pytest.raises(LimitReached):
+            await before_deadline(guard, work(first))
+        second = walk_of(as_model(client), desktop=desktop, redactor=painter)
+        second.doors = replace(second.doors, typed=masker.typed)
+        await work(second)
+        sent.append(pictures_in(client.bodies[0]))
+    assert sent[0] == sent[1]
+
+
+def painting(text: str) -> Image.Image:
+    image = Image.new("RGB", (320, 200), "#d9d9d9")
+    draw = ImageDraw.Draw(image)
+    draw.text((20, 46), "Password", fill="black")
+    draw.rectangle((100, 40, 300, 64), fill="white", outline="black")
+    draw.text((106, 46), text, fill="black")
+    return image
+
+
+def frame_with(text: str) -> Frame:
+    return Frame(painting(text).tobytes(), Size(320, 200), ":painted")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 
@@ -113,6 +114,22 @@ async def test_frames_that_differ_in_a_typed_value_only_are_the_same_when_painte
         frame = await fields.desktop.look(after_action=True)
         painting.append(painted(frame, await masker.masks(frame)).frame.rgb)
     assert painting[0] == painting[1]
+    await fields.desktop.do(Write("", overwrite=True))
+
+
+async def test_its_field_is_known_also_when_the_typing_is_cancelled(fields, until):
+    await fields.desktop.do(Click(fields.told.at("entry")))
+    await fields.desktop.do(Write("", overwrite=True))
+    typing = asyncio.create_task(fields.desktop.do(Write("{{secret:PASSWORD}}" * 100)))
+    await until(lambda: fields.told.read()["fields"]["entry"])
+    typing.cancel()
+    with pytest.raises(asyncio.CancelledError) as stopped:
+        await typing
+    masker = TypedFields()
+    masker.typed(stopped.value.typed)
+    masks = await masker.masks(await fields.desktop.look(after_action=True))
+    left, top = fields.told.read()["at"]["entry"][2:]
+    assert any(mask.box.left <= left and mask.box.top <= top < mask.box.bottom for mask in masks)
     await fields.desktop.do(Write("", overwrite=True))
 
 

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import ClassVar
 
 import pytest
+from PIL import Image
 
+from holo_tasks import cli
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, RedactionFailed
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.ports import Masker, Owner
+from holo_tasks.core.ports import Masker, Owner, Redactor
+from holo_tasks.core.secret import Secret
 from holo_tasks.lazy import LazyDesktop
 from holo_tasks.redacting import redactor_for
+from holo_tasks.safety.masking import patterns
 from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows, visible
 from holo_tasks.safety.masking.settings import Redaction
-from holo_tasks.safety.redaction import Painter
+from holo_tasks.safety.masking.texts import TextMasker
+from holo_tasks.safety.masking.wireframe import Wireframe
+from holo_tasks.safety.redaction import Painter, covered
 from tests.support.painted_desktop import PaintedDesktop
 
 FRAME = Frame(bytes(range(256)) * 75, Size(80, 80), ":1")
@@ -74,6 +82,38 @@ async def test_a_window_is_masked_by_its_program_and_not_by_what_it_says() -> No
     assert await masks(frame, Owned(("/usr/*/vau?t",))) == {Box(0, 0, 10, 10)}
     assert await masks(frame, Owned(("/usr/bin/vault",), title="^priv")) == {Box(0, 0, 10, 10)}
     assert await masks(frame, Owned(("/usr/bin/vault",), title="public")) == set()
+
+
+ENDLESS = "(a|aa)+$"
+
+
+async def test_a_pattern_that_never_ends_leaves_no_frame_and_holds_up_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patterns, "PATIENCE_S", 0.1)
+    vault = replace(VAULT, title="a" * 90 + "b")
+    frame = shown((vault, Box(0, 0, 10, 10), True))
+    reader = CellReader()
+    reader.shades = {80: "a" * 90 + "b"}
+    for painter, seen in (
+        (Painter([OwnedWindows([Owned(("vault",), title=ENDLESS)])]), frame),
+        (Painter([], [TextMasker(reader, kinds=(), patterns={"endless": ENDLESS})]), cells(80)),
+    ):
+        redacting = asyncio.create_task(painter.redact(seen))
+        turns = 0
+        while not redacting.done():
+            await asyncio.sleep(0.01)
+            turns += 1
+        with pytest.raises(RedactionFailed, match="took more than"):
+            await redacting
+        assert turns > 1
+
+
+async def test_a_long_title_is_looked_at_as_far_as_a_title_goes() -> None:
+    long = replace(VAULT, title="Private" + " x" * 5_000_000)
+    assert await masks(shown((long, Box(0, 0, 10, 10), True)), Owned(("vault",), title="^private")) == {
+        Box(0, 0, 10, 10)
+    }
 
 
 async def test_a_window_that_nobody_can_name_is_masked() -> None:
@@ -152,11 +192,124 @@ def test_settings_are_read_from_a_file(tmp_path) -> None:
         Redaction.load(path)
 
 
-def test_ocr_that_is_not_installed_is_told_before_anything_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ocr_that_is_not_installed_is_told_before_anything_begins(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     real = __import__("importlib.util").util.find_spec
     monkeypatch.setattr("holo_tasks.redacting.find_spec", lambda name: None if name == "rapidocr" else real(name))
     with pytest.raises(HoloError, match=r"pip install 'prefect-holo\[redaction\]'"):
         redactor_for(Redaction())
     with pytest.raises(HoloError, match="rapidocr"):
         redactor_for(Redaction(texts=()), {"password": "hunter2"})
+    path = tmp_path / "redaction.toml"
+    path.write_text("texts = []")
+    assert cli._redaction(path, {}) == Redaction(texts=())
+    with pytest.raises(InvalidUsage, match="rapidocr"):
+        cli._redaction(path, {"password": Secret("password", "hunter2")})
+    path.write_text("texts = []\nsecrets = false")
+    assert cli._redaction(path, {"password": Secret("password", "hunter2")}) is not None
     redactor_for(Redaction(texts=(), regions=Redaction.read({"regions": [[0, 0, 1, 1]]}).regions))
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str
+    box: Box
+    score: float = 1.0
+
+
+class CellReader:
+    """A reader of texts that are one block of a shade each: what OCR is where only what it sees is the point.
+
+    What has less than a quarter of the contrast of all it sees it cannot read, as OCR that stretches nothing.
+    """
+
+    shades: ClassVar = {40: "4111 1111", 60: "4999 9999", 80: "1111 1111", 225: "4012 8888 8888 1881"}
+
+    def lines(self, frame: Frame) -> list[Cell]:
+        rows = [frame.rgb[3 * 80 * y : 3 * 80 * (y + 1)] for y in range(80)]
+        low, high = min(frame.rgb), max(frame.rgb)
+        found = []
+        for left, top in product(range(0, 80, 16), (0, 16, 32)):
+            piece = {rows[y][3 * x] for y in range(top + 4, top + 12) for x in range(left, left + 16)}
+            shade = next(iter(piece))
+            if len(piece) == 1 and shade in self.shades and (255 - shade) * 4 >= high - low:
+                found.append(Cell(self.shades[shade], Box(left, top + 4, 16, 8)))
+        return found
+
+    def again(self, frame: Frame, box: Box) -> list[str]:
+        return []
+
+    def outlines(self, frame: Frame) -> list[Box]:
+        return [Box(line.box.left, line.box.top - 4, 48, 24) for line in self.lines(frame)]
+
+
+def cells(*shades: int) -> Frame:
+    """A white screen with blocks side by side, 16 pixels wide."""
+    image = Image.new("RGB", (80, 80), "white")
+    for place, shade in enumerate(shades):
+        image.paste((shade,) * 3, (16 * place, 4, 16 * place + 16, 12))
+    return Frame(image.tobytes(), Size(80, 80), ":1")
+
+
+def reading_redactor(mode: str, hidden: Box) -> Redactor:
+    reader, placed = CellReader(), [FixedRegions([Mask("region", hidden)])]
+    texts = [TextMasker(reader, kinds=("card",))]
+    if mode == "paint":
+        return Painter(placed, texts)
+    return Wireframe(reader, reader, words=("1111 1111",), maskers=placed, reading=texts, patience_s=60.0)
+
+
+@pytest.mark.parametrize("mode", ["paint", "wireframe"])
+async def test_what_lies_under_a_region_does_not_decide_what_else_is_masked_or_drawn(mode: str) -> None:
+    redactor = reading_redactor(mode, Box(0, 0, 16, 16))
+    # With what the first of these hides, what is beside it is the end of a card's number.
+    seen = [await redactor.redact(cells(hidden, 80)) for hidden in (40, 60, 255, 80)]
+    assert all(each.frame.rgb == seen[0].frame.rgb and each.masks == seen[0].masks for each in seen)
+    whole = await Painter([], [TextMasker(CellReader(), kinds=("card",))]).redact(cells(40, 80))
+    assert [mask.kind for mask in whole.masks] == ["card"] * 2, "both together are one"
+
+
+@pytest.mark.parametrize(
+    ("secret", "text", "found"),
+    [
+        ("1", "page 1 of 10: 1.000,00 EUR, 21 items, l I |", ["1"]),
+        ("42", "PIN 42, 4 2, 142 and 42.", ["42", "42"]),
+        ("a-b", "ab a-b", ["a-b"]),
+        ("4711", "471l", ["471l"]),
+        ("--", "a--b", ["--"]),
+    ],
+)
+def test_a_very_short_secret_is_masked_as_a_word_of_its_own_only(secret: str, text: str, found: list[str]) -> None:
+    masker = TextMasker(CellReader(), kinds=(), secrets={"pin": secret})
+    assert [text[one.start : one.end] for one in masker._secrets_in(text)] == found
+
+
+async def test_a_wireframe_shows_no_outlines_of_letters_that_could_not_be_read() -> None:
+    class Blind(CellReader):
+        """Sees edges and reads nothing."""
+
+        def __init__(self, *boxes: Box) -> None:
+            self._boxes = boxes
+
+        def outlines(self, frame: Frame) -> list[Box]:
+            return list(self._boxes)
+
+    async def drawn(*boxes: Box) -> bytes:
+        blind = Blind(*boxes)
+        return (await Wireframe(blind, blind, words=(), patience_s=60.0).redact(cells())).frame.rgb
+
+    assert await drawn(Box(10, 10, 20, 40), Box(40, 10, 30, 40)) == await drawn()
+    assert await drawn(Box(10, 10, 60, 20)) != await drawn()
+
+
+async def test_pale_text_beside_a_mask_is_still_read() -> None:
+    redacted = await reading_redactor("paint", Box(0, 0, 16, 16)).redact(cells(0, 225))
+    assert "card" in {mask.kind for mask in redacted.masks}
+
+
+def test_what_detectors_see_of_a_mask_is_the_colour_around_it_and_of_masks_side_by_side_neither_shows_the_other() -> (
+    None
+):
+    frame = cells(40, 60, 80)
+    masks = [Mask("region", Box(0, 0, 16, 16)), Mask("region", Box(16, 0, 16, 16))]
+    assert covered(frame, masks).rgb == cells(255, 255, 80).rgb
+    assert covered(frame, [Mask("region", Box(0, 0, 80, 80))]).rgb == bytes(len(frame.rgb))

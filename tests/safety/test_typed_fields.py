@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PIL import Image, ImageDraw
 
 from holo_tasks.core.frame import Frame
@@ -72,12 +73,47 @@ async def test_without_an_outline_it_is_as_wide_as_the_window() -> None:
         assert (box.left, box.width) == (0, SIZE[0])
 
 
-async def test_it_stays_while_more_is_typed_and_goes_for_good_once_the_field_is_empty() -> None:
+async def test_it_stays_while_more_is_typed_and_goes_once_the_field_is_empty() -> None:
     masker = masker_for()
     assert await boxes(masker, screen(VALUE + " and more"))
     assert await boxes(masker, screen("shown in plain letters"))
     assert not await boxes(masker, screen(""))
     assert not await boxes(masker, screen("a comment"))
+
+
+@pytest.mark.parametrize("move", [(0, 0), (60, 37)])
+@pytest.mark.parametrize("back", [VALUE, VALUE[:5]])
+async def test_it_comes_back_when_what_was_cleared_does(back: str, move: tuple[int, int]) -> None:
+    masker = masker_for()
+    (before,) = await boxes(masker, screen(VALUE, move=move))
+    assert not await boxes(masker, screen("", move=move))
+    assert not await boxes(masker, screen("a comment", move=move))
+    assert await boxes(masker, screen(back, move=move)) == [before]
+    assert await boxes(masker, screen("shown in plain letters", move=move)) == [before]
+
+
+async def test_a_value_that_shows_twice_in_its_field_has_no_other_mask() -> None:
+    masker = masker_for("Kranich")
+    for move in ((0, 0), (60, 37)):
+        (one,) = await boxes(masker, screen("Kranich", move=move))
+        assert await boxes(masker, screen("KranichKranich", move=move)) == [one]
+
+
+async def test_every_place_that_shows_it_is_masked() -> None:
+    def twice(text: str) -> Image.Image:
+        image = screen(text)
+        image.paste(image.crop((0, 90, 500, 135)), (0, 220))
+        return image
+
+    masker = masker_for()
+    assert sorted(box.top for box in await boxes(masker, twice(VALUE))) == [97, 227]
+    masker = masker_for()
+    moved = Image.new("RGB", SIZE, "#d9d9d9")
+    for top in (10, 200):
+        moved.paste(screen(VALUE).crop((0, 90, 500, 135)), (0, top))
+    found = await boxes(masker, moved)
+    assert sorted(box.top for box in found) == [17, 207]
+    assert await boxes(masker, moved) == found
 
 
 async def test_it_goes_with_the_window_when_that_is_moved() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -12,7 +12,10 @@ from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.ports import Owner
 from holo_tasks.core.programs import runs
+from holo_tasks.safety.masking.patterns import Pattern
 from holo_tasks.safety.places import overlap
+
+LONGEST_TITLE = 200
 
 
 class FixedRegions:
@@ -37,7 +40,9 @@ class Owned:
         """Say whether a window is to be masked. One whose program or title cannot be known is."""
         if owner.executable and not (runs(owner, self.programs) or self._fits(owner)):
             return False
-        return self.title is None or not owner.title or re.search(self.title, owner.title, re.IGNORECASE) is not None
+        if self.title is None or not owner.title:
+            return True
+        return bool(Pattern(f"title {self.title}", self.title).spans(owner.title[:LONGEST_TITLE]))
 
     def _fits(self, owner: Owner) -> bool:
         globs = [program for program in self.programs if any(sign in program for sign in "*?[")]
@@ -46,6 +51,8 @@ class Owned:
 
 class OwnedWindows:
     """Masks windows by the program that owns them, as far as nothing solid lies above them.
+
+    Of a title the first `LONGEST_TITLE` characters count.
 
     The windows are those of the frame itself. A window that nobody can name is masked, too.
     """
@@ -59,11 +66,14 @@ class OwnedWindows:
                 "This desktop cannot say whose windows are on its screen, so none of them can be masked: use a "
                 "virtual or an attached desktop, or leave windows out of the redaction."
             )
-        found = []
-        for place, window in enumerate(frame.windows):
+        return await asyncio.to_thread(self._masks, frame.windows)
+
+    def _masks(self, windows: Sequence[OnScreen]) -> list[Mask]:
+        found: list[Mask] = []
+        for place, window in enumerate(windows):
             kind = self._kind(window)
             if kind:
-                above = [other for other in frame.windows[place + 1 :] if other.solid]
+                above = [other for other in windows[place + 1 :] if other.solid]
                 found += [Mask(kind, box) for box in visible(window.box, [other.box for other in above])]
         return found
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.masking import patterns
 from holo_tasks.safety.masking.kinds import FINDERS
 from holo_tasks.safety.places import Area
 
@@ -27,11 +28,7 @@ WORDS = (
 
 
 def _pattern(text: str) -> str:
-    try:
-        if re.compile(text).match(""):
-            raise ValueError(f"{text!r} matches where nothing is")
-    except re.error as error:
-        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+    patterns.check(text)
     return text
 
 

@@ -1,4 +1,4 @@
-"""Private texts on a screen, by what OCR reads there."""
+"""Private texts on a screen, by what OCR reads there: after what is masked by place was taken out (`Painter`)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.safety.masking.kinds import CHECKED, FINDERS, Found, find
 from holo_tasks.safety.masking.likeness import folded_secret, name_in, secret_in
 from holo_tasks.safety.masking.lines import LineReader, Row, rows_of, wraps_of
+from holo_tasks.safety.masking.patterns import Pattern
 from holo_tasks.safety.masking.placing import part_of, rounded
 
 SECRET = "secret"
 _KNOWN_TEXTS = 4096
+_FOLDED = 4
+"""Secrets with fewer letters and digits are looked for as they are."""
 _DOUBTFUL = 0.8
 """Below this score a number whose check digits are wrong is taken to be one that was read wrongly."""
 
@@ -30,7 +33,8 @@ class TextMasker:
     """Masks texts of some kinds, names, what patterns match, and ``secrets``: values by name, shown in whatever way.
 
     A secret counts as shown when OCR may have confused its characters, when it is spaced apart or goes on in the next
-    line, and when a long piece of it is there. ``patterns`` are regular expressions by the kind they stand for.
+    line, and when a long piece of it is there; one of less than four characters when it is a word of its own, as it
+    is. ``patterns`` are regular expressions by the kind they stand for.
     """
 
     def __init__(
@@ -47,7 +51,7 @@ class TextMasker:
         self._reader = reader
         self._kinds = tuple(kinds)
         self._names = tuple(names)
-        self._patterns = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in (patterns or {}).items()}
+        self._patterns = {kind: Pattern(kind, pattern) for kind, pattern in (patterns or {}).items()}
         self._secrets = tuple((secrets or {}).values())
         self._detectors = tuple(detectors)
         self._padding = padding
@@ -87,7 +91,7 @@ class TextMasker:
         for name in self._names:
             yield from (Found("name", *span) for span in name_in(name, text))
         for kind, pattern in self._patterns.items():
-            yield from (Found(kind, *match.span()) for match in pattern.finditer(text) if match.group())
+            yield from (Found(kind, *span) for span in pattern.spans(text))
         for detector in self._detectors:
             yield from detector.find(text)
         yield from self._secrets_in(text)
@@ -102,10 +106,13 @@ class TextMasker:
     def _secrets_in(self, text: str) -> Iterator[Found]:
         seen = folded_secret(text)
         for secret in self._secrets:
-            yield from (Found(SECRET, *span) for span in secret_in(secret, seen))
-            if not folded_secret(secret).text and secret.strip():
-                # Nothing but signs, which OCR reads badly: all that holds them.
-                yield from (Found(SECRET, *match.span()) for match in re.finditer(re.escape(secret.strip()), text))
+            known = folded_secret(secret).text
+            if len(known) >= _FOLDED:
+                yield from (Found(SECRET, *span) for span in secret_in(secret, seen))
+            elif plain := secret.strip():
+                # Of so few characters that it would be everywhere: as it is, and not within a word or a number.
+                whole = rf"(?<!\w)(?<!\w[.,]){re.escape(plain)}(?!\w)(?![.,]\w)" if known else re.escape(plain)
+                yield from (Found(SECRET, *match.span()) for match in re.finditer(whole, text))
 
     def _is_misread(self, frame: Frame, row: Row, one: Found) -> bool:
         """Say whether what has a number's form may be one although its check digits are wrong as it was read."""

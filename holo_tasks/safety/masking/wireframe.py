@@ -20,6 +20,8 @@ from holo_tasks.safety.redaction import masks_of, painted
 KIND = "wireframe"
 _PAPER, _EDGE, _BLOCK, _INK = (255, 255, 255), (110, 110, 110), (205, 205, 205), (0, 0, 0)
 _SMALLEST, _LARGEST = 8, 16
+_TALLEST_TEXT = 160
+"""In pixels: a letter on a screen is not as high as this."""
 
 
 class OutlineFinder(Protocol):
@@ -31,8 +33,9 @@ class OutlineFinder(Protocol):
 class Wireframe:
     """Draws a screen anew from what OCR and edges tell; no pixel of it is in the drawing.
 
-    Texts are grey blocks with a number, unless they are one of ``words``. What ``maskers`` find is filled, and of
-    what lies in it, or is cut by it, nothing is drawn.
+    Texts are grey blocks with a number, unless they are one of ``words``. What ``maskers`` and ``reading`` find (as in
+    `Painter`) is filled. What is drawn is what is seen of the rest: nothing of what lies under a mask decides it. Of
+    what may be letters that OCR could not read no outline is drawn.
     """
 
     def __init__(
@@ -42,17 +45,18 @@ class Wireframe:
         *,
         words: Sequence[str],
         maskers: Sequence[Masker] = (),
+        reading: Sequence[Masker] = (),
         patience_s: float,
     ) -> None:
         self._reader = reader
         self._outlines = outlines
         self._words = {_plain(word): word for word in words}
-        self._maskers = tuple(maskers)
+        self._stages = (tuple(maskers), tuple(reading))
         self._patience_s = patience_s
 
     async def redact(self, frame: Frame) -> RedactedFrame:
         seeing = _Seeing(self._reader, self._outlines)
-        masks = await masks_of((*self._maskers, seeing), frame, self._patience_s)
+        masks = await masks_of((*self._stages, (seeing,)), frame, self._patience_s)
         drawn = await asyncio.to_thread(self._draw, frame, masks, seeing)
         done = painted(replace(frame, rgb=drawn.tobytes(), windows=None), masks)
         whole = Mask(KIND, Box(0, 0, frame.size.width, frame.size.height))
@@ -62,7 +66,9 @@ class Wireframe:
         image = Image.new("RGB", (frame.size.width, frame.size.height), _PAPER)
         draw = ImageDraw.Draw(image)
         for box in sorted(seen.boxes, key=lambda box: (-box.width * box.height, box.top, box.left)):
-            if not any(overlap(box, mask.box) and not _around(box, mask.box) for mask in masks):
+            if not _is_letter_like(box) and not any(
+                overlap(box, mask.box) and not _around(box, mask.box) for mask in masks
+            ):
                 draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=_EDGE)
         shown = [line for line in seen.lines if not any(overlap(line.box, mask.box) for mask in masks)]
         for number, line in enumerate(sorted(shown, key=lambda line: (line.box.top, line.box.left)), start=1):
@@ -95,6 +101,14 @@ def _around(outer: Box, inner: Box) -> bool:
     return (
         outer.left < inner.left and outer.top < inner.top and inner.right < outer.right and inner.bottom < outer.bottom
     )
+
+
+def _is_letter_like(box: Box) -> bool:
+    """Say whether a box may be around a letter or a digit: those are hardly wider than high, and OCR misses large ones.
+
+    Check boxes, too, are not drawn because of this.
+    """
+    return box.height < _TALLEST_TEXT and box.width < 2 * box.height
 
 
 def _plain(text: str) -> str:
