@@ -31,6 +31,12 @@ class Secret:
             raise InvalidUsage(
                 f"{self.name!r} is no name for a secret: letters, digits, `_`, `-` and `.`, a letter first."
             )
+        # Files and web forms end in a line break that nobody meant, and that would press Enter.
+        object.__setattr__(self, "value", self.value.rstrip("\r\n"))
+        try:
+            self.value.encode()
+        except UnicodeEncodeError:
+            raise InvalidUsage(f"The value of the secret {self.name!r} is not valid UTF-8 text.") from None
         if not self.value:
             raise InvalidUsage(f"The secret {self.name!r} is empty: there would be nothing to type.")
 

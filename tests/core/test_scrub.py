@@ -41,7 +41,7 @@ def gone(value: str, text: str) -> bool:
 @given(VALUES, AROUND, AROUND, st.sampled_from(sorted(WRITTEN)))
 def test_no_way_of_writing_it_survives(value: str, before: str, after: str, way: str) -> None:
     scrubber = Scrubber([Secret("pin_of_9", value)])
-    assume(not any(value.lower() in mark for mark in ("{{secret:pin_of_9}}", "[secret pin_of_9, encoded]")))
+    assume(not any(value.lower() in mark for mark in ("{{secret:pin_of_9}}", "[secret pin_of_9, encoded]", "[secret]")))
     text = scrubber.text(before + WRITTEN[way](value) + after)
     assert gone(value, text)
     assert scrubber.text(text) == text
@@ -71,8 +71,8 @@ def test_a_short_value_is_taken_out_where_it_stands_alone() -> None:
     assert scrubber.text("the pin 17, of TX-1704 and 2017") == "the pin {{secret:pin}}, of TX-1704 and 2017"
 
 
-@pytest.mark.parametrize("text", ["{{secret:portal}}", "ab" * 32, "data:image/png;base64,cG9ydGFs"])
-def test_names_digests_and_pictures_are_no_values(text: str) -> None:
+@pytest.mark.parametrize("text", ["{{secret:portal}}", "ab" * 32])
+def test_names_and_digests_are_no_values(text: str) -> None:
     scrubber = Scrubber([Secret("portal", "portal"), Secret("b", "baba")])
     assert scrubber.plain({"it": [text]}) == {"it": [text]}
 

@@ -14,7 +14,8 @@ from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.safety.runbook import RunBook
-from holo_tasks.safety.scrubbing import Hidden, ScrubbedRecorder, hush_error, hush_logs, hushed, hushing, scrubbed
+from holo_tasks.safety.scrubbed import ScrubbedRecorder, scrubbed
+from holo_tasks.safety.scrubbing import Hidden, hush_error, hush_logs, hushed, hushing
 from holo_tasks.safety.store import Store
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
