@@ -105,15 +105,20 @@ def _hush_record(record: logging.LogRecord) -> None:
     try:
         text = record.getMessage()
     except Exception as error:  # a bad call, of which logging only tells when it writes, and with all it was given
-        text = f"{record.msg!s:.200} cannot be logged ({type(error).__name__}: {error})"
-        record.msg, record.args = hushed(text), ()
+        what = repr(record.msg) if isinstance(record.msg, str) else f"A {type(record.msg).__name__}"
+        text = f"{what} cannot be logged ({type(error).__name__})."
+        record.msg, record.args = text, ()
     if (said := hushed(text)) != text:
         record.msg, record.args = said, ()
     if isinstance(record.stack_info, str):
         record.stack_info = hushed(record.stack_info)
     if record.exc_info and record.exc_info[1] is not None:
-        told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-        if (safe := hushed(told)) != told:
+        try:
+            told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
+            safe = hushed(told)
+        except Exception as error:
+            told, safe = "", f"A traceback that cannot be told ({type(error).__name__})."
+        if safe != told:
             record.exc_info, record.exc_text = None, safe
 
 

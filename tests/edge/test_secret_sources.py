@@ -117,3 +117,24 @@ def test_variables_that_hold_a_value_reach_no_process_that_was_not_given_them() 
         "PATH": "/bin",
         "LICENCE": "Kranich",
     }
+
+
+async def test_a_variable_that_is_no_text_is_named() -> None:
+    with pytest.raises(InvalidUsage, match="HOLO_SECRET_PIN does not hold valid UTF-8"):
+        await resolved([SecretSpec(name="pin")], environ={"HOLO_SECRET_PIN": "Kranich\udcff"})
+
+
+async def test_the_line_break_at_the_end_of_a_file_is_not_typed() -> None:
+    found = await resolved([SecretSpec(name="pin")], environ={"HOLO_SECRET_PIN": "Kranich\n"})
+    assert found["pin"].value == "Kranich"
+
+
+def test_a_program_that_is_not_there_may_be_a_value_and_is_not_repeated() -> None:
+    assert "Kranich" not in Secret("pin", "4711", "Kranich").place
+    assert Secret("pin", "4711", "sh").place == "windows of sh"
+
+
+def test_programs_keep_what_none_does_without() -> None:
+    ours = {"PATH": "/bin", "HOME": "/home/root", "LC_ALL": "C.UTF-8", "OTHER": "root", "SHELL": "/bin/bash"}
+    env = for_programs(ours, {}, ["root", "/bin", "C.UTF-8", "bash"])
+    assert {name for name in ours if name in env} == {"PATH", "HOME", "LC_ALL", "SHELL"}
