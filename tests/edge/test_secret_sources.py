@@ -178,7 +178,7 @@ def test_a_command_is_kept_to_be_asked_again_without_values_but_with_all_its_opt
     scrubber = Scrubber([Secret("a", "hunter2"), Secret("b", "act"), Secret("c", "30"), Secret("d", "run")])
     assert cli._asked_again(options, scrubber) == (
         *("run", "Type {{secret:a}}.", "--app=xterm -e {{secret:a}}"),
-        *("--token", "act-7", "--allow", "act", "--max-steps=30"),
+        *("--token", "act-7", "--allow", "act", "--max-steps", "30"),
     )
 
 
