@@ -41,7 +41,8 @@ from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
 from holo_tasks.safety.runbook import RunBook
-from holo_tasks.safety.scrubbing import ScrubbedRecorder, hush_error, hush_logs, hushing, scrubbed
+from holo_tasks.safety.scrubbed import ScrubbedRecorder, scrubbed
+from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
 from holo_tasks.safety.store import store_at
 from holo_tasks.safety.typed_fields import TypedFields
 
@@ -90,15 +91,18 @@ async def open_agent(
     one_line_errors()
     known: Mapping[str, Secret] = getattr(desktop, "secrets", {}) if secrets is None else secrets
     scrubber = Scrubber(known.values())
-    hush_logs()
-    title = scrubber.text(title)
-    model = scrubbed(model_at(endpoint, profile, dialect), scrubber)
-    advisors = {name: scrubbed(advisor, scrubber) for name, advisor in (advisors or {}).items()}
+    model, advisors = model_at(endpoint, profile, dialect), advisors or {}
+    if scrubber:
+        hush_logs()
+        if scrubber.holds(token):
+            raise InvalidUsage(f"The token holds the value of a secret ({scrubber.text(token)}); it would be kept.")
+        title, model = scrubber.text(title), scrubbed(model, scrubber)
+        advisors = {name: scrubbed(advisor, scrubber) for name, advisor in advisors.items()}
     fields = TypedFields()
     for asked in (model, *advisors.values()):
         check_terms(asked.name, asked.price, limits or Limits(), max_steps)
     if endpoint.local_only:
-        check_advisors(advisors or {})
+        check_advisors(advisors)
         destination = await asyncio.to_thread(check_rest, destination, prefect_url)
     where = home or holo_home()
     store = store_at(where)
@@ -123,7 +127,8 @@ async def open_agent(
     )
     run: Run | None = None
     quiet = ExitStack()
-    quiet.enter_context(hushing(scrubber))
+    if scrubber:
+        quiet.enter_context(hushing(scrubber))
     try:
         async with open_run(
             run_id=recorder.run_id,
@@ -137,7 +142,7 @@ async def open_agent(
             approver=OnRequest(Approvals(store), run_id=recorder.run_id, trace=recorder.uri, flow_run_id=flow_run_id()),
             reader=ScreenText() if any(rule.text for rule in kept.confirm) and can_read() else None,
             token=token,
-            recorder=ScrubbedRecorder(recorder, scrubber),
+            recorder=ScrubbedRecorder(recorder, scrubber) if scrubber else recorder,
             switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
             trace=recorder.uri,
             folder=recorder.folder,

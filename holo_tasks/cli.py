@@ -8,7 +8,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,6 +18,7 @@ from holo_tasks.stopping import cancel_at_signals, interrupt_at_signals
 
 if TYPE_CHECKING:
     from holo_tasks.core.geometry import Size
+    from holo_tasks.core.scrub import Scrubber
     from holo_tasks.core.secret import Secret
     from holo_tasks.outcome import Outcome, Settings
     from holo_tasks.prefect_server import TemporaryServer
@@ -85,7 +86,7 @@ def _prepare_streams() -> None:
 def _put(line: str, code: int) -> int:
     """Write the result to stdout; return the exit code. A reader that has gone is no error, a full disk is."""
     try:
-        print(_hushed(line), flush=True)
+        print(line, flush=True)
     except OSError as error:
         # What is still held back would be tried again at the interpreter's end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -95,10 +96,10 @@ def _put(line: str, code: int) -> int:
     return code
 
 
-def _say(text: str) -> None:
-    """Write one line to stderr; where nobody reads it, the exit code has to do."""
+def _say(text: str, place: str = "") -> None:
+    """Write one line to stderr, the ``place`` at its end as it is; where nobody reads it, the exit code has to do."""
     with contextlib.suppress(OSError):
-        print(f"holo-tasks: {printable(_hushed(' '.join(text.split())))}", file=sys.stderr, flush=True)
+        print(f"holo-tasks: {printable(_hushed(' '.join(text.split())) + place)}", file=sys.stderr, flush=True)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -294,12 +295,12 @@ def _run(options: argparse.Namespace) -> int:
     from holo_tasks.verifying import ready
 
     # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
+    _hush_environment(options)
     stays = local_only.enter(os.environ, asked=options.local_only)
     _check(options)
     # Secrets may come from its blocks, so it is bound to its address before they are looked up.
     url = local_only.pin_prefect(os.environ) if stays else configured_api_url(os.environ)
     settings = _settings(options)
-    _hush(settings)
     if stays:
         local_only.check_run(settings.base_url, settings.audit, url)
     settings.audit.check()
@@ -333,18 +334,41 @@ def _quiet_prefect() -> None:
     os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
 
 
-def _hush(settings: Settings) -> None:
-    """Keep the values of secrets out of all that this command says, to its end."""
-    if settings.secrets:
-        from holo_tasks.core.scrub import Scrubber
-        from holo_tasks.safety.scrubbing import hush
+def _hush_environment(options: argparse.Namespace) -> None:
+    """Keep the values that are in the environment out of what is said of the other options, too."""
+    if options.secret:
+        from holo_tasks.core.secret import Secret
+        from holo_tasks.secret_sources import SecretSpec
 
-        hush(Scrubber(settings.secrets.values()))
+        specs = [SecretSpec.parse(text) for text in options.secret]
+        _hush(Secret(spec.name, value) for spec in specs if _is_text(value := os.environ.get(spec.variable, "")))
+
+
+def _is_text(value: str) -> bool:
+    return bool(value.strip()) and value == value.encode(errors="replace").decode()
+
+
+def _hush(secrets: Iterable[Secret]) -> None:
+    """Keep the values of secrets out of all that this command says, to its end."""
+    from holo_tasks.core.scrub import Scrubber
+    from holo_tasks.safety.scrubbing import hush
+
+    hush(Scrubber(secrets))
 
 
 def _hushed(text: str) -> str:
     scrubbing = sys.modules.get("holo_tasks.safety.scrubbing")
-    return scrubbing.hushed(text) if scrubbing else text  # not loaded: there is no secret
+    return str(scrubbing.hushed_plain(text)) if scrubbing else text  # not loaded: there is no secret
+
+
+def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, ...]:
+    """Return the command's arguments to be kept: without values where a person writes freely, else as they are."""
+    free = {options.goal, options.app, *options.secret}
+    return tuple(
+        "=".join([*name, scrubber.text(text)]) if text in free else word
+        for word in options.given
+        for *name, text in [word.split("=", 1) if word.startswith("--") else [word]]
+    )
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -432,6 +456,8 @@ def _settings(options: argparse.Namespace) -> Settings:
     key, home = chosen.api_key(base_url), holo_home()
     secrets = _secrets(options)
     scrubber = Scrubber(secrets.values())
+    if options.token is not None and scrubber.holds(options.token):
+        raise InvalidUsage("--token holds the value of a secret, and it would be kept as it is; give another one.")
     return Settings(
         goal=scrubber.text(options.goal.strip()),
         secrets=secrets,
@@ -450,7 +476,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         audit=chosen.audit(options.audit, home),
         token=options.token,
         home=home,
-        arguments=tuple(map(scrubber.text, options.given)),
+        arguments=_asked_again(options, scrubber),
     )
 
 
@@ -470,6 +496,7 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
         require_server(url)
         _quiet_prefect()
     found = asyncio.run(resolved(specs, blocks=url is not None))
+    _hush(found.values())
     check_bound(found, starts=options.app is not None)
     return found
 
@@ -611,15 +638,18 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _tell(outcome: Outcome, *, as_json: bool) -> int:
+    from dataclasses import replace
+
     from holo_tasks.core.money import usd
 
     if outcome.message:
         _say(f"{outcome.status}: {outcome.message}")
+    answer = None if outcome.answer is None else _hushed(outcome.answer)
     spent = f"{outcome.steps} steps, {usd(outcome.cost_micro_usd)}"
-    _say(f"{outcome.status} after {spent}; trace: {outcome.trace or 'none'}")
-    if not as_json and outcome.answer is None:
+    _say(f"{outcome.status} after {spent}; trace:", f" {outcome.trace or 'none'}")
+    if not as_json and answer is None:
         return outcome.exit_code
-    return _put(outcome.to_json() if as_json else str(outcome.answer), outcome.exit_code)
+    return _put(replace(outcome, answer=answer).to_json() if as_json else str(answer), outcome.exit_code)
 
 
 def _fail(error: HoloError, given: Sequence[str]) -> int:

@@ -25,11 +25,11 @@ def failed_state(error: HoloError) -> State[Any]:
         run = context.flow_run
         if run.run_count <= (run.empirical_policy.retries or 0) and not isinstance(error, Killed):
             raise error
-    hush_error(error)
+    told = hush_error(error)
     if isinstance(error, LimitReached):
-        _tell(error)
+        _tell(error, str(told))
     kind = StateType.CANCELLED if isinstance(error, Killed) else StateType.FAILED
-    return State(type=kind, name=state_name(error), message=str(error), data=error)
+    return State(type=kind, name=state_name(error), message=str(told), data=told)
 
 
 def state_name(error: HoloError) -> str:
@@ -39,7 +39,7 @@ def state_name(error: HoloError) -> str:
     return error.status.replace("_", " ").capitalize()
 
 
-def _tell(error: LimitReached) -> None:
+def _tell(error: LimitReached, message: str) -> None:
     context = FlowRunContext.get()
     if context is None or context.flow_run is None:
         return
@@ -55,5 +55,5 @@ def _tell(error: LimitReached) -> None:
         ]
         if run.deployment_id
         else [],
-        payload={"limit": error.limit, "message": str(error)},
+        payload={"limit": error.limit, "message": message},
     )

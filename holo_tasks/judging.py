@@ -19,6 +19,7 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.model import Model
 from holo_tasks.decorators import before_deadline
 from holo_tasks.run import check_terms, current_run, guarded, to_text
+from holo_tasks.safety.scrubbing import hushed
 from holo_tasks.subgoals import current_subgoal, side_walk
 from holo_tasks.tasks import agent_step
 
@@ -63,7 +64,7 @@ async def judge(
         plain = TypeAdapter(dict[str, Any]).dump_python(dict(facts), mode="json")
         text += f"\n\nFacts:\n{json.dumps(plain, ensure_ascii=False, indent=1)}"
     case = _Case(text, returns, _advisor(advisor), region, look)
-    limits, name = Limits(max_cost_usd, None, timeout_seconds), " ".join(question.split())[:60]
+    limits, name = Limits(max_cost_usd, None, timeout_seconds), hushed(" ".join(question.split()))[:60]
     check_terms(case.model.name, case.model.price, limits, 1)
     token = _case.set(case)
     try:

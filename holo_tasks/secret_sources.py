@@ -89,6 +89,8 @@ async def _value(spec: SecretSpec, given: Mapping[str, str], environ: Mapping[st
     if kind in ("", "env"):
         variable = place or spec.variable
         if value := environ.get(variable, ""):
+            if value != value.encode(errors="replace").decode():
+                raise InvalidUsage(f"The environment variable {variable} does not hold valid UTF-8 text.")
             return value
         looked.append(f"the environment variable {variable} is not set")
     if kind in ("", "block"):

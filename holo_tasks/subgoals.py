@@ -36,7 +36,8 @@ from holo_tasks.outcome import digest_of
 from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Run, current_guard, current_progress, current_run, ending, guarded, progress, working
 from holo_tasks.safety.ledger import Claim
-from holo_tasks.safety.scrubbing import hush_error, hushed
+from holo_tasks.safety.scrubbing import check_open, hush_error, hushed
+from holo_tasks.stored import stored
 from holo_tasks.tasks import act_as_task, decide_as_task
 
 P = ParamSpec("P")
@@ -235,7 +236,7 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None,
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
     if len(text) > MAX_GOAL_CHARACTERS:
         raise InvalidUsage(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
-    here = (_subgoal.get() or Subgoal(0, text[:120], "", "")).numbered(run)
+    here = (_subgoal.get() or Subgoal(0, hushed(text)[:120], "", "")).numbered(run)
     guard = current_guard() or run.guard
     walk = Walk(
         run.doors(),
@@ -350,22 +351,10 @@ async def _run_subgoal(
             run.resumed.add(here.token)
         with working(run, claim, effect=again.effect):
             result = await _work_on(here, lambda: _once(run, claim, work, again))
-        text, result = _stored(returns, result)
+        text, result = stored(returns, result)
         ledger.finish(claim, inputs, text, run.trace)
         await _settle(run, here)
         return result
-
-
-def _stored(returns: TypeAdapter[Any], result: Any) -> tuple[str, Any]:
-    """Write a result down; return that and what a re-run will read from it, which is the result now, too."""
-    text = hushed(returns.dump_json(result, by_alias=True, round_trip=True).decode())
-    try:
-        return text, returns.validate_json(text)
-    except ValidationError:
-        raise InvalidUsage(
-            f"The result {text[:200]} cannot be read back, so a re-run could not return it: give the sub-goal a return "
-            "annotation that JSON can hold."
-        ) from None
 
 
 async def _once(run: Run, claim: Claim, work: Callable[[], Awaitable[Any]], again: _Again) -> Any:
@@ -477,7 +466,7 @@ def _token(template: str, given: dict[str, Any]) -> str:
     try:
         parts = [parsed.get_field(name, (), given)[0] for _, name, _, _ in parsed.parse(template) if name is not None]
     except (KeyError, IndexError, AttributeError, ValueError):
-        return fill(template, given)
+        return check_open(f"The token {template!r}", fill(template, given))
     if parts and all(part is None for part in parts):
         return ""
     filled = fill(template, given).strip()
@@ -486,7 +475,7 @@ def _token(template: str, given: dict[str, Any]) -> str:
             f"The token {template!r} comes to {filled!r}, which two items may share. Fill in its arguments, or make "
             "them None to work without a token."
         )
-    return filled
+    return check_open(f"The token {template!r}", filled)
 
 
 def fill(template: str, given: dict[str, Any]) -> str:

@@ -6,9 +6,10 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote, quote_plus
 
 from holo_tasks.core.secret import PLACEHOLDER, Secret, placeholder
@@ -17,6 +18,13 @@ SHORT = 4
 """A value of fewer characters is in too many harmless words: it is looked for as it is, and only standing alone."""
 _SMALL = {ord(letter): letter.lower() for letter in ascii_uppercase}
 DIGEST = re.compile(r"[0-9a-f]{64}")
+_OBJECT = re.compile(r"\{\s*\"")
+"""Where a JSON object may begin; a placeholder has two braces and no quotation mark."""
+_TRIES = 40
+"""So many places of a text are tried that look like the beginning of JSON."""
+Span: TypeAlias = tuple[int, int, str]
+Fixed: TypeAlias = Callable[[str, str], bool]
+"""Says of a field's name and its text whether that is a word of a protocol, which nobody could keep secret."""
 
 
 class Scrubber:
@@ -24,36 +32,43 @@ class Scrubber:
 
     A value, also as JSON or Python write it, becomes ``{{secret:NAME}}``: if a model writes down what it has read
     somewhere, it is typed by name, under the secret's binding. A value that is encoded (base64 wherever it begins,
-    hexadecimal, as in a URL, as in HTML) becomes a mark that types nothing. What stands for a secret already is left
-    alone, and so are SHA-256 digests, in which a short value may come up by chance.
+    hexadecimal, as in a URL, as in HTML), a line of it, or what is left where values overlap, becomes a mark that types
+    nothing. What stands for one of these secrets already is left alone, and so are SHA-256 digests, in which a short
+    value may come up by chance.
     """
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
         exact: dict[str, str] = {}
         folded: dict[str, str] = {}
         alone: dict[str, str] = {}
+        lines: dict[str, str] = {}
+        self._names: set[str] = set()
         for secret in secrets:
-            if len(secret.value) < SHORT:
-                alone.setdefault(secret.value, placeholder(secret.name))
-                continue
-            for form in _written(secret.value):
-                exact.setdefault(form, placeholder(secret.name))
-            for form in _in_base64(secret.value):
-                exact.setdefault(form, f"[secret {secret.name}, encoded]")
-            for form in _escaped(secret.value):
-                folded.setdefault(_small(form), f"[secret {secret.name}, encoded]")
-        self._exact, self._folded, self._alone = exact, folded, alone
-        ways = {**{form: f"(?ai:{re.escape(form)})" for form in folded}, **{form: re.escape(form) for form in exact}}
-        forms = [PLACEHOLDER.pattern.replace("(", "(?:", 1)]
-        forms += [ways[form] for form in sorted(ways, key=len, reverse=True)]
-        forms += [rf"(?<![^\W_]){re.escape(value)}(?![^\W_])" for value in sorted(alone, key=len, reverse=True)]
-        self._pattern = re.compile("|".join(forms))
+            self._names.add(secret.name)
+            for value in _spellings(secret.value):
+                if len(value) < SHORT:
+                    alone.setdefault(value, placeholder(secret.name))
+                    continue
+                for form in _written(value):
+                    exact.setdefault(form, placeholder(secret.name))
+                for form in _in_base64(value):
+                    exact.setdefault(form, _encoded(secret.name))
+                for form in _escaped(value):
+                    folded.setdefault(_small(form), _encoded(secret.name))
+            for line in _lines(secret.value):
+                for form in (*_written(line), *_in_base64(line)):
+                    lines.setdefault(form, f"[secret {secret.name}, a line]")
+        self._exact, self._folded, self._alone = {**lines, **exact}, folded, alone
+        self._across = {form: mark for form, mark in self._exact.items() if "{" in form or '"' in form}
+        said = [re.escape(mark) for mark in {*lines.values(), *folded.values()}]
+        self._marks = re.compile("|".join([PLACEHOLDER.pattern.replace("(", "(?:", 1), *said]))
+        self._words = {value: re.compile(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])") for value in alone}
 
     def __bool__(self) -> bool:
         return bool(self._exact or self._alone)
 
     def __repr__(self) -> str:
-        return f"Scrubber({len({*self._exact.values(), *self._alone.values()})} marks)"
+        return f"Scrubber({len(self._names)} secrets)"
 
     def finds(self, text: str) -> bool:
         """Say whether there may be a value in a text; false is certain."""
@@ -62,29 +77,162 @@ class Scrubber:
         small = _small(text)
         return any(form in small for form in self._folded)
 
+    def holds(self, text: str) -> bool:
+        """Say whether there is a value in a text."""
+        return self.text(text) != text
+
     def text(self, text: str) -> str:
         """Return a text with names in the place of values."""
         if not self.finds(text) or (DIGEST.fullmatch(text) and text not in self._exact):
             return text
-        return self._pattern.sub(self._mark, text)
+        return self._replaced(text, self._found(text))
 
-    def plain(self, value: Any) -> Any:
-        """Return plain values, as JSON has them, with names in the place of values; pictures in it are left alone."""
+    def written(self, text: str, fixed: Fixed | None = None) -> str:
+        """Return a text with names in the place of values; of JSON objects in it, only in their string values.
+
+        Names of fields, numbers and literals of JSON stay as they are, and so does what is ``fixed``: else a value that
+        looks like one of them would make the text mean something else, or nothing.
+        """
+        if not self.finds(text):
+            return text
+        if across := list(_places(text, self._across)):
+            # A value that has marks of JSON in it may be half in and half out of an object.
+            found = [one for one in self._found(text) if any(one[0] < end and at < one[1] for at, end, _ in across)]
+            text = self._replaced(text, found)
+        told, at = "", 0
+        for start, end, value in _objects(text):
+            kept = self.plain(value, fixed)
+            told += self.text(text[at:start])
+            told += text[start:end] if kept == value else _as_json(kept)
+            at = end
+        return told + self.text(text[at:])
+
+    def plain(self, value: Any, fixed: Fixed | None = None, *, name: str = "") -> Any:
+        """Return plain values, as JSON has them, with names in the place of values in their strings.
+
+        ``name`` is that of the field the value is in. The pictures of a message are left alone.
+        """
         match value:
             case str():
-                return value if value.startswith("data:image/") else self.text(value)
+                if fixed is not None and fixed(name, value):
+                    return value
+                return self.written(value, fixed)
+            case {"type": "image_url", "image_url": {"url": str(url)}} if is_picture(url):
+                return value
             case Mapping():
-                return {self.plain(name): self.plain(item) for name, item in value.items()}
+                return {key: self.plain(item, fixed, name=str(key)) for key, item in value.items()}
             case list() | tuple():
-                return [self.plain(item) for item in value]
+                return [self.plain(item, fixed, name=name) for item in value]
             case _:
                 return value
 
-    def _mark(self, found: re.Match[str]) -> str:
-        text = found[0]
-        if text.startswith("{{secret:") and PLACEHOLDER.fullmatch(text):
-            return text
-        return self._exact.get(text) or self._alone.get(text) or self._folded[_small(text)]
+    def _found(self, text: str) -> list[Span]:
+        found = [*_places(text, self._exact), *_places(_small(text), self._folded)]
+        for value, word in self._words.items():
+            found += [(*place.span(), self._alone[value]) for place in word.finditer(text)]
+        return found
+
+    def _replaced(self, text: str, found: list[Span]) -> str:
+        """Return a text with a mark in the place of each group of places that overlap."""
+        known = [
+            mark.span()
+            for mark in self._marks.finditer(text)
+            if not (name := PLACEHOLDER.fullmatch(mark[0])) or name[1].strip() in self._names
+        ]
+        if known:
+            found = [one for one in found if not any(a <= one[0] and one[1] <= b for a, b in known)]
+        told, at = "", 0
+        for start, end, mark in _merged(found):
+            told += text[at:start] + mark
+            at = end
+        return told + text[at:]
+
+
+def is_picture(url: str) -> bool:
+    """Say whether a URL is a picture itself: nothing but base64 after the comma."""
+    kind, comma, data = url.partition(",")
+    if not (comma and _PICTURE.fullmatch(kind) and data.isascii()):
+        return False
+    return not data.encode().translate(None, _BASE64)
+
+
+_PICTURE = re.compile(r"data:image/[a-z0-9.+-]{1,20};base64")
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+
+
+def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object with a field twice: written anew it would be a good one."""
+    if len(found := dict(pairs)) != len(pairs):
+        raise ValueError("a field appears twice")
+    return found
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_no_doubles)
+
+
+def _as_json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return json.dumps(value)
+    return text
+
+
+def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
+    """Return where in a text JSON objects are, and what they are."""
+    at = 0
+    for _ in range(_TRIES):
+        if (begins := _OBJECT.search(text, at)) is None:
+            return
+        try:
+            value, end = _JSON.raw_decode(text, begins.start())
+        except (ValueError, RecursionError):
+            at = begins.end()
+        else:
+            yield begins.start(), end, value
+            at = end
+
+
+def _places(text: str, forms: Mapping[str, str]) -> Iterator[Span]:
+    """Return every place where a form is, also those that overlap."""
+    for form, mark in forms.items():
+        at = text.find(form)
+        while at >= 0:
+            yield at, at + len(form), mark
+            at = text.find(form, at + 1)
+
+
+def _merged(found: list[Span]) -> Iterator[Span]:
+    """Return places that do not overlap: one inside another is part of it, and of others that do nothing is left."""
+    group: Span | None = None
+    for start, end, mark in sorted(found, key=lambda one: (one[0], -one[1])):
+        if group is None or start >= group[1]:
+            if group is not None:
+                yield group
+            group = (start, end, mark)
+        elif end > group[1]:
+            group = (group[0], end, "[secret]")
+    if group is not None:
+        yield group
+
+
+def _encoded(name: str) -> str:
+    return f"[secret {name}, encoded]"
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """Return a value as it is, without the white space around it, and with its accents put together or apart."""
+    bare = value.strip() or value
+    normal = unicodedata.normalize
+    yield from dict.fromkeys(form for one in (value, bare) for form in (one, normal("NFC", one), normal("NFD", one)))
+
+
+def _lines(value: str) -> Iterator[str]:
+    """Return the lines of a value of more than one, as long as they would not be found in harmless texts."""
+    lines = [line.strip() for line in value.splitlines()]
+    if len(lines) > 1:
+        yield from (line for line in lines if len(line) >= SHORT)
 
 
 def _written(value: str) -> Iterator[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage
 
@@ -31,13 +33,22 @@ class Secret:
             raise InvalidUsage(
                 f"{self.name!r} is no name for a secret: letters, digits, `_`, `-` and `.`, a letter first."
             )
+        # Files and web forms end in a line break that nobody meant, and that would press Enter.
+        object.__setattr__(self, "value", self.value.rstrip("\r\n"))
+        try:
+            self.value.encode()
+        except UnicodeEncodeError:
+            raise InvalidUsage(f"The value of the secret {self.name!r} is not valid UTF-8 text.") from None
         if not self.value:
             raise InvalidUsage(f"The secret {self.name!r} is empty: there would be nothing to type.")
 
     @property
     def place(self) -> str:
         """Where it may be typed, in words."""
-        where = f"windows of {self.program}" if self.program else "windows of the program this desktop was started with"
+        program = self.program or "the program this desktop was started with"
+        if self.program and not (shutil.which(self.program) or Path(self.program).expanduser().exists()):
+            program = "a program that is not on PATH"  # somebody may have taken its place for that of the value
+        where = f"windows of {program}"
         return f"{where} with {self.title!r} in the title" if self.title else where
 
 

@@ -29,6 +29,22 @@ OTHER_SESSION = (
 )
 ON_X11 = {"XDG_SESSION_TYPE": "x11", "GDK_BACKEND": "x11", "QT_QPA_PLATFORM": "xcb", "XMODIFIERS": "@im=none"}
 
+NEEDED = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PWD",
+    "LANG",
+    "TMPDIR",
+    "XAUTHORITY",
+    "LD_LIBRARY_PATH",
+    "DISPLAY",
+)
+NEEDED_PREFIXES = ("LC_", "XDG_")
+"""What no program does without: that a value is a part of it says nothing, and who has the account knows it."""
+
 LONG = 4
 """A shorter value is part of many a harmless variable."""
 
@@ -58,7 +74,11 @@ def withheld(name: str) -> bool:
 
 def harmless(env: Mapping[str, str], values: Collection[str]) -> dict[str, str]:
     """Return the variables that hold none of these values: every process of the same user can read them."""
-    return {name: text for name, text in env.items() if not any(_holds(text, value) for value in values)}
+    return {
+        name: text
+        for name, text in env.items()
+        if name in NEEDED or name.startswith(NEEDED_PREFIXES) or not any(_holds(text, value) for value in values)
+    }
 
 
 def _holds(text: str, value: str) -> bool:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from holo_tasks.core.consent import Asked
 from holo_tasks.core.errors import InvalidUsage, NeedsPerson
-from holo_tasks.safety.store import TABLES, Store
+from holo_tasks.safety.store import TABLES, Prose, Store
 
 TTL_S = 900.0
 """How long a yes can be used, in seconds, unless told otherwise."""
@@ -24,7 +24,7 @@ APPROVALS = sa.Table(
     sa.Column("action", sa.Text, nullable=False),
     sa.Column("frame", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, nullable=False),
-    sa.Column("words", sa.Text, nullable=False),
+    sa.Column("words", Prose, nullable=False),
     sa.Column("evidence", sa.Text, nullable=False),
     sa.Column("asked_at", sa.Text, nullable=False),
     sa.Column("granted_by", sa.Text, nullable=False),

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from holo_tasks.core.budget import WINDOW_S, Guard, Limits, too_expensive, too_many_actions, too_many_calls
-from holo_tasks.safety.store import TABLES, Store, add
+from holo_tasks.safety.store import TABLES, Prose, Store, add
 
 BUDGETS = sa.Table(
     "budgets",
     TABLES,
     sa.Column("scope", sa.Text, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("name", Prose, nullable=False),
     sa.Column("spent_micro", sa.BigInteger, nullable=False, default=0),
     sa.Column("held_micro", sa.BigInteger, nullable=False, default=0),
     sa.Column("actions", sa.BigInteger, nullable=False, default=0),

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from holo_tasks.safety.store import TABLES, Store, add
+from holo_tasks.safety.store import TABLES, Prose, Store, add
 
 ITEMS = sa.Table(
     "items",
@@ -18,7 +18,7 @@ ITEMS = sa.Table(
     sa.Column("token", sa.Text, primary_key=True),
     sa.Column("goal", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reason", Prose, nullable=False),
     sa.Column("trace", sa.Text, nullable=False),
     sa.Column("flow_run_id", sa.Text, nullable=False),
     sa.Column("how", sa.Text, nullable=False),

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from holo_tasks.safety.store import TABLES, Store
+from holo_tasks.safety.store import TABLES, Prose, Store
 
 KILLS = sa.Table(
     "kills",
     TABLES,
     sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
     sa.Column("run_id", sa.Text, nullable=False),  # empty for all runs
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reason", Prose, nullable=False),
     sa.Column("era", sa.Text, nullable=False),
     sa.Column("at_s", sa.Float, nullable=False),
 )

@@ -22,7 +22,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from holo_tasks.core.errors import InvalidUsage, Killed, TokenConflict
-from holo_tasks.safety.store import TABLES, Store, add
+from holo_tasks.safety.store import TABLES, Prose, Store, add
 
 LEASE_S = 10.0
 RENEW_S = 2.0
@@ -53,7 +53,7 @@ INTENTS = sa.Table(
     sa.Column("goal", sa.Text, primary_key=True),
     sa.Column("number", sa.BigInteger, primary_key=True),
     sa.Column("epoch", sa.BigInteger, nullable=False),
-    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("action", Prose, nullable=False),
     sa.Column("frame", sa.Text, nullable=False),
     sa.Column("trace", sa.Text, nullable=False),
     sa.Column("done", sa.Boolean, nullable=False),

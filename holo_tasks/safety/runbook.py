@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from holo_tasks.safety.store import TABLES, Store
+from holo_tasks.safety.store import TABLES, Prose, Store
 
 RUNS = sa.Table(
     "runs",
     TABLES,
     sa.Column("run_id", sa.Text, primary_key=True),
-    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("title", Prose, nullable=False),
     sa.Column("model", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reason", Prose, nullable=False),
     sa.Column("steps", sa.BigInteger, nullable=False),
     sa.Column("spent_micro", sa.BigInteger),
     sa.Column("limit_micro", sa.BigInteger),

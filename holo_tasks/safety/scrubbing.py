@@ -2,7 +2,7 @@
 
 `hushing` says which values; from then on texts that pass through `hushed`, errors through `hush_error`, what goes to
 the shared database and, once `hush_logs` was called, every log record of this process come out without them. The
-trace and the model have doors of their own: `ScrubbedRecorder`, `scrubbed`.
+trace and the model have doors of their own, in `scrubbed`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,15 @@ from __future__ import annotations
 import logging
 import threading
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from holo_tasks.core.events import AnyEvent, Event
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.model import Dialect, Model, Questioner, Request
-from holo_tasks.core.ports import ModelClient, Recorder, Reply
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.scrub import Scrubber
-from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import Correction, Transcript
 
 _lock = threading.Lock()
 _known: tuple[Scrubber, ...] = ()
-_event: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 
 class Hidden(RuntimeError):
@@ -37,8 +28,9 @@ class Hidden(RuntimeError):
 def hush(scrubber: Scrubber) -> None:
     """Keep some values out of all texts of this process, to its end."""
     global _known
-    with _lock:
-        _known = (*_known, scrubber)
+    if scrubber:
+        with _lock:
+            _known = (*_known, scrubber)
 
 
 @contextmanager
@@ -65,6 +57,13 @@ def hushed_plain(value: Any) -> Any:
     for scrubber in _known:
         value = scrubber.plain(value)
     return value
+
+
+def check_open(what: str, text: str) -> str:
+    """Return a text that others find things by, or raise `InvalidUsage` if it holds a value: it is written down."""
+    if hushed(text) != text:
+        raise InvalidUsage(f"{what} holds the value of a secret ({hushed(text)}), and it would be kept as it is.")
+    return text
 
 
 def hush_error(error: BaseException) -> BaseException:
@@ -95,94 +94,32 @@ def hush_logs() -> None:
     def without_values(*args: Any, **kwargs: Any) -> logging.LogRecord:
         record = make(*args, **kwargs)
         if _known:
-            text = record.getMessage()
-            if (said := hushed(text)) != text:
-                record.msg, record.args = said, ()
-            if record.exc_info and record.exc_info[1] is not None:
-                told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-                if (safe := hushed(told)) != told:
-                    record.exc_info, record.exc_text = None, safe
+            _hush_record(record)
         return record
 
     without_values.hushes = True  # type: ignore[attr-defined]
     logging.setLogRecordFactory(without_values)
 
 
-@dataclass(frozen=True)
-class ScrubbedRecorder:
-    """Records events without values."""
-
-    recorder: Recorder
-    scrubber: Scrubber
-
-    async def keep(self, shot: Shot) -> None:
-        await self.recorder.keep(shot)
-
-    async def record(self, event: Event) -> None:
-        if self.scrubber.finds(event.model_dump_json()):
-            event = _event.validate_python(self.scrubber.plain(event.model_dump()))
-        await self.recorder.record(event)
-
-
-def scrubbed(model: Model, scrubber: Scrubber) -> Model:
-    """Return a model that is never told a value, and whose replies hold none."""
-    return replace(
-        model,
-        client=_Client(model.client, scrubber),
-        dialect=_Dialect(model.dialect, scrubber),
-        question=_Question(model.question, scrubber),
-    )
-
-
-@dataclass(frozen=True)
-class _Client:
-    client: ModelClient
-    scrubber: Scrubber
-
-    @property
-    def endpoint(self) -> str:
-        return self.client.endpoint
-
-    async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
+def _hush_record(record: logging.LogRecord) -> None:
+    try:
+        text = record.getMessage()
+    except Exception as error:  # a bad call, of which logging only tells when it writes, and with all it was given
+        what = repr(record.msg) if isinstance(record.msg, str) else f"A {type(record.msg).__name__}"
+        text = f"{what} cannot be logged ({type(error).__name__})."
+        record.msg, record.args = text, ()
+    if (said := hushed(text)) != text:
+        record.msg, record.args = said, ()
+    if isinstance(record.stack_info, str):
+        record.stack_info = hushed(record.stack_info)
+    if record.exc_info and record.exc_info[1] is not None:
         try:
-            reply = await self.client.complete(self.scrubber.plain(body), timeout_s=timeout_s)
+            told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
+            safe = hushed(told)
         except Exception as error:
-            hidden = hush_error(error)
-            if hidden is error:
-                raise
-            raise hidden from None
-        text = self.scrubber.text
-        calls = tuple(replace(one, name=text(one.name), arguments=text(one.arguments)) for one in reply.tool_calls)
-        return replace(reply, content=text(reply.content), reasoning=text(reply.reasoning), tool_calls=calls)
-
-
-@dataclass(frozen=True)
-class _Dialect:
-    dialect: Dialect
-    scrubber: Scrubber
-
-    @property
-    def reading(self) -> str:
-        return self.dialect.reading
-
-    def request(
-        self, transcript: Transcript, *, correction: Correction | None = None, answer_only: bool = False
-    ) -> Request:
-        request = self.dialect.request(transcript, correction=correction, answer_only=answer_only)
-        return Request(self.scrubber.plain(request.body), request.shots)
-
-    def parse(self, reply: Reply, *, answer_only: bool = False) -> Step:
-        return self.dialect.parse(reply, answer_only=answer_only)
-
-
-@dataclass(frozen=True)
-class _Question:
-    question: Questioner
-    scrubber: Scrubber
-
-    def __call__(self, text: str, shots: Sequence[Shot], schema: Mapping[str, Any], *, thinking: bool) -> Request:
-        request = self.question(text, shots, schema, thinking=thinking)
-        return Request(self.scrubber.plain(request.body), request.shots)
+            told, safe = "", f"A traceback that cannot be told ({type(error).__name__})."
+        if safe != told:
+            record.exc_info, record.exc_text = None, safe
 
 
 def _tells(error: BaseException) -> bool:

@@ -18,13 +18,26 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from holo_tasks.core.errors import InvalidUsage, StoreLost
 from holo_tasks.core.this_machine import NotThisMachine, loopback_address, switched_on
-from holo_tasks.safety.scrubbing import hushed_plain
+from holo_tasks.safety.scrubbing import hushed
 
 DATABASE_VARIABLE = "HOLO_DATABASE_URL"
 TABLES = sa.MetaData()
 """Every table; each module of this package adds its own."""
 PATIENCE_S = 30
 """How long a transaction waits for another one, or for an answer of the database."""
+
+
+class Prose(sa.types.TypeDecorator[str]):
+    """A column for people to read, which never holds the value of a secret.
+
+    All others are keys, tokens and digests: rows are found by them, and they are kept as they are.
+    """
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        return None if value is None else hushed(value)
 
 
 class Store:
@@ -79,7 +92,6 @@ class Store:
                     self.url, pool_pre_ping=True, isolation_level="READ COMMITTED", connect_args=waits
                 )
                 sa.event.listen(engine, "connect", _prepare_session)
-                sa.event.listen(engine, "before_cursor_execute", _without_values, retval=True)
                 with engine.begin() as connection:
                     # Two that create the same table at the same time would trip over each other.
                     connection.execute(sa.text("SELECT pg_advisory_xact_lock(484_951_001)"))
@@ -90,7 +102,6 @@ class Store:
             engine = sa.create_engine(self.url, connect_args={"timeout": PATIENCE_S})
             sa.event.listen(engine, "connect", _prepare)
             sa.event.listen(engine, "begin", _begin)
-            sa.event.listen(engine, "before_cursor_execute", _without_values, retval=True)
             TABLES.create_all(engine)
         except ImportError as error:
             raise InvalidUsage(
@@ -157,11 +168,6 @@ def add(db: sa.Connection, table: sa.Table, **values: Any) -> bool:
     insert = postgresql.insert if db.dialect.name == "postgresql" else sqlite.insert
     key = table.primary_key.columns.values()[0]
     return db.execute(insert(table).values(**values).on_conflict_do_nothing().returning(key)).first() is not None
-
-
-def _without_values(_: Any, __: Any, statement: str, told: Any, *___: Any) -> tuple[str, Any]:
-    """Take the values of secrets out of what is written or asked for, whatever column it is for."""
-    return statement, tuple(hushed_plain(told)) if isinstance(told, tuple) else hushed_plain(told)
 
 
 def _prepare(connection: Any, _: object) -> None:

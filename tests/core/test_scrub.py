@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import html
 import json
+import unicodedata
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 
@@ -41,7 +44,7 @@ def gone(value: str, text: str) -> bool:
 @given(VALUES, AROUND, AROUND, st.sampled_from(sorted(WRITTEN)))
 def test_no_way_of_writing_it_survives(value: str, before: str, after: str, way: str) -> None:
     scrubber = Scrubber([Secret("pin_of_9", value)])
-    assume(not any(value.lower() in mark for mark in ("{{secret:pin_of_9}}", "[secret pin_of_9, encoded]")))
+    assume(not any(value.lower() in mark for mark in ("{{secret:pin_of_9}}", "[secret pin_of_9, encoded]", "[secret]")))
     text = scrubber.text(before + WRITTEN[way](value) + after)
     assert gone(value, text)
     assert scrubber.text(text) == text
@@ -71,8 +74,8 @@ def test_a_short_value_is_taken_out_where_it_stands_alone() -> None:
     assert scrubber.text("the pin 17, of TX-1704 and 2017") == "the pin {{secret:pin}}, of TX-1704 and 2017"
 
 
-@pytest.mark.parametrize("text", ["{{secret:portal}}", "ab" * 32, "data:image/png;base64,cG9ydGFs"])
-def test_names_digests_and_pictures_are_no_values(text: str) -> None:
+@pytest.mark.parametrize("text", ["{{secret:portal}}", "ab" * 32])
+def test_names_and_digests_are_no_values(text: str) -> None:
     scrubber = Scrubber([Secret("portal", "portal"), Secret("b", "baba")])
     assert scrubber.plain({"it": [text]}) == {"it": [text]}
 
@@ -85,3 +88,68 @@ def test_of_two_that_overlap_the_longer_one_is_meant() -> None:
 def test_nothing_shows_a_value() -> None:
     secret = Secret("p", "hunter2")
     assert "hunter2" not in repr([secret, Scrubber([secret])])
+
+
+def test_only_a_known_placeholder_hides_what_is_in_it() -> None:
+    scrubber = Scrubber([Secret("hunter", "hunter22")])
+    assert (
+        scrubber.text("{{secret:hunter22}} {{secret: hunter }}") == "{{secret:{{secret:hunter}}}} {{secret: hunter }}"
+    )
+
+
+@pytest.mark.parametrize("text", ["abcdefghi", "abcdefghijkl", "xabcabcdefx"])
+def test_of_values_that_overlap_nothing_is_left(text: str) -> None:
+    scrubber = Scrubber([Secret("a", "abcdef"), Secret("b", "defghi"), Secret("c", "ghijkl")])
+    told = scrubber.text(text)
+    assert told.strip("xabc") in ("[secret]", "{{secret:a}}")
+    assert not any(part in told for part in ("def", "ghi", "jkl"))
+
+
+def test_a_line_break_at_the_end_is_not_part_of_a_value() -> None:
+    secret = Secret("p", "hunter2\r\n")
+    assert secret.value == "hunter2"
+    assert Scrubber([Secret("q", " hunter3 ")]).text("(hunter3)") == "({{secret:q}})"
+    with pytest.raises(InvalidUsage, match="empty"):
+        Secret("p", "\n")
+
+
+def test_the_lines_of_a_value_and_its_accents_written_otherwise_are_found() -> None:
+    scrubber = Scrubber(
+        [Secret("key", "BEGIN\n  MIIB7q\nab\nEND."), Secret("name", unicodedata.normalize("NFC", "Zoë"))]
+    )
+    assert scrubber.text("> MIIB7q\r\n> ab") == "> [secret key, a line]\r\n> ab"
+    assert "BEGIN" not in scrubber.text("BEGIN\r\n  MIIB7q\r\nab\r\nEND.")
+    assert scrubber.text(unicodedata.normalize("NFD", "it is Zoë")) == "it is {{secret:name}}"
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    with pytest.raises(InvalidUsage, match="'p' is not valid UTF-8"):
+        Secret("p", "hunter\udcff")
+
+
+def test_of_json_only_the_texts_change() -> None:
+    scrubber = Scrubber(
+        [Secret("one", "true"), Secret("two", "status"), Secret("three", "123"), Secret("four", 'a"b{c')]
+    )
+    value = {"status": True, "n": 123, "text": 'status: a"b{c', "nested": json.dumps({"status": "true"})}
+    text = f"See {json.dumps(value)} and 123."
+    told = scrubber.written(text)
+    assert json.loads(told.removeprefix("See ").removesuffix(" and {{secret:three}}.")) == {
+        "status": True,
+        "n": 123,
+        "text": "{{secret:two}}: {{secret:four}}",
+        "nested": json.dumps({"status": "{{secret:one}}"}),
+    }
+
+
+def test_a_picture_is_one_only_where_pictures_are_and_if_it_is_nothing_else() -> None:
+    scrubber = Scrubber([Secret("p", "hunter2")])
+
+    def shown(url: str) -> dict[str, Any]:
+        return {"type": "image_url", "image_url": {"url": url}}
+
+    good = shown("data:image/png;base64,hunter2A")
+    assert scrubber.plain(good) == good
+    for bad in ("data:image/png;base64,it is hunter2", "data:image/hunter2;q,AAAA"):
+        assert "hunter2" not in str(scrubber.plain(shown(bad)))
+    assert scrubber.plain("data:image/png;base64,hunter2A") == "data:image/png;base64,{{secret:p}}A"

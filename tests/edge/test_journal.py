@@ -24,9 +24,12 @@ from holo_tasks import (
 )
 from holo_tasks.core.errors import DesktopFailed, HoloError, StoreLost
 from holo_tasks.core.gestures import Gesture
+from holo_tasks.core.secret import Secret
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Intent, Ledger
+from holo_tasks.safety.scrubbed import ScrubbedRecorder
 from holo_tasks.safety.store import store_at
+from tests.support.agents import events
 from tests.support.interruptions import BABBLE, CLICK, DONE, SEEN, World, cut_off, pressing
 from tests.support.scripted_model import step
 
@@ -380,3 +383,36 @@ async def test_a_token_that_items_would_share_is_refused(world: World) -> None:
             await world.run(lambda: work(kind, item), [DONE])  # noqa: B023
     assert await world.run(lambda: work(None, None), [DONE]) == "done"
     assert world.intents("None-None") == ()
+
+
+async def test_a_token_that_holds_a_value_is_refused_and_what_is_cut_was_scrubbed_before(world: World) -> None:
+    secrets = {"crane": Secret("crane", "Kranich-4711-lang"), "word": Secret("word", "answered")}
+
+    @subgoal(token="item-{item}")
+    async def work(item: str) -> str:
+        return "done"
+
+    with pytest.raises(InvalidUsage, match=r"holds the value of a secret \(item-\{\{secret:crane\}\}\)"):
+        await world.run(lambda: work("Kranich-4711-lang"), [DONE], secrets=secrets)
+    traces: list[str] = []
+
+    async def pursued() -> None:
+        await pursue(f"{'x' * 110} Kranich-4711-lang")
+        traces.append(current_run().trace)
+
+    await world.run(pursued, [DONE], secrets=secrets)
+    told = events(traces[0])
+    assert [event.kind for event in told[-2:]] == ["subgoal_closed", "run_closed"]
+    assert told[-1].status == "answered"  # type: ignore[union-attr]
+    assert "Kranich" not in str(told)
+
+
+async def test_without_a_secret_nothing_stands_between_a_run_and_its_trace(world: World) -> None:
+    seen: list[bool] = []
+
+    async def look() -> None:
+        seen.append(isinstance(current_run().recorder, ScrubbedRecorder))
+
+    await world.run(look, [])
+    await world.run(look, [], secrets={"crane": Secret("crane", "Kranich")})
+    assert seen == [False, True]

@@ -12,11 +12,15 @@ from prefect.blocks.system import Secret as SecretBlock
 from prefect.types import SecretDict
 
 from holo_blocks import HoloDesktop
-from holo_tasks import InvalidUsage
+from holo_tasks import InvalidUsage, cli
 from holo_tasks.cli import main
+from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop.environment import for_programs
+from holo_tasks.endings import failed_state
+from holo_tasks.outcome import Outcome
 from holo_tasks.prefect_server import TemporaryServer
+from holo_tasks.safety.scrubbing import hushing
 from holo_tasks.secret_sources import SecretSpec, resolved
 
 
@@ -117,3 +121,72 @@ def test_variables_that_hold_a_value_reach_no_process_that_was_not_given_them() 
         "PATH": "/bin",
         "LICENCE": "Kranich",
     }
+
+
+async def test_a_variable_that_is_no_text_is_named() -> None:
+    with pytest.raises(InvalidUsage, match="HOLO_SECRET_PIN does not hold valid UTF-8"):
+        await resolved([SecretSpec(name="pin")], environ={"HOLO_SECRET_PIN": "Kranich\udcff"})
+
+
+async def test_the_line_break_at_the_end_of_a_file_is_not_typed() -> None:
+    found = await resolved([SecretSpec(name="pin")], environ={"HOLO_SECRET_PIN": "Kranich\n"})
+    assert found["pin"].value == "Kranich"
+
+
+def test_a_program_that_is_not_there_may_be_a_value_and_is_not_repeated() -> None:
+    assert "Kranich" not in Secret("pin", "4711", "Kranich").place
+    assert Secret("pin", "4711", "sh").place == "windows of sh"
+
+
+def test_programs_keep_what_none_does_without() -> None:
+    ours = {"PATH": "/bin", "HOME": "/home/root", "LC_ALL": "C.UTF-8", "OTHER": "root", "SHELL": "/bin/bash"}
+    env = for_programs(ours, {}, ["root", "/bin", "C.UTF-8", "bash"])
+    assert {name for name in ours if name in env} == {"PATH", "HOME", "LC_ALL", "SHELL"}
+
+
+def test_the_command_tells_no_value_and_changes_nothing_else_that_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json.dumps({"status": "the status", "n": 123})
+    done = Outcome("answered", 0, answer, 1, 0, "/answered/status", "status", "answered")
+    with hushing(Scrubber([Secret(f"s{n}", value) for n, value in enumerate(("status", "answered", "123"))])):
+        assert cli._tell(done, as_json=True) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {
+        "status": "answered",
+        "answer": json.dumps({"status": "the {{secret:s0}}", "n": 123}),
+        "steps": 1,
+        "cost_usd": 0.0,
+        "trace": "/answered/status",
+        "flow_run_id": "status",
+    }
+    assert told.err.endswith("trace: /answered/status\n")
+
+
+def test_a_command_is_kept_to_be_asked_again_without_values_but_with_all_its_options() -> None:
+    given = [
+        "run",
+        "Type hunter2.",
+        "--app=xterm -e hunter2",
+        "--token",
+        "act-7",
+        "--allow",
+        "act",
+        "--max-steps",
+        "30",
+    ]
+    options = cli._parser().parse_args(given)
+    options.given = given
+    scrubber = Scrubber([Secret("a", "hunter2"), Secret("b", "act"), Secret("c", "30"), Secret("d", "run")])
+    assert cli._asked_again(options, scrubber) == (
+        *("run", "Type {{secret:a}}.", "--app=xterm -e {{secret:a}}"),
+        *("--token", "act-7", "--allow", "act", "--max-steps", "30"),
+    )
+
+
+def test_what_was_stopped_is_told_without_an_error_that_keeps_its_value() -> None:
+    class Stubborn(InvalidUsage):
+        def __str__(self) -> str:
+            return "Kranich"
+
+    with hushing(Scrubber([Secret("a", "Kranich")])):
+        state = failed_state(Stubborn("x"))
+    assert "Kranich" not in f"{state.message}{state.data}"

@@ -54,8 +54,8 @@ async def parse(text: str) -> None:
         raise KeyError(f"no such entry: {text}") from error
 
 
-@subgoal(title="Break down over {text}", token="{text}")
-async def break_down(text: str) -> None:
+@subgoal(title="Break down over {text}", token="{token}")
+async def break_down(text: str, token: str) -> None:
     await parse(text)
 
 
@@ -95,7 +95,7 @@ async def canaries() -> None:
         get_run_logger().info("the letter was %r", {"text": secret("letter")})
         await publish_table("letters", [{"text": secret("letter")}], "what was read")
         with contextlib.suppress(Exception):
-            await break_down(secret("error"))
+            await break_down(secret("error"), "E-1")
         with contextlib.suppress(DesktopFailed):
             await start_what_fails()
         get_run_logger().exception("gone wrong", exc_info=ValueError(secret("error")))

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 import pytest
+from pydantic import TypeAdapter
 
 from holo_tasks.core import events
-from holo_tasks.core.errors import LimitReached, ModelFailed
+from holo_tasks.core.errors import InvalidUsage, LimitReached, ModelFailed
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.core.transcript import Transcript
+from holo_tasks.models.profile import profile_for
+from holo_tasks.safety import scrubbing
+from holo_tasks.safety.kills import Kills
 from holo_tasks.safety.runbook import RunBook
-from holo_tasks.safety.scrubbing import Hidden, ScrubbedRecorder, hush_error, hush_logs, hushed, hushing, scrubbed
+from holo_tasks.safety.scrubbed import AS_IT_IS, FREE_TEXT, ScrubbedRecorder, scrubbed
+from holo_tasks.safety.scrubbing import Hidden, check_open, hush_error, hush_logs, hushed, hushing
 from holo_tasks.safety.store import Store
+from holo_tasks.stored import stored
 from tests.support.scripted_model import step
-from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, called, walk_of, work, wrote
 
 VALUE = "Kranich 9/Zoë"
 SCRUBBER = Scrubber([Secret("crane", VALUE)])
@@ -88,3 +96,140 @@ def test_the_shared_database_never_holds_it(tmp_path: Path) -> None:
     data = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert VALUE.encode() not in data
     assert b"about {{secret:crane}}" in data
+
+
+RESERVED = (
+    "user",
+    "click",
+    "true",
+    "123",
+    "answer",
+    "left",
+    "write",
+    "text",
+    "object",
+    "function",
+    "stop",
+    "ctrl",
+    "a",
+)
+
+
+@pytest.mark.parametrize("dialect", ["structured", "tools"])
+async def test_values_that_look_like_words_of_a_protocol_break_no_run(dialect: str) -> None:
+    scrubber = Scrubber([Secret(f"s{number}", word) for number, word in enumerate(RESERVED)])
+    steps: list[dict[str, Any]] = [
+        {"tool_name": "click", "element": "the left one", "x": 123, "y": 5, "button": "left"},
+        {"tool_name": "hotkey", "keys": ["ctrl", "a"]},
+        {"tool_name": "answer", "content": json.dumps({"user": True, "is": "the user"})},
+    ]
+    told = [wrote({"note": "user", "thought": "So.", "tool_call": one}) for one in steps]
+    if dialect == "tools":
+        told = [called(one.pop("tool_name"), one) for one in steps]
+    client, recorder = MemoryModel(told), MemoryRecorder()
+    profile = profile_for("holo3-1-35b-a3b")
+    model = scrubbed(as_model(client, profile, dialect), scrubber)
+    walk = walk_of(model, recorder=ScrubbedRecorder(recorder, scrubber), transcript=Transcript("Be the user."))
+    answer = await work(walk)
+    assert json.loads(answer.text) == {"user": True, "is": "the {{secret:s0}}"}
+    assert [event.tool_name for event in recorder.of("decision")] == ["click", "hotkey", "answer"]
+    assert recorder.of("action")[0].gesture["button"] == "left"
+    assert recorder.of("action")[1].gesture["keys"] == ["ctrl", "a"]
+    plain = MemoryModel(told)
+    await work(walk_of(as_model(plain, profile, dialect), transcript=Transcript("Be the user.")))
+    for ours, theirs in zip(client.bodies, plain.bodies, strict=True):
+        assert skeleton(ours) == skeleton(theirs)
+    assert "Be the {{secret:s0}}." in str(client.bodies)
+
+
+def skeleton(body: dict[str, Any]) -> object:
+    """Return all of a request that nobody writes freely."""
+    rest = {name: value for name, value in body.items() if name != "messages"}
+    return rest, [
+        (one["role"], sorted(one), one["content"] if one["role"] == "system" else 0) for one in body["messages"]
+    ]
+
+
+def test_every_field_of_an_event_is_free_text_or_left_as_it_is() -> None:
+    for kind in get_args(get_args(events.AnyEvent)[0]):
+        for name, field in kind.model_fields.items():
+            numbers = field.annotation in (int, bool, int | None, list[int])
+            assert numbers or (name in FREE_TEXT) != (name in AS_IT_IS), f"{kind.__name__}.{name}"
+
+
+async def test_events_keep_their_names_and_digests() -> None:
+    recorder, digest = MemoryRecorder(), "feed" * 16
+    scrubber = Scrubber([Secret("a", "feed"), Secret("b", "answered"), Secret("c", "run_closed"), Secret("d", "Holo")])
+    ours = ScrubbedRecorder(recorder, scrubber)
+    await ours.record(
+        events.RunClosed(status="answered", answer="feed", reason="answered by Holo", steps=1, cost_micro_usd=None)
+    )
+    await ours.record(events.Judged(outcome="changed", before=digest, after=digest, changed_box=[]))
+    await ours.record(events.SubgoalOpened(title="feed", goal="feed", token="feed-7", model="Holo3"))
+    closed, judged, opened = recorder.events
+    assert closed == events.RunClosed(
+        status="answered", answer="{{secret:a}}", reason="{{secret:b}} by {{secret:d}}", steps=1, cost_micro_usd=None
+    )
+    assert judged == events.Judged(outcome="changed", before=digest, after=digest, changed_box=[])
+    assert opened == events.SubgoalOpened(title="{{secret:a}}", goal="{{secret:a}}", token="feed-7", model="Holo3")
+
+
+def test_rows_are_found_by_what_is_in_them_whatever_the_secrets_are(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'holo.db'}")
+    book, kills = RunBook(store), Kills(store)
+    asked = kills.ask("run-abcd", "no more")  # by a process that knows no secret
+    with hushing(Scrubber([Secret("x", "abcd"), Secret("y", "answered")])):
+        assert kills.asked("run-abcd", [], 0.0) is not None
+        book.began("run-abcd", title="abcd", model="abcd", limit_micro=None, trace="file:///abcd", flow_run_id="abcd")
+        book.ended("run-abcd", status="answered", reason="abcd", steps=1, spent_micro=0)
+        with pytest.raises(InvalidUsage, match=r"it would be kept as it is"):
+            check_open("The token", "cust-abcd")
+    (row,) = book.latest(1)
+    assert (row.run_id, row.status, row.trace) == ("run-abcd", "answered", "file:///abcd")
+    assert (row.title, row.reason) == ("{{secret:x}}", "{{secret:x}}")
+    assert asked == 1
+
+
+@pytest.mark.parametrize(
+    ("returns", "result", "kept"),
+    [
+        (dict[str, Any], {"user": True, "n": 123, "t": "the user"}, {"user": True, "n": 123, "t": "the {{secret:s}}"}),
+        (list[Literal["user", "admin"]], ["user", "admin"], ["user", "admin"]),
+        (tuple[Literal["user"], str], ("user", "user"), ("user", "{{secret:s}}")),
+        (str, "user", "{{secret:s}}"),
+    ],
+)
+def test_a_result_is_kept_without_values_unless_nothing_else_fits(returns: Any, result: Any, kept: Any) -> None:
+    adapter: TypeAdapter[Any] = TypeAdapter(returns)
+    with hushing(Scrubber([Secret("s", "user"), Secret("n", "123")])):
+        text, found = stored(adapter, result)
+    assert found == kept
+    assert adapter.validate_json(text) == kept
+
+
+def test_a_log_call_that_is_wrong_raises_nowhere_and_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    class Broken:
+        def __str__(self) -> str:
+            raise RuntimeError(VALUE)
+
+    hush_logs()
+    heard = io.StringIO()
+    logger, handler = logging.getLogger("a careless logger"), logging.StreamHandler(heard)
+    logger.addHandler(handler)
+    try:
+        with hushing(SCRUBBER):
+            logger.warning("%d", VALUE)
+            logger.warning("%s", Broken())
+            logger.warning(Broken())
+            exec(compile("logger.warning('here', stack_info=True)  # " + VALUE, VALUE, "exec"), {"logger": logger})
+    finally:
+        logger.removeHandler(handler)
+    said = heard.getvalue() + capsys.readouterr().err
+    assert not SCRUBBER.finds(said)
+    assert "cannot be logged (TypeError" in said
+    assert 'File "{{secret:crane}}"' in said
+
+
+def test_without_a_secret_nothing_is_hushed() -> None:
+    with hushing(Scrubber([])):
+        assert scrubbing._known == ()

@@ -1,0 +1,178 @@
+"""The doors at which the values of secrets are taken out of what a model is told and says, and out of the trace.
+
+Only texts are changed: a word of a protocol, a name, an identifier or a digest that happens to look like a value says
+nothing of it, and without it a run could not go on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holo_tasks.core.events import Event
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.keynames import ALIASES, MODIFIERS, NAMED
+from holo_tasks.core.model import Dialect, Model, Questioner, Request
+from holo_tasks.core.ports import ModelClient, Recorder, Reply
+from holo_tasks.core.scrub import Scrubber, is_picture
+from holo_tasks.core.step import Step
+from holo_tasks.core.toolbox import CALLS
+from holo_tasks.core.transcript import Correction, Transcript
+from holo_tasks.safety.scrubbing import hush_error
+
+FREE_TEXT = frozenset(
+    {"title", "goal", "progress", "content", "reason", "note", "thought", "arguments", "label", "description"}
+    | {"question", "answer", "rule", "gesture"}
+)
+"""Fields of events in which there may be anything."""
+AS_IT_IS = frozenset(
+    {"kind", "status", "outcome", "purpose", "source", "finish_reason", "confidence", "tool_name", "gesture_kind"}
+    | {"run_id", "flow_run_id", "token", "library", "model", "endpoint", "display", "signed_by", "media_type"}
+    | {"sha256", "frame_digest", "prompt_sha256", "shots", "strip", "before", "after", "masks"}
+)
+"""Fields of events that others find things by: identifiers, digests, and words out of a list."""
+
+_NAMING = frozenset({"tool_name", "name", "action", "element_type", "button", "direction", "type", "kind"})
+_KEYS = frozenset({"keys", "hold", "tap", "hold_keys", "tap_keys"})
+_WORDS = (
+    CALLS.keys()
+    | {f"{name}_desktop" for name in CALLS}
+    | {"left", "middle", "right", "up", "down", "right_click", "type", "hover", "done", "finish"}
+    | {"button", "input", "dropdown", "link", "checkbox", "other"}
+    | {"string", "integer", "number", "boolean", "object", "array", "null"}
+)
+_TAGGED = re.compile(
+    r"""(?P<first><(?:observation|(?:tool_output|error)\ tool="(?P<tool>\w*)")>\n)?
+    (?P<text>.*?)(?P<last>\n</(?:observation|tool_output|error)>)?""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def fixed(name: str, text: str) -> bool:
+    """Say whether a text in a field of this name is a word that the formats of models and gestures have."""
+    if name in _KEYS:
+        return len(text) == 1 or any(text.lower() in names for names in (NAMED, ALIASES, MODIFIERS))
+    return name in _NAMING and text in _WORDS
+
+
+@dataclass(frozen=True)
+class ScrubbedRecorder:
+    """Records events without values."""
+
+    recorder: Recorder
+    scrubber: Scrubber
+
+    async def keep(self, shot: Shot) -> None:
+        await self.recorder.keep(shot)
+
+    async def record(self, event: Event) -> None:
+        if self.scrubber.finds(event.model_dump_json()):
+            texts = event.model_dump(include=set(FREE_TEXT & type(event).model_fields.keys()))
+            event = event.model_copy(update=self.scrubber.plain(texts, fixed))
+        await self.recorder.record(event)
+
+
+def scrubbed(model: Model, scrubber: Scrubber) -> Model:
+    """Return a model that is never told a value, and whose replies hold none."""
+    return replace(
+        model,
+        client=_Client(model.client, scrubber),
+        dialect=_Dialect(model.dialect, scrubber),
+        question=_Question(model.question, scrubber),
+    )
+
+
+@dataclass(frozen=True)
+class _Client:
+    client: ModelClient
+    scrubber: Scrubber
+
+    @property
+    def endpoint(self) -> str:
+        return self.client.endpoint
+
+    async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
+        try:
+            reply = await self.client.complete(_body(body, self.scrubber), timeout_s=timeout_s)
+        except Exception as error:
+            hidden = hush_error(error)
+            if hidden is error:
+                raise
+            raise hidden from None
+        written = self.scrubber.written
+        calls = tuple(replace(one, arguments=written(one.arguments, fixed)) for one in reply.tool_calls)
+        reasoning = self.scrubber.text(reply.reasoning)
+        return replace(reply, content=written(reply.content, fixed), reasoning=reasoning, tool_calls=calls)
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    dialect: Dialect
+    scrubber: Scrubber
+
+    @property
+    def reading(self) -> str:
+        return self.dialect.reading
+
+    def request(
+        self, transcript: Transcript, *, correction: Correction | None = None, answer_only: bool = False
+    ) -> Request:
+        request = self.dialect.request(transcript, correction=correction, answer_only=answer_only)
+        return Request(_body(request.body, self.scrubber), request.shots)
+
+    def parse(self, reply: Reply, *, answer_only: bool = False) -> Step:
+        return self.dialect.parse(reply, answer_only=answer_only)
+
+
+@dataclass(frozen=True)
+class _Question:
+    question: Questioner
+    scrubber: Scrubber
+
+    def __call__(self, text: str, shots: Sequence[Shot], schema: Mapping[str, Any], *, thinking: bool) -> Request:
+        request = self.question(text, shots, schema, thinking=thinking)
+        return Request(_body(request.body, self.scrubber), request.shots)
+
+
+def _body(body: Mapping[str, Any], scrubber: Scrubber) -> dict[str, Any]:
+    """Return a request without values in its messages: the rest of it, and what the system says, is ours."""
+    messages = [one if one["role"] == "system" else _message(one, scrubber) for one in body["messages"]]
+    return {**body, "messages": messages}
+
+
+def _message(message: Mapping[str, Any], scrubber: Scrubber) -> dict[str, Any]:
+    told = dict(message)
+    match told.get("content"):
+        case str(text):
+            told["content"] = _told(text, scrubber)
+        case list(parts):
+            told["content"] = [_part(part, scrubber) for part in parts]
+    if "reasoning_content" in told:
+        told["reasoning_content"] = scrubber.text(told["reasoning_content"])
+    if "tool_calls" in told:
+        told["tool_calls"] = [
+            {**one, "function": {**(call := one["function"]), "arguments": scrubber.written(call["arguments"], fixed)}}
+            for one in told["tool_calls"]
+        ]
+    return told
+
+
+def _part(part: Mapping[str, Any], scrubber: Scrubber) -> Any:
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return {**part, "text": _told(text, scrubber)}
+        case {"type": "image_url", "image_url": {"url": str(url)}} if is_picture(url):
+            return part
+        case _:
+            return scrubber.plain(part, fixed)
+
+
+def _told(text: str, scrubber: Scrubber) -> str:
+    """Return a text of a message without values; the tags around what came of a step are ours."""
+    if not scrubber.finds(text) or not (found := _TAGGED.fullmatch(text)):
+        return text
+    if found["tool"] and found["tool"] not in _WORDS:
+        return scrubber.written(text, fixed)
+    return f"{found['first'] or ''}{scrubber.written(found['text'], fixed)}{found['last'] or ''}"
