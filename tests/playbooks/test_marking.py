@@ -128,7 +128,7 @@ def test_numbers_on_a_wide_screen_can_be_read_in_the_smaller_picture_that_is_sen
     right = 0
     for mark, tag in zip(marks, tag_boxes(wide, marks), strict=True):
         crop = sent.crop((tag.left // 2, tag.top // 2, tag.right // 2, tag.bottom // 2))
-        right += reader._read_piece(np.asarray(crop)[:, :, ::-1].copy())[0] == str(mark.number)
+        right += reader._ocr.read(np.asarray(crop)[:, :, ::-1].copy())[0] == str(mark.number)
     assert right >= LEGIBLE * len(marks)
 
 
@@ -472,5 +472,5 @@ def share_read(reader: Reader, drawn: Image.Image, picture: Image.Image, marks: 
     right = 0
     for mark, tag in zip(marks, tag_boxes(picture, marks), strict=True):
         piece = np.asarray(drawn.crop((tag.left, tag.top, tag.right, tag.bottom)))[:, :, ::-1].copy()
-        right += reader._read_piece(piece)[0] == str(mark.number)
+        right += reader._ocr.read(piece)[0] == str(mark.number)
     return right / len(marks)
