@@ -20,8 +20,15 @@ from holo_tasks.desktop.environment import for_programs
 from holo_tasks.endings import failed_state
 from holo_tasks.outcome import Outcome
 from holo_tasks.prefect_server import TemporaryServer
+from holo_tasks.safety import scrubbing
 from holo_tasks.safety.scrubbing import hushing
 from holo_tasks.secret_sources import SecretSpec, resolved
+
+
+@pytest.fixture(autouse=True)
+def nothing_hushed_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a command keeps quiet to the end of its process is known no longer after the test."""
+    monkeypatch.setattr(scrubbing, "_known", ())
 
 
 async def test_the_environment_is_asked_first_by_a_name_made_of_the_secrets_own() -> None:
