@@ -32,6 +32,7 @@ class Row:
     begun: str
     seconds: float
     subgoals: int
+    layers: str
     steps: int
     model_calls: int
     cost_micro_usd: int | None
@@ -61,6 +62,7 @@ def row_of(run: Gathered, *, alive: frozenset[str] = frozenset(), report: str = 
         begun=story.begun,
         seconds=round(story.seconds, 3),
         subgoals=len(story.subgoals),
+        layers=_layers(goal.layer for goal in story.subgoals),
         steps=run.steps,
         model_calls=len(calls),
         cost_micro_usd=run.cost_micro_usd,
@@ -105,6 +107,11 @@ def write_index(rows: Sequence[Row], out: Path, *, where: str) -> Path:
     with whole_page(out, "index") as page:
         page.write(head(title, script) + body + end(script))
     return out
+
+
+def _layers(layers: Iterable[str]) -> str:
+    """What resolved the sub-goals, most often first: ``model 12, done before 3``."""
+    return ", ".join(f"{layer} {number}" for layer, number in Counter(filter(None, layers)).most_common())
 
 
 def _sound(rows: Iterable[Row]) -> list[Row]:
@@ -248,6 +255,7 @@ def _row(row: Row) -> str:
         f"{safe(row.run_id[:120])}</bdi></td>"
         f'<td><span class="chip {kind}">{words}</span></td><td><bdi class="mono">{safe(row.model[:120])}</bdi></td>'
         f'<td data-key="{_sortable(row.begun)}">{safe(_when(row.begun))}</td>'
+        f"<td>{safe(row.layers)}</td>"
         f'<td class="num" data-key="{row.steps}">{row.steps}</td>'
         f'<td class="num" data-key="{cost}">{money(row.cost_micro_usd)}</td>'
         f'<td class="num" data-key="{row.seconds}">{duration(row.seconds)}</td></tr>\n'

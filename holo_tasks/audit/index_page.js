@@ -15,7 +15,7 @@
         !words.every((word) => text.includes(word)));
       shown += row.hidden ? 0 : 1;
     }
-    $$("shown").textContent = shown === rows.length ? `${shown} runs` : `${shown} of ${rows.length} runs`;
+    $$("shown").textContent = shown === rows.length ? `${shown} ${shown === 1 ? "run" : "runs"}` : `${shown} of ${rows.length} runs`;
     $$("nothing").hidden = shown > 0;
   }
 

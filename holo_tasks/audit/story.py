@@ -130,6 +130,13 @@ class Subgoal:
         return self.closed.status if self.closed else "interrupted"
 
     @property
+    def layer(self) -> str:
+        """What it was resolved by, as far as it was: the model, or an earlier run that had done it; empty otherwise."""
+        if self.status != "answered":
+            return ""
+        return "done before" if self.closed and self.closed.skipped else "model"
+
+    @property
     def cost_micro_usd(self) -> int | None:
         if self.closed and self.closed.cost_micro_usd is not None:
             return self.closed.cost_micro_usd

@@ -23,7 +23,7 @@ from holo_tasks.audit.gathering import Gathered, gather, normalised
 from holo_tasks.audit.index import as_json, row_of, write_index
 from holo_tasks.audit.reader import open_trace
 from holo_tasks.audit.report import write_report
-from holo_tasks.audit.story import Teller, seconds_between
+from holo_tasks.audit.story import Teller, seconds_between, tell
 from holo_tasks.audit.words import clock
 from holo_tasks.cli import EMPTY, _parser
 from holo_tasks.core import events as e
@@ -293,6 +293,15 @@ def test_what_was_asked_beside_the_steps_is_paid_for() -> None:
     assert story.cost_micro_usd == 123
     row = row_of(Gathered("here", None, story, ""))
     assert (row.model_calls, row.cost_micro_usd) == (3, 123)
+
+
+def test_what_resolved_the_sub_goals_is_counted(runs: Path) -> None:
+    opened = e.SubgoalOpened(subgoal=2, title="again", goal="again")
+    closed = e.SubgoalClosed(subgoal=2, status="answered", answer="", steps=0, cost_micro_usd=0, skipped=True)
+    story = tell([record(opened), record(closed), record(e.SubgoalOpened(subgoal=3, title="not yet", goal="not yet"))])
+    assert [goal.layer for goal in story.subgoals] == ["done before", ""]
+    rows = {run.run_id: row_of(run) for run in gather(str(runs / "a"))}
+    assert rows["plain"].layers == "model 1"
 
 
 def test_runs_that_go_on_are_no_failures_and_unknown_costs_are_not_nothing(runs: Path, tmp_path: Path) -> None:
