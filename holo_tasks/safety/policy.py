@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 import unicodedata
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field
 
 from holo_tasks.core.actions import ACTING, AnyCall, label
 from holo_tasks.core.errors import InvalidUsage
@@ -19,6 +17,7 @@ from holo_tasks.core.programs import runs
 from holo_tasks.safety.chords import DENIED, denied_in, parse
 from holo_tasks.safety.confirm import Confirm, Kinds
 from holo_tasks.safety.places import Area, holds, overlap, points_of, surrounds, way_of
+from holo_tasks.safety.written import Written
 
 Trust: TypeAlias = Literal["read", "act"]
 MOST_CHARACTERS = 10_000
@@ -38,13 +37,13 @@ ChordText = Annotated[str, AfterValidator(_chord)]
 ProgramText = Annotated[str, Field(min_length=1)]
 
 
-class Rules(BaseModel):
+class Rules(Written):
     """What an agent may do. A field that is not given forbids nothing; an empty list allows nothing.
 
     Everything is checked against what would really happen: pixels, keys, and the process whose window gets them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    called: ClassVar[str] = "rules"
 
     trust: Trust | None = Field(
         default=None,
@@ -68,27 +67,6 @@ class Rules(BaseModel):
         default=(), description="Exactly these combinations are allowed although a denied one is in them."
     )
     confirm: tuple[Confirm, ...] = Field(default=(), description="Actions that need a person's yes.")
-
-    @classmethod
-    def read(cls, values: Any) -> Rules:
-        """Read rules from plain values, as in a TOML or YAML file; raise `InvalidUsage` with what is wrong."""
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            place = ".".join(map(str, first["loc"])) or "rules"
-            raise InvalidUsage(
-                f"The rules cannot be used: {place}: {first['msg'].removeprefix('Value error, ')}."
-            ) from None
-
-    @classmethod
-    def load(cls, path: Path) -> Rules:
-        """Read rules from a TOML file."""
-        try:
-            return cls.read(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise InvalidUsage(f"The rules in {path} cannot be read ({reason}).") from None
 
     def under(self, allow: Trust | None) -> Rules:
         """Return these rules for a run that is told ``allow``; where both say something, the stricter counts."""

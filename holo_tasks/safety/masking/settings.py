@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.safety.masking import patterns
 from holo_tasks.safety.masking.kinds import FINDERS
 from holo_tasks.safety.places import Area
+from holo_tasks.safety.written import Written
 
 Mode: TypeAlias = Literal["paint", "wireframe"]
 WORDS = (
@@ -83,10 +81,10 @@ class Windows(BaseModel):
     kind: KindName = Field(default="window", description="What the trace calls them.")
 
 
-class Redaction(BaseModel):
+class Redaction(Written):
     """What is painted over before a screen leaves the machine. A detector that fails sends nothing."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    called: ClassVar[str] = "redaction"
 
     regions: tuple[Annotated[Region, BeforeValidator(_region)], ...] = Field(
         default=(), description="Parts of the screen, as [left, top, width, height] or with a kind."
@@ -122,24 +120,3 @@ class Redaction(BaseModel):
     def reads(self) -> bool:
         """Whether this takes OCR."""
         return bool(self.texts or self.names or self.patterns or self.detector) or self.mode == "wireframe"
-
-    @classmethod
-    def read(cls, values: Any) -> Redaction:
-        """Read it from plain values, as in a TOML or YAML file; raise `InvalidUsage` with what is wrong."""
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            place = ".".join(map(str, first["loc"])) or "redaction"
-            raise InvalidUsage(
-                f"The redaction cannot be used: {place}: {first['msg'].removeprefix('Value error, ')}."
-            ) from None
-
-    @classmethod
-    def load(cls, path: Path) -> Redaction:
-        """Read it from a TOML file."""
-        try:
-            return cls.read(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise InvalidUsage(f"The redaction in {path} cannot be read ({reason}).") from None

@@ -1,0 +1,40 @@
+"""Settings that a person writes down, in a file or in a form, and what is said of them when they are wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from holo_tasks.core.errors import InvalidUsage
+
+
+class Written(BaseModel):
+    """What settings of all kinds share; ``called`` is what messages call them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    called: ClassVar[str] = "settings"
+
+    @classmethod
+    def read(cls, values: Any) -> Self:
+        """Read them from plain values, as in a TOML or YAML file; raise `InvalidUsage` with what is wrong."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            place = ".".join(map(str, first["loc"])) or cls.called
+            raise InvalidUsage(
+                f"The {cls.called} cannot be used: {place}: {first['msg'].removeprefix('Value error, ')}."
+            ) from None
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read them from a TOML file."""
+        try:
+            return cls.read(tomllib.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise InvalidUsage(f"The {cls.called} in {path} cannot be read ({reason}).") from None
