@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holo_tasks.core import keynames
@@ -52,13 +52,11 @@ def pressed(draw: st.DrawFn, chord: str, extra: Sequence[str] = ()) -> Gesture:
     return draw(st.sampled_from(ways))
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.data(), st.sampled_from(DENIED), st.lists(st.sampled_from("abc12"), max_size=2, unique=True))
 def test_no_spelling_of_a_denied_chord_gets_past(data: st.DataObject, chord: str, extra: list[str]) -> None:
     assert refused(data.draw(pressed(chord, extra)))
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.data(), st.sampled_from(HARMLESS))
 def test_no_spelling_of_a_harmless_chord_is_refused(data: st.DataObject, chord: str) -> None:
     keys = [data.draw(spelled(name).filter(lambda key: "gr" not in key.lower())) for name in chord.split("+")]
