@@ -23,6 +23,7 @@ from PIL import Image, ImageChops
 from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.gestures import Typed
+from holo_tasks.safety.places import surrounds
 
 KIND = "typed"
 SAME_AROUND = 0.6
@@ -137,9 +138,9 @@ def _places(field: Typed, frame: Frame, here: bool) -> list[Typed]:
             across = left - (field.around.left + ink[0])
             down = top - (field.around.top + ink[1])
             seen = Box(left, top, text.width, text.height)
-            if here and _inside(seen, field.box):
+            if here and surrounds(field.box, seen):
                 found.append(field)
-            elif not any(_inside(seen, each.box) for each in found):
+            elif not any(surrounds(each.box, seen) for each in found):
                 moved = _shifted(field.box, across, down), _shifted(field.around, across, down)
                 found.append(replace(field, box=moved[0], around=moved[1]))
     return found
@@ -191,15 +192,6 @@ def _corners(box: Box) -> tuple[int, int, int, int]:
 
 def _shifted(box: Box, across: int, down: int) -> Box:
     return Box(box.left + across, box.top + down, box.width, box.height)
-
-
-def _inside(inner: Box, outer: Box) -> bool:
-    return (
-        outer.left <= inner.left
-        and outer.top <= inner.top
-        and inner.right <= outer.right
-        and inner.bottom <= outer.bottom
-    )
 
 
 def _fits(field: Typed, size: Size) -> bool:

@@ -16,8 +16,8 @@ from holo_tasks.core.events import RunClosed, RunOpened
 from holo_tasks.verifying import public_pem, verify_trace
 from tests.support.long import few
 
-BOUND_S = 3.0
-"""For one step to be durable on this machine: many times what it takes, and far less than the bucket is away."""
+STEPS_A_SECOND = 2
+"""At least so many are recorded while the bucket is away, on however busy a machine; one if that is waited for."""
 
 
 @pytest.mark.parametrize("away_s", few([4.0, 60.0]))
@@ -46,7 +46,9 @@ async def test_an_outage_under_load_then_wrong_credentials(
     while not trace.head.delivered:
         await work(0.5)
     await asyncio.to_thread(s3.kill)
+    before = step
     await work(away_s)
+    meanwhile = step - before
     await asyncio.to_thread(s3.start)
     await work(1.0)
     # The keys stop working: what a new process with wrong ones says, and that it takes nothing away.
@@ -69,5 +71,5 @@ async def test_an_outage_under_load_then_wrong_credentials(
     assert (await trace.close(timeout_s=120)).complete
     found = verify_trace(trace.uri, key, None, tmp_path)
     assert (found.verdict, found.records) == ("VALID", step + 2), found.reason
-    assert slowest < BOUND_S
+    assert meanwhile >= STEPS_A_SECOND * away_s
     print(f"away for {away_s:g} s: {step} steps recorded and delivered, the slowest took {slowest * 1000:.0f} ms")
