@@ -30,6 +30,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps"), str(ROOT / "flows")]
 EVERY: dict[str, int] = defaultdict(lambda: 1, key=20, event=20, frame=5, hold=5, pay=5, count=5)
 """Of what happens very often, each so many-th one is killed."""
 SHORT = ("wrong_amount", "unreadable")
+IDLE = ("EVENT_PERSISTER", "TASK_RUN_RECORDER", "TRIGGERS", "SCHEDULER", "LATE_RUNS", "DB_VACUUM", "FOREMAN")
+"""Services of the Prefect server that no promise rests on; left on they take half of a core."""
 WHO = {"down": ("both", "flow", "desktop"), "up": ("both", "flow", "desktop"), "key": ("both",)}
 
 
@@ -48,6 +50,7 @@ def main() -> int:
         PREFECT_LOGGING_TO_API_ENABLED="0",
         PREFECT_SERVER_ANALYTICS_ENABLED="0",
         DO_NOT_TRACK="1",
+        **{f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "0" for service in IDLE},
     )
     from s3_server import S3Server
 
