@@ -14,6 +14,7 @@ from holo_tasks.core.errors import (
     LimitReached,
     ModelFailed,
     NeedsPerson,
+    ScreenChanged,
     SecretRefused,
     StoreLost,
 )
@@ -85,6 +86,10 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
             is_error = False
         except StoreLost:
             raise
+        except ScreenChanged as error:
+            await walk.look_after_change(step, str(error), started_s=started)
+            await stock.take(walk)
+            continue
         except (InvalidUsage, SecretRefused) as error:
             # Nothing was sent to the screen: the model asked for something hands cannot do.
             told, is_error = str(error), True
