@@ -322,5 +322,5 @@ def _stop(thought: str, question: str, why: str, answer_only: bool) -> Decision:
 
 
 def _what_is_seen(goal: str, sight: Sight) -> str:
-    seen = "; ".join(line.text for line in sight.lines[:14]) or "no text at all"
-    return f"The rehearsal model has no rule of goal {goal!r} for this screen. It reads: {seen}"
+    seen = "; ".join(line.text for line in (sight.shown or sight).lines[:14]) or "no text at all"
+    return f"The playbook has no rule of goal {goal!r} for this screen. It reads: {seen}"
