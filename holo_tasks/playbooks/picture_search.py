@@ -30,7 +30,7 @@ LEAST_CONTRAST = 6.0
 _SAMPLES = 32
 _MOST_PLACES, _MOST_PIXELS = 200, 1_000_000
 """How much is compared pixel by pixel in the end, of the likeliest places."""
-_BLOCK = 8
+_BLOCK = 4
 
 
 @dataclass(frozen=True)
