@@ -62,6 +62,14 @@ class NeedsPerson(HoloError):
     exit_code = 11
 
 
+class GaveUp(NeedsPerson):
+    """A layer could not finish a sub-goal; the next one may. ``layer`` is the one that gave up."""
+
+    def __init__(self, message: str, *, layer: str) -> None:
+        super().__init__(message)
+        self.layer = layer
+
+
 class PolicyRefused(HoloError):
     """The action is not allowed here."""
 
