@@ -25,7 +25,7 @@ from holo_tasks.audit.reader import open_trace
 from holo_tasks.audit.report import write_report
 from holo_tasks.audit.story import Teller, seconds_between, tell
 from holo_tasks.audit.words import clock
-from holo_tasks.cli import EMPTY, _parser
+from holo_tasks.cli import EMPTY, carry_out
 from holo_tasks.core import events as e
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.overview import export, index
@@ -319,8 +319,7 @@ def test_the_commands_are_as_they_are_said_to_be(
     page, table = tmp_path / "index.html", tmp_path / "runs.csv"
 
     def run(*arguments: str) -> str:
-        options = _parser().parse_args(arguments)
-        assert options.do(options) == 0
+        assert carry_out(arguments) == 0
         return capsys.readouterr().out
 
     assert run("index", str(runs / "b"), "--out", str(page)) == f"{page}\n"

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from holo_tasks.agent import open_agent
 from holo_tasks.audit import Destination
-from holo_tasks.cli import _parser
+from holo_tasks.cli import carry_out
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import AttachedDesktop
 from holo_tasks.doctor.findings import Chain, Finding
@@ -47,10 +47,8 @@ def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def refusal(*arguments: str) -> str:
-    options = _parser().parse_args(["run", "Look.", "--app", "/no/such/program", *arguments])
-    options.given = list(arguments)
     with pytest.raises(InvalidUsage) as refused:
-        options.do(options)
+        carry_out(["run", "Look.", "--app", "/no/such/program", *arguments])
     return str(refused.value)
 
 
@@ -183,9 +181,8 @@ def test_a_temporary_server_keeps_its_database_here(
 
 def test_an_item_is_not_retried_where_prefect_is_elsewhere() -> None:
     os.environ.update(HOLO_LOCAL_ONLY="1", PREFECT_API_URL=f"http://{REMOTE}:4200/api")
-    options = _parser().parse_args(["retry", "INV"])
     with pytest.raises(InvalidUsage, match="the Prefect API"):
-        options.do(options)
+        carry_out(["retry", "INV"])
 
 
 async def test_what_is_wrong_with_the_shared_database_or_the_key_is_a_finding(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from prefect.blocks.system import Secret as SecretBlock
 from prefect.types import SecretDict
 
 from holo_blocks import HoloDesktop
-from holo_tasks import InvalidUsage, cli
+from holo_tasks import InvalidUsage, run_command
+from holo_tasks.arguments import command_line
 from holo_tasks.cli import main
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
@@ -155,7 +156,7 @@ def test_the_command_tells_no_value_and_changes_nothing_else_that_it_says(capsys
     answer = json.dumps({"status": "the status", "n": 123})
     done = Outcome("answered", 0, answer, 1, 0, "/answered/status", "status", "answered")
     with hushing(Scrubber([Secret(f"s{n}", value) for n, value in enumerate(("status", "answered", "123"))])):
-        assert cli._tell(done, as_json=True) == 0
+        assert run_command._tell(done, as_json=True) == 0
     told = capsys.readouterr()
     assert json.loads(told.out) == {
         "status": "answered",
@@ -180,10 +181,10 @@ def test_a_command_is_kept_to_be_asked_again_without_values_but_with_all_its_opt
         "--max-steps",
         "30",
     ]
-    options = cli._parser().parse_args(given)
+    options = command_line().parse_args(given)
     options.given = given
     scrubber = Scrubber([Secret("a", "hunter2"), Secret("b", "act"), Secret("c", "30"), Secret("d", "run")])
-    assert cli._asked_again(options, scrubber) == (
+    assert run_command._asked_again(options, scrubber) == (
         *("run", "Type {{secret:a}}.", "--app=xterm -e {{secret:a}}"),
         *("--token", "act-7", "--allow", "act", "--max-steps", "30"),
     )

@@ -11,7 +11,6 @@ from typing import ClassVar
 import pytest
 from PIL import Image
 
-from holo_tasks import cli
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, RedactionFailed
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
@@ -19,6 +18,7 @@ from holo_tasks.core.ports import Masker, Owner, Redactor
 from holo_tasks.core.secret import Secret
 from holo_tasks.lazy import LazyDesktop
 from holo_tasks.redacting import redactor_for
+from holo_tasks.run_command import _redaction
 from holo_tasks.safety.masking import patterns
 from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows, visible
 from holo_tasks.safety.masking.settings import Redaction
@@ -201,11 +201,11 @@ def test_ocr_that_is_not_installed_is_told_before_anything_begins(monkeypatch: p
         redactor_for(Redaction(texts=()), {"password": "hunter2"})
     path = tmp_path / "redaction.toml"
     path.write_text("texts = []")
-    assert cli._redaction(path, {}) == Redaction(texts=())
+    assert _redaction(path, {}) == Redaction(texts=())
     with pytest.raises(InvalidUsage, match="rapidocr"):
-        cli._redaction(path, {"password": Secret("password", "hunter2")})
+        _redaction(path, {"password": Secret("password", "hunter2")})
     path.write_text("texts = []\nsecrets = false")
-    assert cli._redaction(path, {"password": Secret("password", "hunter2")}) is not None
+    assert _redaction(path, {"password": Secret("password", "hunter2")}) is not None
     redactor_for(Redaction(texts=(), regions=Redaction.read({"regions": [[0, 0, 1, 1]]}).regions))
 
 

@@ -1,0 +1,221 @@
+"""The words of the command line: which commands there are, and what each can be given."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from holo_tasks.core.errors import InvalidUsage
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction["_Parser"]
+
+WRITTEN = "exit codes: 0 written, also of damaged traces; 2 nothing could be read or written"
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        # Options are said in full: what was given is looked at again when a command is refused.
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        raise InvalidUsage(f"{message}; see `{self.prog} --help`.")
+
+
+def command_line() -> argparse.ArgumentParser:
+    parser = _Parser(prog="holo-tasks", description="Run Holo computer-use agents as Prefect flows.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    _add_run(commands)
+    _add_report(commands)
+    _add_index(commands)
+    _add_export(commands)
+    _add_verify(commands)
+    _add_keys(commands)
+    _add_models(commands)
+    _add_approve(commands)
+    _add_kill(commands)
+    _add_runs(commands)
+    _add_retry(commands)
+    _add_doctor(commands)
+    return parser
+
+
+def _add_run(commands: Commands) -> None:
+    run = commands.add_parser(
+        "run",
+        help="pursue one goal on a screen",
+        description="Pursue one goal on a screen and print the answer. Looks only, unless --allow act is given.",
+        epilog="exit codes: 0 answered, 2 invalid, 10 limit, 11 needs_person, 12 refused, 13 killed, "
+        "14 model_failed, 15 desktop_failed",
+    )
+    run.add_argument("goal", metavar="GOAL", help="what to do, in plain words")
+    screen = run.add_mutually_exclusive_group()
+    screen.add_argument("--display", metavar=":N", help="an X display that is already running")
+    screen.add_argument("--app", metavar="COMMAND", help="a program to start on a new virtual desktop")
+    run.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
+    _add_model(run)
+    run.add_argument("--max-steps", type=int, default=50, metavar="N", help="(%(default)s)")
+    run.add_argument("--max-cost-usd", type=float, metavar="X", help="stop before spending more")
+    run.add_argument("--timeout", type=float, metavar="SECONDS", help="stop after this time")
+    run.add_argument("--allow", choices=["read", "act"], help="whether input is sent (read)")
+    run.add_argument("--rules", metavar="FILE.toml", type=Path, help="which actions are allowed, and which need a yes")
+    run.add_argument("--redact", metavar="FILE.toml", type=Path, help="what is painted over before a screen is sent")
+    _add_audit(run)
+    _add_local_only(run)
+    run.add_argument(
+        "--secret",
+        metavar="NAME[=PROGRAM]",
+        action="append",
+        default=[],
+        help="to be typed as {{secret:NAME}}, into that program; its value is HOLO_SECRET_NAME's or a Secret block's",
+    )
+    run.add_argument("--token", metavar="KEY", help="business item; finished once, it is never done again")
+    run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+
+
+def _add_report(commands: Commands) -> None:
+    report = commands.add_parser("report", help="write a trace as one HTML page", epilog=WRITTEN)
+    report.add_argument("trace", metavar="TRACE", help="a run's folder or s3:// URI")
+    report.add_argument("--out", metavar="FILE.html", type=Path, required=True)
+
+
+def _add_index(commands: Commands) -> None:
+    index = commands.add_parser(
+        "index",
+        help="write an overview of many runs as one HTML page",
+        description="Read all traces below a folder or a bucket's prefix: success, cost, steps, reasons of failure. "
+        "Give --out, --json or both.",
+        epilog=WRITTEN,
+    )
+    _add_where(index)
+    index.add_argument("--out", metavar="FILE.html", type=Path)
+    index.add_argument("--reports", action="store_true", help="write each run's report beside the page, and link it")
+    index.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_export(commands: Commands) -> None:
+    export = commands.add_parser(
+        "export",
+        help="write runs as CSV",
+        description="Write a row for each run below a folder or a bucket's prefix.",
+        epilog=WRITTEN,
+    )
+    _add_where(export)
+    export.add_argument("--csv", metavar="FILE", required=True, help="where the rows go; - is stdout")
+    export.add_argument("--steps", action="store_true", help="a row for each step instead")
+
+
+def _add_verify(commands: Commands) -> None:
+    verify = commands.add_parser(
+        "verify",
+        help="check that a trace is what was recorded, all of it",
+        description="Check a trace offline: every record's signature and place, every picture, and the heads that were "
+        "anchored apart from it.",
+        epilog="exit codes: 0 VALID, 3 INCOMPLETE (the end is missing), 4 TAMPERED, 2 nothing could be checked",
+    )
+    verify.add_argument("trace", metavar="TRACE", help="a run's folder or s3:// URI")
+    told = "as `holo-tasks keys show` printed it where the run was recorded"
+    verify.add_argument("--public-key", metavar="FILE", type=Path, required=True, help=told)
+    told = "heads kept apart from the trace (those of HOLO_HOME and HOLO_ANCHORS)"
+    verify.add_argument("--anchors", metavar="FILE|s3://BUCKET/PREFIX", help=told)
+    verify.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+
+
+def _add_keys(commands: Commands) -> None:
+    keys = commands.add_parser("keys", help="the key that traces are signed with")
+    which_key = keys.add_subparsers(dest="which", required=True, metavar="COMMAND", parser_class=_Parser)
+    new = which_key.add_parser("new", help="make a key pair; the first run does so, too")
+    new.add_argument("--replace", action="store_true", help="keep the key there is aside, and sign with a new one")
+    which_key.add_parser("show", help="print the public key (PEM)")
+
+
+def _add_models(commands: Commands) -> None:
+    models = commands.add_parser("models", help="list the models that are known, and how each is spoken to")
+    models.add_argument("--json", action="store_true", help="print one JSON array")
+
+
+def _add_approve(commands: Commands) -> None:
+    approve = commands.add_parser(
+        "approve",
+        help="say yes to an action that waits for a person, or list those that do",
+        description="Say yes to one action on one screen. It can be used once; then run the work again.",
+        epilog="exit codes: 0 done, 2 nothing waits under that number",
+    )
+    approve.add_argument("id", metavar="ID", type=int, nargs="?", help="as the run said; without it, list what waits")
+    approve.add_argument("--by", metavar="NAME", help="who says yes (you)")
+    approve.add_argument("--ttl", type=float, default=900.0, metavar="SECONDS", help="how long it can be used (900)")
+
+
+def _add_kill(commands: Commands) -> None:
+    kill = commands.add_parser(
+        "kill",
+        help="stop runs at once: their input, whatever hangs",
+        description="Stop the input of runs within a second, whatever hangs, and end them; say what became of each.",
+        epilog="exit codes: 0 all input has stopped, 2 there is no such run, 15 some process did not answer",
+    )
+    which = kill.add_mutually_exclusive_group()
+    which.add_argument("--run", metavar="ID", help="a run's id, or its flow run's")
+    which.add_argument("--all", action="store_true", help="all runs that have begun by now")
+    kill.add_argument("--reason", metavar="TEXT", default="", help="kept in the run's trace")
+
+
+def _add_runs(commands: Commands) -> None:
+    runs = commands.add_parser("runs", help="list runs with status, spend and limit, and what waits for a person")
+    runs.add_argument("--last", type=int, default=20, metavar="N", help="(%(default)s)")
+    runs.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_retry(commands: Commands) -> None:
+    retry = commands.add_parser(
+        "retry",
+        help="drive an unfinished item again",
+        description="Drive an item of the dead-letter list again, with a fresh budget. What an interrupted attempt may "
+        "have done is looked for, never repeated; say --done or --not-done once you have looked yourself.",
+        epilog="exit codes: as of `run`; 2 there is no such item",
+    )
+    retry.add_argument("item", metavar="ITEM", help="its token, as `holo-tasks runs` shows it")
+    known = retry.add_mutually_exclusive_group()
+    told = "it is finished; this was the answer, of a flow's sub-goal the result as JSON"
+    known.add_argument("--done", metavar="ANSWER", nargs="?", const="done", help=told)
+    known.add_argument("--not-done", action="store_true", help="its effect is not there: it may be done from the start")
+
+
+def _add_doctor(commands: Commands) -> None:
+    doctor = commands.add_parser(
+        "doctor",
+        help="try the model's endpoint, the screen and the evidence store",
+        description="Try what a run needs, with one cheap call each, and say in a sentence what is wrong.",
+        epilog="exit codes: 0 nothing failed, 2 something is set up wrong, else 14 the model's endpoint failed, "
+        "else 15 the desktop failed",
+    )
+    _add_model(doctor)
+    doctor.add_argument(
+        "--display", metavar=":N", help="an X display that is already running (DISPLAY, else one is started)"
+    )
+    _add_audit(doctor)
+    _add_local_only(doctor)
+    doctor.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for each check (%(default)g)")
+    doctor.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--base-url", metavar="URL", help="OpenAI-compatible endpoint (H Company's own)")
+    parser.add_argument("--model", metavar="NAME", help="model name (holo3-1-35b-a3b)")
+    parser.add_argument("--dialect", choices=["auto", "structured", "tools", "holotron"], default="auto")
+
+
+def _add_audit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--audit", metavar="DIR|s3://BUCKET/PREFIX", help="where the evidence goes")
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "where", metavar="DIR|s3://BUCKET/PREFIX", nargs="?", help="where runs are kept (HOLO_HOME/runs)"
+    )
+
+
+def _add_local_only(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--local-only", action="store_true", help="refuse every endpoint that is not this machine (HOLO_LOCAL_ONLY=1)"
+    )

@@ -1,0 +1,270 @@
+"""`holo-tasks run`: refuse what is wrong, then bring up desktop, Prefect's server and libraries, and run the goal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.saying import hushed, put, say
+from holo_tasks.stopping import cancel_at_signals
+
+if TYPE_CHECKING:
+    from holo_tasks.core.geometry import Size
+    from holo_tasks.core.scrub import Scrubber
+    from holo_tasks.core.secret import Secret
+    from holo_tasks.outcome import Outcome, Settings
+    from holo_tasks.prefect_server import TemporaryServer
+    from holo_tasks.safety.masking.settings import Redaction
+
+MAX_SIDE = 16_384
+
+
+def run_command(options: argparse.Namespace) -> int:
+    import logging
+
+    from holo_tasks import local_only
+    from holo_tasks.leaving import run
+    from holo_tasks.outcome import already_done
+    from holo_tasks.prefect_server import TemporaryServer, configured_api_url, reach_directly, require_server
+    from holo_tasks.verifying import ready
+
+    # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
+    _hush_environment(options)
+    stays = local_only.enter(os.environ, asked=options.local_only)
+    _check(options)
+    # Secrets may come from its blocks, so it is bound to its address before they are looked up.
+    url = local_only.pin_prefect(os.environ) if stays else configured_api_url(os.environ)
+    settings = _settings(options)
+    if stays:
+        local_only.check_run(settings.base_url, settings.audit, url)
+    settings.audit.check()
+    if done := already_done(settings):
+        return _tell(done, as_json=options.json)
+    ready(settings.home)
+    _quiet_prefect()
+    logging.raiseExceptions = False
+    server: TemporaryServer | None = None
+    if url is None:
+        reach_directly(os.environ)
+        server = TemporaryServer(os.environ)
+        # Prefect reads its settings as it is imported, so the address must be known before.
+        os.environ["PREFECT_API_URL"] = server.url
+    else:
+        require_server(url)
+    try:
+        outcome = run(_run_async(settings, server))
+    finally:
+        if server is not None:
+            server.stop()
+    return _tell(outcome, as_json=options.json)
+
+
+def _quiet_prefect() -> None:
+    """Say how Prefect behaves, before it is imported."""
+    os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "0")
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    # How a run ended is told once, by this command; what Prefect has to say of it is on its own pages.
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
+
+
+def _hush_environment(options: argparse.Namespace) -> None:
+    """Keep the values that are in the environment out of what is said of the other options, too."""
+    if options.secret:
+        from holo_tasks.core.secret import Secret
+        from holo_tasks.secret_sources import SecretSpec
+
+        specs = [SecretSpec.parse(text) for text in options.secret]
+        _hush(Secret(spec.name, value) for spec in specs if _is_text(value := os.environ.get(spec.variable, "")))
+
+
+def _is_text(value: str) -> bool:
+    return bool(value.strip()) and value == value.encode(errors="replace").decode()
+
+
+def _hush(secrets: Iterable[Secret]) -> None:
+    """Keep the values of secrets out of all that this command says, to its end."""
+    from holo_tasks.core.scrub import Scrubber
+    from holo_tasks.safety.scrubbing import hush
+
+    hush(Scrubber(secrets))
+
+
+def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, ...]:
+    """Return the command's arguments to be kept: without values where a person writes freely, else as they are."""
+    free = {options.goal, options.app, *options.secret}
+    return tuple(
+        "=".join([*name, scrubber.text(text)]) if text in free else word
+        for word in options.given
+        for *name, text in [word.split("=", 1) if word.startswith("--") else [word]]
+    )
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse what is plainly wrong."""
+    from holo_tasks.chosen import check_text
+    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+
+    if not options.goal.strip():
+        raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
+    if len(options.goal) > 100_000:
+        raise InvalidUsage(f"The goal has {len(options.goal)} characters; 100000 is the limit.")
+    for name in ("goal", "token"):
+        check_text(name, getattr(options, name) or "")
+    if not 1 <= options.max_steps <= 10_000:
+        raise InvalidUsage(f"--max-steps must be from 1 to 10000, not {options.max_steps}.")
+    if options.token is not None and not options.token.strip():
+        raise InvalidUsage("--token is empty; give the business item's own key, or leave it out.")
+    if options.app is not None and not options.app.strip():
+        raise InvalidUsage("--app is empty; give the command that starts the program.")
+    # Making a desktop checks what it is made of; nothing is started yet.
+    if options.app is not None:
+        VirtualDesktop(size=_size(options.size), app=options.app)
+    else:
+        _size(options.size)
+        AttachedDesktop(_display(options))
+
+
+def _display(options: argparse.Namespace) -> str:
+    display: str | None = options.display if options.display is not None else os.environ.get("DISPLAY")
+    if not display:
+        raise InvalidUsage("There is no screen: give --app COMMAND to start a program, or --display :N.")
+    return display
+
+
+def _size(text: str) -> Size:
+    from holo_tasks.core.geometry import Size
+
+    match = re.fullmatch(r"(\d{2,5})[xX](\d{2,5})", text.strip())
+    if not match or not all(64 <= int(side) <= MAX_SIDE for side in match.groups()):
+        raise InvalidUsage(f"--size must look like 1280x800, with sides from 64 to {MAX_SIDE}, not {text!r}.")
+    return Size(int(match[1]), int(match[2]))
+
+
+async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outcome:
+    """Bring desktop, server and libraries up side by side, then run the goal."""
+    import asyncio
+
+    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+
+    cancel_at_signals(asyncio.current_task())
+    starting = (
+        AttachedDesktop.start(display=settings.display, secrets=settings.secrets)
+        if settings.display
+        else VirtualDesktop.start(size=settings.size, app=settings.app, secrets=settings.secrets)
+    )
+    coming_up = asyncio.create_task(starting)
+    try:
+        await asyncio.to_thread(_load)
+        if server is not None:
+            await asyncio.to_thread(server.wait)
+        desktop = await coming_up
+        from holo_tasks.oneshot import run_goal
+
+        return await run_goal(settings, desktop)
+    finally:
+        coming_up.cancel()
+        (started,) = await asyncio.gather(coming_up, return_exceptions=True)
+        if not isinstance(started, BaseException):
+            await started.close()
+
+
+def _load() -> None:
+    """Import what takes seconds, beside the desktop and the server that come up meanwhile."""
+    import holo_tasks.oneshot  # noqa: F401
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    from holo_tasks import chosen
+    from holo_tasks.core.budget import Limits
+    from holo_tasks.core.scrub import Scrubber
+    from holo_tasks.home import holo_home
+    from holo_tasks.models.dialects import dialect_for
+    from holo_tasks.outcome import Settings
+    from holo_tasks.safety.policy import Rules
+
+    base_url = chosen.base_url(options.base_url)
+    profile = chosen.profile(options.model)
+    dialect_for(profile, options.dialect)  # refused here, before anything is started
+    if options.max_cost_usd is not None and profile.price is None:
+        raise InvalidUsage(
+            f"The price of {profile.name} is not known, so --max-cost-usd cannot be kept; "
+            "leave it out, or use a model with a known price."
+        )
+    key, home = chosen.api_key(base_url), holo_home()
+    secrets = _secrets(options)
+    scrubber = Scrubber(secrets.values())
+    if options.token is not None and scrubber.holds(options.token):
+        raise InvalidUsage("--token holds the value of a secret, and it would be kept as it is; give another one.")
+    return Settings(
+        goal=scrubber.text(options.goal.strip()),
+        secrets=secrets,
+        base_url=base_url,
+        profile=profile,
+        display=None if options.app is not None else _display(options),
+        app=options.app,
+        size=_size(options.size),
+        api_key=key,
+        dialect=options.dialect,
+        max_steps=options.max_steps,
+        limits=Limits(options.max_cost_usd, None, options.timeout),
+        allow=options.allow,
+        rules=Rules.load(options.rules) if options.rules is not None else None,
+        redaction=_redaction(options.redact, secrets),
+        audit=chosen.audit(options.audit, home),
+        token=options.token,
+        home=home,
+        arguments=_asked_again(options, scrubber),
+    )
+
+
+def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
+    """Return what may be typed by name; all that is looked up in Prefect is what the environment does not hold."""
+    if not options.secret:
+        return {}
+    import asyncio
+
+    from holo_tasks.core.secret import check_bound
+    from holo_tasks.prefect_server import configured_api_url, require_server
+    from holo_tasks.secret_sources import SecretSpec, resolved
+
+    specs = [SecretSpec.parse(text) for text in options.secret]
+    url = configured_api_url(os.environ)
+    if url is not None and not all(os.environ.get(spec.variable) for spec in specs):
+        require_server(url)
+        _quiet_prefect()
+    found = asyncio.run(resolved(specs, blocks=url is not None))
+    _hush(found.values())
+    check_bound(found, starts=options.app is not None)
+    return found
+
+
+def _redaction(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction | None:
+    if path is None:
+        return None
+    from holo_tasks.redacting import check
+    from holo_tasks.safety.masking.settings import Redaction
+
+    redaction = Redaction.load(path)
+    check(redaction, {name: secret.value for name, secret in secrets.items()})
+    return redaction
+
+
+def _tell(outcome: Outcome, *, as_json: bool) -> int:
+    from dataclasses import replace
+
+    from holo_tasks.core.money import usd
+
+    if outcome.message:
+        say(f"{outcome.status}: {outcome.message}")
+    answer = None if outcome.answer is None else hushed(outcome.answer)
+    spent = f"{outcome.steps} steps, {usd(outcome.cost_micro_usd)}"
+    say(f"{outcome.status} after {spent}; trace:", f" {outcome.trace or 'none'}")
+    if not as_json and answer is None:
+        return outcome.exit_code
+    return put(replace(outcome, answer=answer).to_json() if as_json else str(answer), outcome.exit_code)
