@@ -254,8 +254,24 @@ class StepTimed(Event):
 
 
 class HandedOver(Event):
+    """A person is asked; ``handoff`` names the hand-off if the agent waits for the answer."""
+
     kind: Literal["handoff"] = "handoff"
     question: str
+    handoff: str = ""
+
+
+class TakenBack(Event):
+    """A person has given the screen back: what they chose of what was offered, and what they say of it.
+
+    What they did meanwhile is not recorded.
+    """
+
+    kind: Literal["taken_back"] = "taken_back"
+    handoff: str
+    choice: str
+    note: str
+    by: str
 
 
 class KillSeen(Event):
@@ -308,6 +324,7 @@ AnyEvent: TypeAlias = Annotated[
     | Repeated
     | StepTimed
     | HandedOver
+    | TakenBack
     | KillSeen
     | SubgoalClosed
     | RunClosed,

@@ -78,6 +78,11 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
                 await walk.look()
                 walk.remember(step, f"The answer does not fit what was asked for: {problem}", is_error=True)
                 continue
+        if isinstance(call, AskHumanCall) and walk.doors.person is not None:
+            told = await walk.doors.person.help(walk, call.question)
+            await walk.look()
+            walk.remember(step, told)
+            continue
         if isinstance(call, AskHumanCall):
             await walk.record(events.HandedOver(question=call.question))
             raise NeedsPerson(f"The agent needs a person: {call.question}")

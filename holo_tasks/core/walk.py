@@ -34,6 +34,7 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Click, Gesture, Pause, Typed, Write, keys
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest
+from holo_tasks.core.person import Person
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.predict import Till, predict, prompt_tokens
 from holo_tasks.core.recheck import aim
@@ -86,6 +87,8 @@ class Doors:
     """Told where secrets show, before the next frame is taken."""
     recheck: bool = True
     """Whether the screen is compared, right before input lands, with the frame it was decided on."""
+    person: Person | None = None
+    """Whom the model can ask for, if somebody is waited for."""
 
 
 @dataclass(frozen=True)
@@ -345,7 +348,8 @@ class Walk:
             try:
                 by = await consent(doors.approver, asked, self._look_redacted)
             except NeedsPerson as error:
-                await self._record(events.HandedOver(question=str(error)))
+                if not error.handoff:  # else it was recorded as it began
+                    await self._record(events.HandedOver(question=str(error)))
                 raise
             self.guard.check_time(doors.now_s())
             permit = replace(permit, allowed=True, rule=f"{by} said yes", asks=False)
