@@ -62,6 +62,10 @@ class NeedsPerson(HoloError):
     exit_code = 11
 
 
+class ScreenHeld(NeedsPerson):
+    """A person has the screen: no input was sent, and no picture was taken."""
+
+
 class PolicyRefused(HoloError):
     """The action is not allowed here."""
 

@@ -97,6 +97,27 @@ class Gated(Protocol):
 
 
 @runtime_checkable
+class Held(Protocol):
+    """A desktop that a person can be given, and that takes no input of the agent's and shows it nothing meanwhile."""
+
+    async def hold(self) -> None:
+        """Keep the agent away: when this returns nothing is pressed, and `look` and `do` raise `ScreenHeld`.
+
+        What is being done is stopped half-way, what waits its turn is not begun. Held as often as it was asked for.
+        """
+        ...
+
+    async def release(self) -> None:
+        """Let the agent go on, once this was called as often as `hold`; what a person left pressed is let go."""
+        ...
+
+    @property
+    def held(self) -> bool:
+        """Whether a person has the screen."""
+        ...
+
+
+@runtime_checkable
 class TellsWindows(Protocol):
     """A desktop whose frames can say which windows are in them. It takes some time, so they do once this is set."""
 

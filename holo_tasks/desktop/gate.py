@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from holo_tasks.core.errors import DesktopFailed, Killed, PolicyRefused, SecretRefused
+from holo_tasks.core.errors import DesktopFailed, Killed, PolicyRefused, ScreenHeld, SecretRefused
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Gesture, Pause
 from holo_tasks.core.secret import Secret
@@ -56,6 +56,7 @@ class Gate(Interrupt):
         self._slip: Slip | None = None
         self._used: set[Slip] = set()
         self._busy = False
+        self._clearing = False
 
     def serve(self, run: Served) -> None:
         """From now on, and for good, let input through only with a lease and slips; stop when this run is killed."""
@@ -92,11 +93,24 @@ class Gate(Interrupt):
     def check(self) -> None:
         if self._page.latched:
             raise Killed("The kill switch was used: this desktop takes no more input.")
+        if self._page.held and not self._clearing:
+            raise ScreenHeld("A person has the screen: the agent neither sees it nor touches it.")
         super().check()
+
+    @contextmanager
+    def clearing(self) -> Iterator[None]:
+        """Wait, as `check` allows, for what was sent before a person got the screen; still no event is let through."""
+        self._clearing = True
+        try:
+            yield
+        finally:
+            self._clearing = False
 
     def event(self) -> None:
         """Raise unless one more press or motion may be sent now."""
         self.check()
+        if self._clearing:
+            raise ScreenHeld("A person is about to have the screen: nothing is typed or clicked.")
         slip = self._slip
         if slip is not None:
             if time.monotonic() >= slip.expires_s:

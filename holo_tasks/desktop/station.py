@@ -145,7 +145,7 @@ class Station:
         link, gate = self._link, self._gate
         self._screen = Screen(link, self._pixels)
         repaints = Repaints(self._display, self._screen.fingerprint)
-        pulse = Pulse(link, repaints)
+        pulse = self._pulse = Pulse(link, repaints)
         self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), gate, lambda: stacked(link))
         self._keyboard = Keyboard(link, gate)
         self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate)
@@ -212,10 +212,29 @@ class Station:
             return error
         return DesktopFailed(f"The X server of display {self._display} is gone: start the desktop again.")
 
+    def lend(self) -> None:
+        """Leave pointer and keyboard to a person: nothing is pressed, and every key means what it always did."""
+        self._clear()
+        self._pulse.await_manager()
+
+    def take_back(self) -> None:
+        """Let go of what a person left pressed, and have the program say when it has drawn what they did."""
+        from holo_tasks.desktop.keyboard import let_go_of_buttons
+
+        self._keyboard.release_all(held_by_others=True)
+        let_go_of_buttons(self._link)
+        # What else typed may have lent the free keys, too, and takes its own back when it likes.
+        self._keyboard.put_back()
+        self._pulse.await_manager()
+        self._eyes.met()
+
     def leave(self) -> None:
         """Leave an X server that is not ours as it was found."""
-        if self._keyboard is None or self._server is not None or not self._link.alive():
-            return
+        if self._keyboard is not None and self._server is None and self._link.alive():
+            self._clear()
+
+    def _clear(self) -> None:
+        """Let go of all that we hold, and take back the keys that were lent."""
         self._hands.let_go()
         with contextlib.suppress(HoloError):  # a frozen program, or nobody to wait for any more
             self._typist.finish()

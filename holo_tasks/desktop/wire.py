@@ -33,6 +33,7 @@ _ERRORS = (
     errors.InvalidUsage,
     errors.SecretRefused,
     errors.PolicyRefused,
+    errors.ScreenHeld,
     errors.LimitReached,
     errors.Killed,
 )
