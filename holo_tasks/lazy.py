@@ -71,6 +71,16 @@ class LazyDesktop:
     def held(self) -> bool:
         return isinstance(self._desktop, ports.Held) and self._desktop.held
 
+    async def open_vnc(self) -> Path:
+        desktop = await self._started()
+        if not isinstance(desktop, ports.Shown):
+            raise InvalidUsage("This desktop cannot be shown to a person.")
+        return await desktop.open_vnc()
+
+    async def close_vnc(self, path: Path) -> None:
+        if isinstance(self._desktop, ports.Shown):
+            await self._desktop.close_vnc(path)
+
     def renew(self, until_s: float) -> None:
         if self._gated is not None:
             self._gated.renew(until_s)

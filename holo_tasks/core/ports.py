@@ -118,6 +118,19 @@ class Held(Protocol):
 
 
 @runtime_checkable
+class Shown(Protocol):
+    """A desktop that can be looked at and used from elsewhere, by way of VNC."""
+
+    async def open_vnc(self) -> Path:
+        """Start a VNC server that wants no password; return its socket, which no other user can open."""
+        ...
+
+    async def close_vnc(self, path: Path) -> None:
+        """End a VNC server, and with it what is connected to it."""
+        ...
+
+
+@runtime_checkable
 class TellsWindows(Protocol):
     """A desktop whose frames can say which windows are in them. It takes some time, so they do once this is set."""
 

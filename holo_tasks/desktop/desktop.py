@@ -185,6 +185,22 @@ class Desktop:
         """Whether a person has the screen."""
         return self._holders > 0
 
+    async def open_vnc(self) -> Path:
+        """Start a VNC server on this screen, for view and input; return its socket, which only this user can open.
+
+        It belongs to the desktop, and ends with it at the latest.
+        """
+        child = self._running()
+        async with child.turn:
+            answer = await child.ask("open_vnc")
+        return Path(answer["path"])
+
+    async def close_vnc(self, path: Path) -> None:
+        """End a VNC server; all that is connected to it is cut off."""
+        child = self._running()
+        async with child.turn:
+            await child.ask("close_vnc", path=str(path))
+
     def _refuse_held(self) -> None:
         if self.held:
             raise ScreenHeld("A person has the screen: the agent neither sees it nor touches it.")

@@ -115,6 +115,13 @@ class Host:
         self._station.take_back()
         return {}
 
+    def _open_vnc(self, request: Message) -> Message:
+        return {"path": str(self._station.open_vnc())}
+
+    def _close_vnc(self, request: Message) -> Message:
+        self._station.close_vnc(Path(request["path"]))
+        return {}
+
     def _windows(self, request: Message) -> Message:
         self._gate.check()
         return {"windows": self._station.windows()}

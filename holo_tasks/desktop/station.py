@@ -15,7 +15,7 @@ from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Gesture, Typed
 from holo_tasks.core.secret import Secret
-from holo_tasks.desktop import processes, xauth, xserver
+from holo_tasks.desktop import processes, vnc, xauth, xserver
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.vault import Vault
@@ -35,6 +35,7 @@ class Station:
         self._gate = gate
         self._server: xserver.XServer | None = None
         self._helpers: list[subprocess.Popen[bytes]] = []
+        self._vnc: dict[Path, vnc.VncServer] = {}
         self._display: str = order["display"] or ""
         self._times: dict[str, float] = {}
         self._clock = time.monotonic()
@@ -228,6 +229,18 @@ class Station:
         self._pulse.await_manager()
         self._eyes.met()
 
+    def open_vnc(self) -> Path:
+        """Start a VNC server; return its socket."""
+        server = vnc.launch(self._folder, self._env)
+        vnc.listening(server)
+        self._vnc[server.path] = server
+        return server.path
+
+    def close_vnc(self, path: Path) -> None:
+        """End a VNC server."""
+        if (server := self._vnc.pop(path, None)) is not None:
+            vnc.end(server)
+
     def leave(self) -> None:
         """Leave an X server that is not ours as it was found."""
         if self._keyboard is not None and self._server is None and self._link.alive():
@@ -247,13 +260,16 @@ class Station:
 
     def _started(self, pid: int) -> bool:
         """Say whether a process is of the program that this desktop was started with, or was started by it."""
-        helpers = {helper.pid for helper in self._helpers}
+        helpers = self._helper_pids()
         line = processes.ancestry(pid)
         return os.getpid() in line[1:] and helpers.isdisjoint(line)
 
     def _living(self) -> bool:
-        helpers = {helper.pid for helper in self._helpers}
+        helpers = self._helper_pids()
         return any(pid not in helpers for pid in processes.descendants(os.getpid()))
+
+    def _helper_pids(self) -> set[int]:
+        return {helper.pid for helper in (*self._helpers, *(server.process for server in self._vnc.values()))}
 
     def _scale(self) -> float:
         """Read how much larger than on a plain screen programs draw (Xft.dpi, 96 is plain)."""
