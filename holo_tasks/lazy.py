@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from holo_tasks.core import ports
+from holo_tasks.core.by_hand import ByHand
 from holo_tasks.core.errors import InvalidUsage, Killed
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
@@ -70,6 +71,10 @@ class LazyDesktop:
     @property
     def held(self) -> bool:
         return isinstance(self._desktop, ports.Held) and self._desktop.held
+
+    async def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        if isinstance(self._desktop, ports.Shown):
+            await self._desktop.by_hand(inputs)
 
     async def open_vnc(self) -> Path:
         desktop = await self._started()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from holo_tasks.core.budget import Guard
+from holo_tasks.core.by_hand import ByHand
 from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Receipt
@@ -119,10 +120,14 @@ class Held(Protocol):
 
 @runtime_checkable
 class Shown(Protocol):
-    """A desktop that can be looked at and used from elsewhere, by way of VNC."""
+    """A desktop that a person can look at and use from elsewhere."""
 
     async def open_vnc(self) -> Path:
-        """Start a VNC server that wants no password; return its socket, which no other user can open."""
+        """Start a VNC server that wants no password and takes no input; return its socket, which is this user's."""
+        ...
+
+    async def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        """Do what a person does. Raises a `HoloError`, before any of it, unless the desktop is held for one."""
         ...
 
     async def close_vnc(self, path: Path) -> None:

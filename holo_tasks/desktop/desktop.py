@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from holo_tasks.core.by_hand import ByHand
 from holo_tasks.core.errors import InvalidUsage, Killed, ScreenHeld
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Point, Size
@@ -185,8 +186,14 @@ class Desktop:
         """Whether a person has the screen."""
         return self._holders > 0
 
+    async def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        """Do what a person does from elsewhere, in this order; raises `PolicyRefused` unless they have the screen."""
+        child = self._running()
+        async with child.turn:
+            await child.ask("by_hand", inputs=wire.from_inputs(inputs))
+
     async def open_vnc(self) -> Path:
-        """Start a VNC server on this screen, for view and input; return its socket, which only this user can open.
+        """Start a VNC server on this screen, to watch it; return its socket, which only this user can open.
 
         It belongs to the desktop, and ends with it at the latest.
         """

@@ -58,6 +58,10 @@ class Gate(Interrupt):
         self._busy = False
         self._clearing = False
 
+    def for_person(self) -> PersonsGate:
+        """Return the gate of a person who is given this screen."""
+        return PersonsGate(self._page)
+
     def serve(self, run: Served) -> None:
         """From now on, and for good, let input through only with a lease and slips; stop when this run is killed."""
         first = self._served is None
@@ -189,6 +193,25 @@ class Gate(Interrupt):
                 if not self._busy and not self._page.seen:
                     self._page.see()
                     kill_files.answer(run.folder, run.run_id)
+
+
+class PersonsGate(Gate):
+    """Lets a person's input through for as long as they have the screen; the kill latch stays above it."""
+
+    def check(self) -> None:
+        if self._page.latched:
+            raise Killed("The kill switch was used: this desktop takes no more input.")
+        if not self._page.held:
+            raise PolicyRefused("No person has the screen: the agent does.")
+
+    def event(self) -> None:
+        self.check()
+
+    def belongs(self, at: Point | None) -> None:
+        self.check()
+
+    def turn(self) -> None:
+        self.check()
 
 
 def _lapse() -> DesktopFailed:

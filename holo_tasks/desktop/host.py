@@ -115,6 +115,10 @@ class Host:
         self._station.take_back()
         return {}
 
+    def _by_hand(self, request: Message) -> Message:
+        self._station.by_hand(wire.to_inputs(request["inputs"]))
+        return {}
+
     def _open_vnc(self, request: Message) -> Message:
         return {"path": str(self._station.open_vnc())}
 

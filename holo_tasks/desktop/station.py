@@ -6,11 +6,12 @@ import contextlib
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holo_tasks.core.by_hand import ByHand
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Gesture, Typed
@@ -133,6 +134,7 @@ class Station:
         from holo_tasks.desktop.binding import Binding
         from holo_tasks.desktop.eyes import Eyes
         from holo_tasks.desktop.fields import Fields
+        from holo_tasks.desktop.guest import Guest
         from holo_tasks.desktop.hands import Hands
         from holo_tasks.desktop.keyboard import Keyboard
         from holo_tasks.desktop.owners import owner_of
@@ -151,6 +153,9 @@ class Station:
         self._keyboard = Keyboard(link, gate)
         self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate)
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
+        free = gate.for_person()
+        keyboard = Keyboard(link, free)
+        self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box)
         self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields)
         gate.owner_at = lambda at: _owner_at(link, at)
@@ -220,6 +225,7 @@ class Station:
 
     def take_back(self) -> None:
         """Let go of what a person left pressed, and have the program say when it has drawn what they did."""
+        self._guest.finish()
         from holo_tasks.desktop.keyboard import let_go_of_buttons
 
         self._keyboard.release_all(held_by_others=True)
@@ -228,6 +234,10 @@ class Station:
         self._keyboard.put_back()
         self._pulse.await_manager()
         self._eyes.met()
+
+    def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        """Do what a person does from elsewhere."""
+        self._guest.do(inputs)
 
     def open_vnc(self) -> Path:
         """Start a VNC server; return its socket."""

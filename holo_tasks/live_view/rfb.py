@@ -1,12 +1,14 @@
-"""What a viewer may say to a VNC server: read message by message (RFC 6143), and left out where it is not let through.
+"""What a viewer says to a VNC server, message by message (RFC 6143): input is taken out, the rest is passed on.
 
-What is not understood is not passed on.
+What is not understood ends the conversation.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from dataclasses import replace
+
+from holo_tasks.core.by_hand import ByHand, Key, Pointing
 
 VERSIONS = (b"RFB 003.007\n", b"RFB 003.008\n")
 NO_SECURITY = (b"\x01",)
@@ -15,9 +17,9 @@ LONGEST = 1 << 20
 """More text than anybody copies by hand."""
 
 _KEY, _POINTER, _TEXT, _RESIZE, _XVP, _EXTENDED_KEY = 4, 5, 6, 251, 250, 255
-INPUT = {_KEY, _POINTER, _TEXT, _EXTENDED_KEY}
-NEVER = {_RESIZE, _XVP}
-"""The size of the screen is the agent's, and there is no machine to be switched off."""
+_INPUT = {_KEY, _POINTER, _EXTENDED_KEY}
+_NEVER = {_TEXT, _RESIZE, _XVP}
+"""The server keeps no clipboard, the size of the screen is the agent's, and there is no machine to be switched off."""
 _FIXED = {0: 20, 3: 10, _KEY: 8, _POINTER: 6, 150: 10, _XVP: 4, _EXTENDED_KEY: 12}
 
 
@@ -26,24 +28,45 @@ class NotRfb(ValueError):
 
 
 class Viewer:
-    """One viewer's side of a conversation; ``may_use`` is asked about each press, motion and text."""
+    """One viewer's side of a conversation."""
 
-    def __init__(self, may_use: Callable[[], bool]) -> None:
-        self._may_use = may_use
+    def __init__(self) -> None:
         self._rest = b""
         self._greeting = [VERSIONS, NO_SECURITY, SHARED]
+        self._down: set[int] = set()
+        self._pointing = Pointing(0, 0, 0)
 
-    def passed(self, data: bytes) -> bytes:
-        """Take what came in; return what goes on. Raises `NotRfb` if the conversation has to end."""
+    def heard(self, data: bytes) -> tuple[bytes, list[ByHand]]:
+        """Take what came in; return what the server is to hear, and what was done by hand.
+
+        Raises `NotRfb` if the conversation has to end.
+        """
         self._rest += data
-        out = bytearray()
+        out, inputs = bytearray(), []
         while message := self._next():
             if self._greeting:
                 self._greet(message)
-            elif message[0] in NEVER or (message[0] in INPUT and not self._may_use()):
+            elif message[0] in _INPUT:
+                inputs.append(self._input(message))
+                continue
+            elif message[0] in _NEVER:
                 continue
             out += message
-        return bytes(out)
+        return bytes(out), inputs
+
+    def left(self) -> list[ByHand]:
+        """Return what lets go of all that this viewer holds."""
+        keys = [Key(keysym, down=False) for keysym in sorted(self._down)]
+        return [*keys, replace(self._pointing, buttons=0)] if self._pointing.buttons else [*keys]
+
+    def _input(self, message: bytes) -> ByHand:
+        if message[0] == _POINTER:
+            buttons, x, y = struct.unpack(">xBHH", message)
+            self._pointing = Pointing(x, y, buttons)
+            return self._pointing
+        down, keysym = struct.unpack(">xBxxI" if message[0] == _KEY else ">xxHI4x", message)
+        (self._down.add if down else self._down.discard)(keysym)
+        return Key(keysym, bool(down))
 
     def _next(self) -> bytes:
         """Cut off the next message; empty while it is not there as a whole."""

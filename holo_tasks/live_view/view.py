@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 from holo_tasks.core import ports
+from holo_tasks.core.by_hand import ByHand
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.this_machine import is_loopback, switched_on
 from holo_tasks.live_view.door import Door
@@ -23,6 +25,7 @@ from holo_tasks.live_view.rfb import NotRfb, Viewer
 from holo_tasks.live_view.site import Site
 
 LOOPBACK = "127.0.0.1"
+ANY = ("0.0.0.0", "::")
 CHUNK = 1 << 16
 logger = logging.getLogger("holo_tasks.live_view")
 # Its requests hold the token: they are nobody's business.
@@ -44,8 +47,8 @@ class LiveView:
 async def open_live_view(desktop: ports.Shown, *, host: str = LOOPBACK, port: int = 0) -> AsyncIterator[LiveView]:
     """Show a desktop in a browser for as long as this is entered; all connections are closed when it is left.
 
-    ``url`` is for one person to see and use it: what they press, point at and paste reaches the desktop only while it
-    is held (`core.ports.Held`), so leave this before `release`. ``watch_url`` shows it and takes no input. ``port`` 0
+    ``url`` is for a person to see and use it: what they press and point at reaches the desktop only while it is held
+    (`core.ports.Held`). ``watch_url`` shows it and takes no input. ``port`` 0
     is any free one. On another ``host`` than a loopback address anybody on the way reads along, for there is no TLS.
     Raises `InvalidUsage` if what it takes is not installed.
     """
@@ -53,7 +56,7 @@ async def open_live_view(desktop: ports.Shown, *, host: str = LOOPBACK, port: in
     _check(host)
     path = await desktop.open_vnc()
     try:
-        door = Door(host)
+        door = Door(socket.gethostname() if host in ANY else host)
         bridge = Bridge(desktop, path, Site(door, folder))
         try:
             server = await serve(
@@ -78,7 +81,7 @@ async def open_live_view(desktop: ports.Shown, *, host: str = LOOPBACK, port: in
 
 
 class Bridge:
-    """Joins websockets to the VNC server's socket."""
+    """Joins websockets to the VNC server's socket and to the desktop."""
 
     def __init__(self, desktop: ports.Shown, path: Path, site: Site) -> None:
         self._desktop = desktop
@@ -86,36 +89,49 @@ class Bridge:
         self._site = site
         self.answer = site.answer
 
-    async def join(self, socket: ServerConnection) -> None:
+    async def join(self, viewer: ServerConnection) -> None:
         """Carry one viewer's conversation until either side ends it."""
-        may_use = self._site.may_use(socket)
+        said = Viewer()
+        may_use = self._site.may_use(viewer)
         try:
             reader, writer = await asyncio.open_unix_connection(str(self._path))
         except OSError:
             return
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(_to_viewer(reader, socket))
-                viewer = Viewer(lambda: may_use and isinstance(self._desktop, ports.Held) and self._desktop.held)
-                group.create_task(_from_viewer(socket, writer, viewer))
+                group.create_task(_to_viewer(reader, viewer))
+                group.create_task(self._from_viewer(viewer, said, writer, may_use))
         except* (ConnectionClosed, NotRfb, OSError, EOFError):
             pass
         finally:
             writer.close()
+            if may_use:
+                await self._do(said.left())
+
+    async def _from_viewer(
+        self, viewer: ServerConnection, said: Viewer, writer: asyncio.StreamWriter, may_use: bool
+    ) -> None:
+        async for message in viewer:
+            if isinstance(message, str):
+                raise NotRfb("the viewer sends text")
+            data, inputs = said.heard(message)
+            if may_use:
+                await self._do(inputs)
+            if data:
+                writer.write(data)
+                await writer.drain()
+        raise EOFError
+
+    async def _do(self, inputs: Sequence[ByHand]) -> None:
+        """Do what a person does, if they have the screen; the desktop makes sure of that itself."""
+        if inputs and isinstance(self._desktop, ports.Held) and self._desktop.held:
+            with contextlib.suppress(HoloError):  # given back, killed or gone meanwhile; a key that nothing produces
+                await self._desktop.by_hand(inputs)
 
 
-async def _to_viewer(reader: asyncio.StreamReader, socket: ServerConnection) -> None:
+async def _to_viewer(reader: asyncio.StreamReader, viewer: ServerConnection) -> None:
     while data := await reader.read(CHUNK):
-        await socket.send(data)
-    raise EOFError
-
-
-async def _from_viewer(socket: ServerConnection, writer: asyncio.StreamWriter, viewer: Viewer) -> None:
-    async for message in socket:
-        if isinstance(message, str):
-            raise NotRfb("the viewer sends text")
-        writer.write(viewer.passed(message))
-        await writer.drain()
+        await viewer.send(data)
     raise EOFError
 
 
