@@ -58,7 +58,10 @@ class Door:
 
     def check_origin(self, origin: str, host: str) -> None:
         """Raise `Foreign` unless a websocket is opened by a page of ours."""
-        parts = urlsplit(origin)
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            raise Foreign from None
         if parts.scheme not in ("http", "https") or parts.netloc.lower() != host.lower():
             raise Foreign
 

@@ -75,8 +75,11 @@ class Person:
         return bytes(screen)
 
     async def press(self, keysym: int) -> None:
-        for down in (1, 0):
-            await self.socket.send(struct.pack(">BBxxI", 4, down, keysym))
+        for down in (True, False):
+            await self.key(keysym, down)
+
+    async def key(self, keysym: int, down: bool) -> None:
+        await self.socket.send(struct.pack(">BBxxI", 4, down, keysym))
 
     async def type(self, text: str) -> None:
         """Type as noVNC does, which sends keysyms; one message a press, as fast as they go."""
