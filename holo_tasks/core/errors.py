@@ -71,6 +71,10 @@ class GaveUp(NeedsPerson):
         self.layer = layer
 
 
+class ScreenHeld(NeedsPerson):
+    """A person has the screen: no input was sent, and no picture was taken."""
+
+
 class PolicyRefused(HoloError):
     """The action is not allowed here."""
 

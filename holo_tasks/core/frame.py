@@ -36,6 +36,7 @@ class Frame:
     the epoch, ``settle_ns`` spent waiting, ``quiet_ns`` from the last repaint to the capture
     (zero when nothing was seen to repaint). ``windows`` are those in the picture, the lowest first; None where nobody
     can say. ``number`` is what the desktop knows the frame by as long as it remembers it; zero if it does not.
+    ``holds`` is how often a person had the screen before.
     """
 
     rgb: bytes = field(repr=False)
@@ -49,6 +50,7 @@ class Frame:
     capture_ns: int = 0
     windows: tuple[OnScreen, ...] | None = field(default=None, repr=False)
     number: int = 0
+    holds: int = 0
 
     def __post_init__(self) -> None:
         expected = self.size.width * self.size.height * 3
