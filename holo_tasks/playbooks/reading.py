@@ -11,6 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holo_tasks.core.geometry import Box, Size
@@ -125,3 +126,9 @@ def _near(one: Box, other: Box, margin: int = BLOCK // 2) -> bool:
         and one.top < other.bottom + 2
         and other.top < one.bottom + 2
     )
+
+
+@cache
+def shared_reader() -> Reader:
+    """Return the reader of this process: what one part of it has read, the others need not read again."""
+    return Reader()
