@@ -41,7 +41,9 @@ if TYPE_CHECKING:
         TokenConflict,
     )
     from holo_tasks.core.geometry import Box
+    from holo_tasks.core.person import Answer, HandOff
     from holo_tasks.decorators import cost_guardrail
+    from holo_tasks.handoff import hand_over
     from holo_tasks.judging import judge
     from holo_tasks.locating import localize
     from holo_tasks.publish import publish_markdown, publish_table
@@ -70,7 +72,10 @@ _HOMES = {
     "RedactionFailed": "core.errors",
     "TokenConflict": "core.errors",
     "Box": "core.geometry",
+    "Answer": "core.person",
+    "HandOff": "core.person",
     "cost_guardrail": "decorators",
+    "hand_over": "handoff",
     "judge": "judging",
     "localize": "locating",
     "publish_markdown": "publish",
@@ -87,9 +92,11 @@ _HOMES = {
 
 __all__ = [
     "NOT_DONE",
+    "Answer",
     "Box",
     "DesktopFailed",
     "EvidenceFailed",
+    "HandOff",
     "HoloError",
     "InvalidUsage",
     "Killed",
@@ -107,6 +114,7 @@ __all__ = [
     "agent_step",
     "cost_guardrail",
     "current_run",
+    "hand_over",
     "is_done",
     "judge",
     "localize",

@@ -18,9 +18,11 @@ from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
+from holo_tasks.core.person import HandOff
 from holo_tasks.core.ports import Desktop, TellsWindows
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
+from holo_tasks.handoff import ByHandOff, Helper
 from holo_tasks.home import holo_home
 from holo_tasks.kill_sources import sources_for
 from holo_tasks.kill_switch import KillSwitch
@@ -36,6 +38,7 @@ from holo_tasks.run import Run, check_terms, current_guard, new_run_id, open_run
 from holo_tasks.running import Running
 from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.budgets import Budgets
+from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.masking.settings import Redaction
@@ -66,6 +69,7 @@ async def open_agent(
     limits: Limits | None = None,
     max_steps: int = 50,
     image_quality: Tier = "default",
+    handoff: HandOff | bool = False,
     budget: str = "",
     home: Path | None = None,
     began_s: float | None = None,
@@ -80,6 +84,8 @@ async def open_agent(
     ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` lets the model's decisions be
     reused where everything it was shown is the same (`caching.SAME_DECISION`). ``limits`` hold over all that was ever
     spent under ``budget``; that is the Prefect flow run, its retries included, unless another is named.
+    ``handoff`` makes the agent wait for a person where the model asks for one, and where an action needs a yes; else
+    the work ends there.
     ``began_s`` is when the work began that a kill of everything is to stop, on the monotonic clock: now, by default.
 
     The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
@@ -104,6 +110,7 @@ async def open_agent(
     if endpoint.local_only:
         check_advisors(advisors)
         destination = await asyncio.to_thread(check_rest, destination, prefect_url)
+    waits = HandOff.of(handoff)
     where = home or holo_home()
     store = store_at(where)
     kept = (rules or Rules()).under(allow)
@@ -139,7 +146,12 @@ async def open_agent(
             redactor=redactor,
             typed=fields.typed,
             policy=kept,
-            approver=OnRequest(Approvals(store), run_id=recorder.run_id, trace=recorder.uri, flow_run_id=flow_run_id()),
+            approver=ByHandOff()
+            if waits
+            else OnRequest(Approvals(store), run_id=recorder.run_id, trace=recorder.uri, flow_run_id=flow_run_id()),
+            handoffs=Handoffs(store),
+            handoff=waits,
+            person=Helper() if waits else None,
             reader=ScreenText() if any(rule.text for rule in kept.confirm) and can_read() else None,
             token=token,
             recorder=ScrubbedRecorder(recorder, scrubber) if scrubber else recorder,

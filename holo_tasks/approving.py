@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
-
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.home import holo_home
 from holo_tasks.printable import printable
 from holo_tasks.safety.approvals import Approvals, Waiting
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
+from holo_tasks.whoever import whoever
 
 
 def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:
@@ -23,7 +22,7 @@ def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:
         return "\n\n".join(map(_described, approvals.waiting()))
     if not -(2**63) <= number < 2**63:
         raise InvalidUsage(f"There is no approval {number}; `holo-tasks approve` lists what waits for an answer.")
-    granted = approvals.grant(number, _whoever() if by is None else by, ttl_s)
+    granted = approvals.grant(number, whoever() if by is None else by, ttl_s)
     told = f"{printable(granted.words)}: yes, once, within {ttl_s:g} seconds, for {printable(granted.scope)}."
     token = granted.scope.removeprefix("token ")
     if token != granted.scope and (before := len(Ledger(store).intents(token))):
@@ -37,10 +36,3 @@ def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:
 def _described(waiting: Waiting) -> str:
     told = f"for {waiting.scope}, asked {waiting.asked_at} by run {waiting.run_id}; evidence: {waiting.evidence}"
     return f"{waiting.id}: {printable(waiting.words)}\n    {printable(told)}"
-
-
-def _whoever() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "somebody"

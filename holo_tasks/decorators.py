@@ -24,6 +24,8 @@ from holo_tasks.subgoals import bound, current_subgoal, fill
 
 P = ParamSpec("P")
 R = TypeVar("R")
+AGAIN_S = 0.5
+"""How often it is looked whether the clock of a scope runs again."""
 
 
 def cost_guardrail(
@@ -144,14 +146,27 @@ def _is_flow(wrapped: Callable[..., Any]) -> bool:
 
 
 async def before_deadline(guard: Guard, work: Awaitable[R]) -> R:
-    """Await something, but not past the scope's own deadline."""
-    seconds = guard.limits.timeout_seconds
-    if seconds is None:
+    """Await something, but not past the scope's own deadline, which moves on while a person has the screen."""
+    if guard.limits.timeout_seconds is None:
         return await work
+    loop, handle = asyncio.get_running_loop(), None
+
+    def look() -> None:
+        nonlocal handle
+        left_s = guard.left_s(time.monotonic())
+        if left_s <= 0:
+            timer.reschedule(loop.time())
+        else:
+            handle = loop.call_later(min(left_s, AGAIN_S) if guard.stops else left_s, look)
+
     try:
-        async with asyncio.timeout(seconds) as timer:
+        async with asyncio.timeout(None) as timer:
+            look()
             return await work
     except TimeoutError:
-        if timer.expired() or time.monotonic() >= guard.started_s + seconds:
+        if timer.expired() or guard.left_s(time.monotonic()) <= 0:
             raise out_of_time(guard) from None
         raise
+    finally:
+        if handle is not None:
+            handle.cancel()

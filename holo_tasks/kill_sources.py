@@ -30,13 +30,13 @@ def sources_for(run: Running, store: Store) -> list[Source]:
     found: list[Source] = []
     if url := get_current_settings().api.url:
         # Each by itself, so that one does not wait for the other.
-        found += [VariableSource(_Asking(url), run), StateSource(_Asking(url), run)]
+        found += [VariableSource(Asking(url), run), StateSource(Asking(url), run)]
     if not store.local:
         found.append(DatabaseSource(Kills(store), run))
     return found
 
 
-class _Asking:
+class Asking:
     """Plain requests to Prefect with a short time limit, where its own client would try again for minutes."""
 
     def __init__(self, url: str) -> None:
@@ -59,7 +59,7 @@ class VariableSource:
 
     name = "variable"
 
-    def __init__(self, asking: _Asking, run: Running) -> None:
+    def __init__(self, asking: Asking, run: Running) -> None:
         self._asking = asking
         self._names = {"all", run.run_id.lower(), run.flow_run_id} - {""}
 
@@ -82,7 +82,7 @@ class StateSource:
 
     name = "cancelled"
 
-    def __init__(self, asking: _Asking, run: Running) -> None:
+    def __init__(self, asking: Asking, run: Running) -> None:
         self._asking = asking
         self._flow_runs = [run.flow_run_id] if run.flow_run_id else []
         self._part = run.flow_run_id

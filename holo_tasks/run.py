@@ -24,9 +24,11 @@ from holo_tasks.core.gestures import Typed
 from holo_tasks.core.model import Model
 from holo_tasks.core.money import Price
 from holo_tasks.core.permit import Policy, TextReader
+from holo_tasks.core.person import HandOff, Person
 from holo_tasks.core.ports import Desktop, Encoder, Purse, Recorder, Redactor
 from holo_tasks.core.walk import Doors
 from holo_tasks.kill_switch import KillSwitch
+from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Ledger
 from holo_tasks.safety.scrubbing import hushed
@@ -61,6 +63,9 @@ class Run:
     purse: Purse | None = None
     ledger: Ledger | None = None
     items: Items | None = None
+    handoffs: Handoffs | None = None
+    handoff: HandOff | None = None
+    person: Person | None = None
     max_steps: int = 50
     subgoals: int = 0
     steps: int = 0
@@ -95,7 +100,21 @@ class Run:
             approver=self.approver,
             reader=self.reader,
             typed=self.typed,
+            person=self.person,
         )
+
+    @asynccontextmanager
+    async def screen_alone(self) -> AsyncIterator[None]:
+        """Have the screen to oneself; whoever has it already goes on having it."""
+        if _has_screen.get() is self:
+            yield
+            return
+        async with self.busy:
+            mark = _has_screen.set(self)
+            try:
+                yield
+            finally:
+                _has_screen.reset(mark)
 
 
 @dataclass
@@ -112,6 +131,7 @@ class Progress:
 
 
 _run: ContextVar[Run | None] = ContextVar("holo_run", default=None)
+_has_screen: ContextVar[Run | None] = ContextVar("holo_has_screen", default=None)
 _guard: ContextVar[Guard | None] = ContextVar("holo_guard", default=None)
 _progress: ContextVar[Progress | None] = ContextVar("holo_progress", default=None)
 
@@ -214,6 +234,9 @@ async def open_run(
     budget: str = "",
     ledger: Ledger | None = None,
     items: Items | None = None,
+    handoffs: Handoffs | None = None,
+    handoff: HandOff | None = None,
+    person: Person | None = None,
     max_steps: int = 50,
     flow_run_id: str = "",
 ) -> AsyncIterator[Run]:
@@ -249,6 +272,9 @@ async def open_run(
             purse=purse,
             ledger=ledger,
             items=items,
+            handoffs=handoffs,
+            handoff=handoff,
+            person=person,
             max_steps=max_steps,
         )
         await recorder.record(

@@ -259,7 +259,7 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None,
     )
     status: events.Status = "answered"
     reason = answer = ""
-    async with run.busy:
+    async with run.screen_alone():
         spent_before = guard.spent_micro  # others may have spent while this one waited
         try:
             found = await run_loop(

@@ -119,6 +119,11 @@ async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
     return True
 
 
+def current_walk() -> Walk | None:
+    """Return the walk whose step is being worked on."""
+    return _walk.get(None)
+
+
 @agent_step(acts=False, title="{number} · decide")
 async def decide(number: int, screen: str, answer_only: bool) -> Step:
     """Ask the model for step ``number``, looking at the picture with SHA-256 ``screen``."""

@@ -14,6 +14,7 @@ from holo_blocks.desktop import HoloDesktop
 from holo_blocks.model import HoloModel
 from holo_tasks.agent import open_agent
 from holo_tasks.core.budget import Limits
+from holo_tasks.core.person import HandOff
 from holo_tasks.lazy import LazyDesktop
 from holo_tasks.local_only import check_rest, enter_late
 from holo_tasks.models.encoding import Tier
@@ -41,6 +42,7 @@ async def holo_agent(
     cache_decisions: bool = False,
     local_only: bool = False,
     secrets: Sequence[SecretSpec | str] = (),
+    handoff: HandOff | bool = False,
 ) -> AsyncIterator[Run]:
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
@@ -49,6 +51,7 @@ async def holo_agent(
     ``cache_decisions`` reuses decisions of the model where all that it was shown is the same. ``local_only``, like the
     model block's field and ``HOLO_LOCAL_ONLY``, refuses whatever is not on this machine. ``secrets`` name more that may
     be typed as {{secret:NAME}} besides those of the desktop block: as `SecretSpec`, or as ``NAME`` or ``NAME=PROGRAM``.
+    ``handoff`` waits for a person where the model asks for one and where an action needs a yes.
     What can be checked is checked before anything is started; everything is taken down again when this is left.
     """
     destination = audit.destination()
@@ -90,6 +93,7 @@ async def holo_agent(
                 advisors=named,
                 cache_decisions=cache_decisions,
                 secrets=known,
+                handoff=handoff,
             ) as run:
                 yield run
         finally:

@@ -70,6 +70,8 @@ class Guard:
     unpriced_calls: int = 0
     overbilling: float = 1.0
     calls_s: list[float] = field(default_factory=list, repr=False)
+    stops: int = 0
+    stopped_s: float = 0.0
 
     def lineage(self) -> list[Guard]:
         """This scope and all around it, outermost first."""
@@ -93,9 +95,27 @@ class Guard:
         times = [
             scope.started_s + scope.limits.timeout_seconds
             for scope in self.lineage()
-            if scope.limits.timeout_seconds is not None
+            if scope.limits.timeout_seconds is not None and not scope.stops
         ]
         return min(times, default=None)
+
+    def stop_clocks(self, now_s: float) -> None:
+        """Let no time run here and in all scopes around: a person has the screen. As often as `start_clocks`."""
+        for scope in self.lineage():
+            scope.stopped_s = scope.stopped_s if scope.stops else now_s
+            scope.stops += 1
+
+    def start_clocks(self, now_s: float) -> None:
+        """Let time run on: deadlines are as much later as the clocks stood still."""
+        for scope in self.lineage():
+            scope.stops -= 1
+            if not scope.stops:
+                scope.started_s += now_s - scope.stopped_s
+
+    def left_s(self, now_s: float) -> float:
+        """Return the seconds that this scope by itself has left; infinity while its clock stands still."""
+        seconds = self.limits.timeout_seconds
+        return math.inf if seconds is None or self.stops else self.started_s + seconds - now_s
 
     @property
     def has_cost_limit(self) -> bool:
@@ -120,8 +140,7 @@ class Guard:
     def check_time(self, now_s: float) -> None:
         """Raise `LimitReached` when a deadline has passed."""
         for scope in self.lineage():
-            seconds = scope.limits.timeout_seconds
-            if seconds is not None and now_s >= scope.started_s + seconds:
+            if scope.left_s(now_s) <= 0:
                 raise out_of_time(scope)
 
     def check_action(self) -> None:

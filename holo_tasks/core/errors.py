@@ -56,10 +56,11 @@ class LimitReached(HoloError):
 
 
 class NeedsPerson(HoloError):
-    """The work cannot go on without a person."""
+    """The work cannot go on without a person. ``handoff`` names the hand-off that came to nothing, if there was one."""
 
     status = "needs_person"
     exit_code = 11
+    handoff: str = ""
 
 
 class GaveUp(NeedsPerson):

@@ -236,8 +236,24 @@ class StepTimed(Event):
 
 
 class HandedOver(Event):
+    """A person is asked; ``handoff`` names the hand-off if the agent waits for the answer."""
+
     kind: Literal["handoff"] = "handoff"
     question: str
+    handoff: str = ""
+
+
+class TakenBack(Event):
+    """A person has given the screen back: what they chose of what was offered, and what they say of it.
+
+    What they did meanwhile is not recorded.
+    """
+
+    kind: Literal["taken_back"] = "taken_back"
+    handoff: str
+    choice: str
+    note: str
+    by: str
 
 
 class StateSeen(Event):
@@ -330,6 +346,7 @@ AnyEvent: TypeAlias = Annotated[
     | Interrupted
     | Backtracked
     | LayerChanged
+    | TakenBack
     | KillSeen
     | SubgoalClosed
     | RunClosed,

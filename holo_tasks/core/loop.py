@@ -104,6 +104,11 @@ async def pursue(
             await walk.record(events.Corrected(reason=problem))
             walk.remember(step, problem, is_error=True)
             continue
+        if isinstance(call, AskHumanCall) and walk.doors.person is not None:
+            told = await walk.doors.person.help(walk, call.question)
+            await walk.look()
+            walk.remember(step, told)
+            continue
         if isinstance(call, AskHumanCall):
             await walk.record(events.HandedOver(question=call.question))
             raise GaveUp(f"The agent needs a person: {call.question}", layer=layer)

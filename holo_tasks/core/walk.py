@@ -33,6 +33,7 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Gesture, Pause, Typed, Write, keys
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest
+from holo_tasks.core.person import Person
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.predict import Till, predict, prompt_tokens
 from holo_tasks.core.scaling import to_gesture
@@ -81,6 +82,8 @@ class Doors:
     reader: TextReader | None = None
     typed: Callable[[Sequence[Typed]], None] = lambda fields: None
     """Told where secrets show, before the next frame is taken."""
+    person: Person | None = None
+    """Whom the model can ask for, if somebody is waited for."""
 
 
 @dataclass(frozen=True)
@@ -327,7 +330,8 @@ class Walk:
             try:
                 by = await consent(doors.approver, asked, self._look_redacted)
             except NeedsPerson as error:
-                await self._record(events.HandedOver(question=str(error)))
+                if not error.handoff:  # else it was recorded as it began
+                    await self._record(events.HandedOver(question=str(error)))
                 raise
             self.guard.check_time(doors.now_s())
             permit = replace(permit, allowed=True, rule=f"{by} said yes", asks=False)

@@ -1,0 +1,69 @@
+"""A person who takes the screen over, and gives it back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.ports import Desktop
+
+if TYPE_CHECKING:
+    from holo_tasks.core.walk import Walk
+
+TIMEOUT_S, LONGEST_S = 3600.0, 7 * 86_400.0
+LiveView = Callable[[Desktop], AbstractAsyncContextManager[str]]
+"""Shows a desktop to a person and lets them work on it; gives the address, which is good for as long as it is open."""
+
+DONE, AGAIN, GIVE_UP = "done", "try again", "give up"
+CHOICES = (DONE, AGAIN, GIVE_UP)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person chose of what was offered, what they say of it, and who they are."""
+
+    choice: str
+    note: str = ""
+    by: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What a model is told."""
+        said = f" They say: {self.note}" if self.note else ""
+        return f"A person has had the screen, and answers: {self.choice}.{said}"
+
+
+@dataclass(frozen=True)
+class HandOff:
+    """Says that persons are waited for: when the model asks for one, and for actions that need a person's yes.
+
+    They have ``timeout_s`` seconds; ``live`` shows them the desktop.
+    """
+
+    timeout_s: float = TIMEOUT_S
+    live: LiveView | None = None
+
+    def __post_init__(self) -> None:
+        seconds = self.timeout_s
+        if isinstance(seconds, bool) or not (math.isfinite(seconds) and 0 < seconds <= LONGEST_S):
+            raise InvalidUsage(f"A person has more than 0 and at most {LONGEST_S:g} seconds, not {seconds!r}.")
+
+    @classmethod
+    def of(cls, given: HandOff | bool) -> HandOff | None:
+        """Read the option of an agent: true is the usual one."""
+        return given if isinstance(given, HandOff) else cls() if given else None
+
+
+class Person(Protocol):
+    """Somebody who is waited for."""
+
+    async def help(self, walk: Walk, question: str) -> str:
+        """Give a person the screen because the model asks for one; return what the model is told afterwards.
+
+        Raises `NeedsPerson` if nobody comes in time, or who comes gives up.
+        """
+        ...

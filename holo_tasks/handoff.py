@@ -1,0 +1,302 @@
+"""`hand_over`: give a person the screen, wait until they have answered, and take it back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+from prefect.context import FlowRunContext
+from prefect.events import emit_event
+from prefect.exceptions import MissingContextError
+from prefect.logging import get_run_logger
+from prefect.settings import get_current_settings
+
+from holo_tasks.core import events
+from holo_tasks.core.budget import Guard
+from holo_tasks.core.consent import Asked
+from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, PolicyRefused, StoreLost
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff, LiveView
+from holo_tasks.core.ports import Desktop
+from holo_tasks.core.walk import Walk
+from holo_tasks.handoff_page import command, form_text, page
+from holo_tasks.pausing import Pausing
+from holo_tasks.publish import publish_markdown
+from holo_tasks.run import Run, current_guard, current_run, surely
+from holo_tasks.safety.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices
+from holo_tasks.safety.scrubbing import hushed
+
+EVENT = "holo.handoff.opened"
+AGAIN_S = 1.0
+"""How often it is looked whether somebody has answered."""
+YES, NO = "approve", "refuse"
+logger = logging.getLogger("holo_tasks.handoff")
+
+
+@runtime_checkable
+class _Held(Protocol):
+    async def hold(self) -> None: ...
+
+    async def release(self) -> None: ...
+
+
+async def hand_over(
+    question: str,
+    *,
+    choices: Sequence[str] = CHOICES,
+    picture: bool = True,
+    timeout_s: float | None = None,
+    live: LiveView | None = None,
+    walk: Walk | None = None,
+) -> Answer:
+    """Give a person the screen and return their answer, from a flow's or a sub-goal's body.
+
+    The agent's input is blocked meanwhile, and no guardrail's time runs. The answer is given in the form of the paused
+    flow run in Prefect's pages, or by `holo-tasks handoff resume`: the first one counts, for this attempt only.
+    Afterwards the screen may be anything: take a new look. ``walk`` is the conversation that this is part of, if any.
+
+    Raises `NeedsPerson` if nobody has answered after ``timeout_s`` seconds.
+    """
+    run = current_run()
+    told = hushed(" ".join(question.split()))
+    if not told:
+        raise InvalidUsage("The question is empty; say in a sentence what a person should do.")
+    check_choices(choices)
+    if run.handoffs is None:
+        raise InvalidUsage("This run keeps no hand-offs: open its agent with `open_agent` or `holo_agent`.")
+    settings = run.handoff or HandOff()
+    seconds = settings.timeout_s if timeout_s is None else HandOff(timeout_s).timeout_s
+    async with run.screen_alone(), AsyncExitStack() as stack:
+        here = walk or _beside()
+        shot = await _picture(here, fresh=walk is None) if picture else None
+        stack.enter_context(_no_time(current_guard() or run.guard))
+        if isinstance(run.desktop, _Held):
+            await run.desktop.hold()
+            stack.push_async_callback(_take_back, run, run.desktop)
+        link = await _shown(stack, run.desktop, live or settings.live)
+        return await _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shot, link).answer()
+
+
+@dataclass
+class _Waiting:
+    """One hand-off, from its row to its answer."""
+
+    run: Run
+    handoffs: Handoffs
+    walk: Walk
+    question: str
+    choices: tuple[str, ...]
+    timeout_s: float
+    shot: Shot | None
+    live: str
+    heard_s: float = field(default_factory=time.monotonic)
+
+    async def answer(self) -> Answer:
+        end_s = time.monotonic() + self.timeout_s
+        handoff = await asyncio.to_thread(self._open)
+        pausing = Pausing(handoff.id, self.choices, self._form(handoff), self._message(handoff))
+        try:
+            await self.walk.record(events.HandedOver(question=self.question, handoff=handoff.id))
+            self._tell(handoff)
+            await pausing.begin([self.run.flow_run_id, _flow_run_id()], self.timeout_s)
+            found = await self._wait(handoff, pausing, end_s)
+            if found is None and not await asyncio.to_thread(self.handoffs.close, handoff.id, "expired"):
+                found = await asyncio.to_thread(self.handoffs.find, handoff.id)  # answered at the last moment
+            await pausing.end()
+        except BaseException:
+            await surely(self._stopped(handoff, pausing))
+            raise
+        if found is None:
+            error = NeedsPerson(
+                f"Nobody has answered hand-off {handoff.id} within {self.timeout_s:g} s: {self.question}"
+            )
+            error.handoff = handoff.id
+            raise error
+        taken = events.TakenBack(handoff=found.id, choice=found.choice, note=found.note, by=found.by)
+        await self.walk.record(taken)
+        _log("Hand-off %s: %s answered ‘%s’.", found.id, found.by, found.choice)
+        return Answer(found.choice, found.note, found.by)
+
+    async def _wait(self, handoff: Handoff, pausing: Pausing, end_s: float) -> Handoff | None:
+        """Wait until somebody has answered, by whatever way; None if nobody has in time."""
+        while (left_s := end_s - time.monotonic()) > 0:
+            await asyncio.sleep(min(AGAIN_S, left_s))
+            try:
+                if said := await pausing.answered():
+                    with contextlib.suppress(InvalidUsage):  # somebody was faster
+                        return await asyncio.to_thread(
+                            lambda: self.handoffs.answer(handoff.id, said.choice, note=said.note, by=said.by)
+                        )
+                now = await asyncio.to_thread(self.handoffs.find, handoff.id)
+                if now.state == "answered":
+                    return now
+                if time.monotonic() - self.heard_s > HEARD_S:
+                    self.heard_s = time.monotonic()
+                    await asyncio.to_thread(self.handoffs.hear, handoff.id)
+            except StoreLost as error:
+                logger.warning("It cannot be seen whether hand-off %s is answered (%s).", handoff.id, error)
+        return None
+
+    def _open(self) -> Handoff:
+        return self.handoffs.open(
+            self.question,
+            self.choices,
+            run_id=self.run.run_id,
+            timeout_s=self.timeout_s,
+            flow_run_id=self.run.flow_run_id,
+            api_url=get_current_settings().api.url or "",
+            trace=self.run.trace,
+            token=self.walk.token or self.run.token,
+            picture=self.shot.sha256 if self.shot else "",
+            live=self.live,
+        )
+
+    def _form(self, handoff: Handoff) -> str:
+        return hushed(form_text(handoff, self.shot.data if self.shot else None, title=self.run.title))
+
+    def _message(self, handoff: Handoff) -> str:
+        return f"Hand-off {handoff.id}: {self.question}"[:500]
+
+    async def _stopped(self, handoff: Handoff, pausing: Pausing) -> None:
+        """Close the hand-off because the work is being stopped; one that is killed gets its state from whoever does."""
+        state: State = "killed" if self.run.switch.why() else "cancelled"
+        with contextlib.suppress(HoloError):  # that its time is over, the row says by itself
+            await asyncio.to_thread(self.handoffs.close, handoff.id, state)
+        if state == "cancelled":
+            await pausing.end()
+
+    def _tell(self, handoff: Handoff) -> None:
+        """Tell people by all ways there are; none of them holds up the hand-off."""
+        _log(
+            "A person is needed: %s Answer in Prefect's pages (Resume), or with `%s`; until %s.",
+            self.question, command(handoff), handoff.expires_at,
+        )  # fmt: skip
+        text = page(handoff, self.shot.data if self.shot else None, title=self.run.title)
+        self.run.do_aside(_published(f"handoff-{handoff.id}", text, self.question))
+        _emit(handoff, self.run)
+
+
+class ByHandOff:
+    """Asks persons on the spot for their yes to an action: an `Approver` that waits.
+
+    A yes is kept in memory, for exactly this action on exactly this screen, and used up once: there is never an old
+    one.
+    """
+
+    def __init__(self) -> None:
+        self._yes: dict[Asked, str] = {}
+
+    async def take(self, asked: Asked) -> str | None:
+        return self._yes.pop(_same(asked), None)
+
+    async def ask(self, asked: Asked) -> None:
+        """Wait for a yes. Raises `PolicyRefused` if it is a no, `NeedsPerson` if nobody answers."""
+        from holo_tasks.tasks import current_walk  # made over agents, which are made with this
+
+        self._yes.clear()
+        question = f"{asked.words}. Leave the screen as it is, and answer."
+        answer = await hand_over(question, choices=(YES, NO), walk=current_walk())
+        if answer.choice != YES:
+            raise PolicyRefused(f"{answer.by} said no: {answer.note or asked.words}.")
+        self._yes[_same(asked)] = answer.by
+
+
+class Helper:
+    """The person whom the model asks for: it goes on afterwards, with a fresh screen and what the person says."""
+
+    async def help(self, walk: Walk, question: str) -> str:
+        answer = await hand_over(question, walk=walk)
+        if answer.choice == GIVE_UP:
+            raise NeedsPerson(f"{answer.by} gave up: {answer.note or question}")
+        return answer.sentence
+
+
+def _same(asked: Asked) -> Asked:
+    """Return what a yes is bound to: neither how it is said nor in which picture it is seen."""
+    return replace(asked, words="", picture="")
+
+
+@contextmanager
+def _no_time(guard: Guard) -> Iterator[None]:
+    guard.stop_clocks(time.monotonic())
+    try:
+        yield
+    finally:
+        guard.start_clocks(time.monotonic())
+
+
+async def _take_back(run: Run, desktop: _Held) -> None:
+    """Let the agent have the screen again, unless its run is being stopped: then nobody has it."""
+    if not run.switch.why():
+        await desktop.release()
+
+
+async def _shown(stack: AsyncExitStack, desktop: Desktop, live: LiveView | None) -> str:
+    """Show the desktop to a person if that is possible; return the link."""
+    try:
+        return await stack.enter_async_context(live(desktop)) if live else ""
+    except HoloError as error:
+        logger.warning("The desktop cannot be shown (%s).", error)
+        return ""
+
+
+def _beside() -> Walk:
+    from holo_tasks.subgoals import side_walk  # made over agents, which are made with this
+
+    return side_walk("A person is asked.")
+
+
+async def _picture(walk: Walk, *, fresh: bool) -> Shot | None:
+    """Return the screen as it may be known outside this machine; a person is also asked without it."""
+    try:
+        if fresh or walk.seen is None:
+            await walk.look()
+    except StoreLost:
+        raise
+    except HoloError as error:
+        logger.warning("The hand-off has no picture (%s).", error)
+    return walk.seen.shot if walk.seen else None
+
+
+async def _published(key: str, text: str, description: str) -> None:
+    await publish_markdown(key, text, description)
+
+
+def _flow_run_id() -> str:
+    context = FlowRunContext.get()
+    return str(context.flow_run.id) if context and context.flow_run else ""
+
+
+def _log(message: str, *arguments: Any) -> None:
+    try:
+        get_run_logger().warning(message, *arguments)
+    except MissingContextError:
+        logger.warning(message, *arguments)
+
+
+def _emit(handoff: Handoff, run: Run) -> None:
+    """Tell Prefect's event stream, for an automation to call somebody. The link to the desktop is not in it."""
+    if not run.flow_run_id:
+        return
+    context = FlowRunContext.get()
+    name = context.flow_run.name if context and context.flow_run else run.title
+    deployment = {"prefect.resource.id": f"prefect.deployment.{run.deployment_id}"}
+    emit_event(
+        event=EVENT,
+        resource={"prefect.resource.id": f"prefect.flow-run.{run.flow_run_id}", "prefect.resource.name": name},
+        related=[deployment | {"prefect.resource.role": "deployment"}] if run.deployment_id else [],
+        payload={
+            "handoff": handoff.id,
+            "question": handoff.question,
+            "choices": list(handoff.choices),
+            "expires_at": handoff.expires_at,
+            "command": command(handoff),
+            "token": handoff.token,
+        },
+    )

@@ -1,0 +1,217 @@
+"""Hand-offs: what a person is asked to do on a desktop, and the one answer to it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.store import TABLES, Prose, Store
+
+State = Literal["open", "answered", "expired", "cancelled", "killed"]
+HEARD_S, GONE_S = 15.0, 90.0
+"""How often who waits for an answer says that it still does, and after how long it is taken for dead."""
+_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+"""None of them looks like another."""
+LONGEST_NOTE, LONGEST_CHOICE = 4000, 80
+
+HANDOFFS = sa.Table(
+    "handoffs",
+    TABLES,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("flow_run_id", sa.Text, nullable=False),
+    sa.Column("api_url", sa.Text, nullable=False),
+    sa.Column("trace", sa.Text, nullable=False),
+    sa.Column("token", sa.Text, nullable=False),
+    sa.Column("question", Prose, nullable=False),
+    sa.Column("choices", sa.Text, nullable=False),
+    sa.Column("picture", sa.Text, nullable=False),
+    sa.Column("live", sa.Text, nullable=False),
+    sa.Column("host", sa.Text, nullable=False),
+    sa.Column("opened_at", sa.Text, nullable=False),
+    sa.Column("expires_at", sa.Text, nullable=False),
+    sa.Column("era", sa.Text, nullable=False),
+    sa.Column("expires_s", sa.Float, nullable=False),
+    sa.Column("heard_s", sa.Float, nullable=False),
+    sa.Column("state", sa.Text, nullable=False, index=True),
+    sa.Column("closed_at", sa.Text, nullable=False),
+    sa.Column("choice", Prose, nullable=False),
+    sa.Column("note", Prose, nullable=False),
+    sa.Column("by", Prose, nullable=False),
+)
+_ROW = HANDOFFS.c
+_OPEN = _ROW.state == "open"
+
+
+@dataclass(frozen=True)
+class Handoff:
+    """One hand-off of one attempt; no other attempt ever sees its answer.
+
+    ``live`` is where the desktop can be worked on, on ``host``: whoever has the link has it. ``picture`` is the
+    SHA-256 of the picture in the trace. ``lost`` says that nobody has waited for the answer for a while.
+    """
+
+    id: str
+    run_id: str
+    flow_run_id: str
+    api_url: str
+    trace: str
+    token: str
+    question: str
+    choices: tuple[str, ...]
+    picture: str
+    live: str
+    host: str
+    opened_at: str
+    expires_at: str
+    state: State
+    closed_at: str
+    choice: str
+    note: str
+    by: str
+    lost: bool
+
+
+class Handoffs:
+    """Kept in the shared database."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def open(
+        self,
+        question: str,
+        choices: Sequence[str],
+        *,
+        run_id: str,
+        timeout_s: float,
+        flow_run_id: str = "",
+        api_url: str = "",
+        trace: str = "",
+        token: str = "",
+        picture: str = "",
+        live: str = "",
+    ) -> Handoff:
+        """Write down a hand-off that waits for its answer, under a new name that is easy to type."""
+        check_choices(choices)
+        opened = datetime.now(UTC)
+        values: dict[str, Any] = {
+            "id": _new_id(),
+            "run_id": run_id,
+            "flow_run_id": flow_run_id,
+            "api_url": api_url,
+            "trace": trace,
+            "token": token,
+            "question": question,
+            "choices": json.dumps(list(choices), ensure_ascii=False),
+            "picture": picture,
+            "live": live,
+            "host": socket.gethostname(),
+            "opened_at": opened.isoformat(timespec="seconds"),
+            "expires_at": (opened + timedelta(seconds=timeout_s)).isoformat(timespec="seconds"),
+            **dict.fromkeys(("closed_at", "choice", "note", "by"), ""),
+        }
+        with self._store.transaction() as db:
+            now_s = self._store.now_s(db)
+            values |= {"era": self._store.era, "expires_s": now_s + timeout_s, "heard_s": now_s, "state": "open"}
+            db.execute(sa.insert(HANDOFFS).values(**values))
+            return self._read(db, values["id"])
+
+    def answer(self, id: str, choice: str, *, note: str = "", by: str) -> Handoff:
+        """Give the answer. Of all who try, the first one does; raises `InvalidUsage` for everybody else."""
+        note = note.strip()
+        if len(note) > LONGEST_NOTE:
+            raise InvalidUsage(f"The note has {len(note)} characters; {LONGEST_NOTE} is the limit.")
+        if any("\ud800" <= character <= "\udfff" for character in note + by + choice):
+            raise InvalidUsage("The answer is not valid UTF-8 text.")
+        with self._store.transaction() as db:
+            found = self._read(db, id)
+            if choice not in found.choices:
+                raise InvalidUsage(f"{choice!r} is no choice here; choose {words(found.choices)}.")
+            # The conditions are part of the update: of two who answer at once, one does.
+            good = sa.and_(
+                _ROW.id == found.id, _OPEN, _ROW.era == self._store.era, _ROW.expires_s > self._store.now_s(db)
+            )
+            said = {"state": "answered", "choice": choice, "note": note, "by": by, "live": "", "closed_at": _now()}
+            if db.execute(sa.update(HANDOFFS).where(good).values(**said)).rowcount != 1:
+                raise InvalidUsage(_too_late(self._read(db, id)))
+            return self._read(db, id)
+
+    def close(self, id: str, state: State) -> bool:
+        """Close a hand-off that nobody answered; say whether it was still open."""
+        with self._store.transaction() as db:
+            row = sa.update(HANDOFFS).where(_ROW.id == id, _OPEN)
+            return db.execute(row.values(state=state, live="", closed_at=_now())).rowcount == 1
+
+    def hear(self, id: str) -> None:
+        """Note that somebody still waits for the answer."""
+        with self._store.transaction() as db:
+            now_s = self._store.now_s(db)
+            db.execute(sa.update(HANDOFFS).where(_ROW.id == id, _OPEN).values(heard_s=now_s))
+
+    def find(self, id: str) -> Handoff:
+        """Return a hand-off; raise `InvalidUsage` if there is none of this name."""
+        with self._store.transaction() as db:
+            return self._read(db, id)
+
+    def waiting(self) -> list[Handoff]:
+        """List what can be answered, the oldest first."""
+        with self._store.transaction() as db:
+            good = (_OPEN, _ROW.era == self._store.era, _ROW.expires_s > self._store.now_s(db))
+            rows = db.execute(sa.select(HANDOFFS).where(*good).order_by(_ROW.opened_at, _ROW.id)).all()
+            return [self._handoff(row, self._store.now_s(db)) for row in rows]
+
+    def _read(self, db: sa.Connection, id: str) -> Handoff:
+        row = db.execute(sa.select(HANDOFFS).where(_ROW.id == id.strip().lower())).one_or_none()
+        if row is None:
+            raise InvalidUsage(f"There is no hand-off {id!r}; `holo-tasks handoff list` lists those that wait.")
+        return self._handoff(row, self._store.now_s(db))
+
+    def _handoff(self, row: sa.Row[Any], now_s: float) -> Handoff:
+        values = {name: value for name, value in row._mapping.items() if name in Handoff.__dataclass_fields__}
+        past = row.era != self._store.era or row.expires_s <= now_s
+        state: State = "expired" if row.state == "open" and past else row.state
+        lost = row.state == "open" and (row.era != self._store.era or row.heard_s < now_s - GONE_S)
+        return Handoff(**{**values, "choices": tuple(json.loads(row.choices)), "state": state, "lost": lost})
+
+
+def check_choices(choices: Sequence[str]) -> None:
+    """Raise `InvalidUsage` unless a person can choose among these."""
+    if isinstance(choices, str) or not choices or len(set(choices)) < len(choices):
+        raise InvalidUsage("A hand-off needs one or more different choices.")
+    if any(not 0 < len(choice.strip()) <= LONGEST_CHOICE for choice in choices):
+        raise InvalidUsage(f"A choice has from 1 to {LONGEST_CHOICE} characters.")
+
+
+def words(choices: Sequence[str]) -> str:
+    """Write choices as in a sentence."""
+    *before, last = [f"‘{choice}’" for choice in choices]
+    return f"{', '.join(before)} or {last}" if before else last
+
+
+def _too_late(handoff: Handoff) -> str:
+    match handoff.state:
+        case "answered":
+            how = f"was answered already: ‘{handoff.choice}’ by {handoff.by}, {handoff.closed_at}"
+        case "expired":
+            how = f"was not answered in time; it ended {handoff.closed_at or handoff.expires_at}"
+        case state:
+            how = f"is over: its run was {state}, {handoff.closed_at}"
+    return f"Hand-off {handoff.id} {how}; `holo-tasks handoff list` lists those that wait."
+
+
+def _new_id() -> str:
+    drawn = "".join(secrets.choice(_LETTERS) for _ in range(8))
+    return f"{drawn[:4]}-{drawn[4:]}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
