@@ -83,7 +83,8 @@ def _words(step: Step) -> str:
     said += [("bad", "Action failed", text) for text in step.failures]
     said += [("info", "Asked a person", text) for text in step.questions]
     said += [("warn", "Told to take stock", step.stuck)] if step.stuck else []
-    parts += [f'<p class="said {kind} text"><b>{name}</b>{safe(text)}</p>\n' for kind, name, text in said]
+    said += [("info", name, text) for name, text in step.guided]
+    parts += [f'<p class="said {kind} text"><b>{safe(name)}</b>{safe(text)}</p>\n' for kind, name, text in said]
     return "".join(parts)
 
 
