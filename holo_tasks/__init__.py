@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from holo_tasks.judging import judge
     from holo_tasks.locating import localize
     from holo_tasks.publish import publish_markdown, publish_table
+    from holo_tasks.recovering import recover_to
     from holo_tasks.run import current_run, progress
     from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
@@ -80,6 +81,7 @@ _HOMES = {
     "localize": "locating",
     "publish_markdown": "publish",
     "publish_table": "publish",
+    "recover_to": "recovering",
     "current_run": "run",
     "progress": "run",
     "Redaction": "safety.masking.settings",
@@ -123,6 +125,7 @@ __all__ = [
     "publish_markdown",
     "publish_table",
     "pursue",
+    "recover_to",
     "subgoal",
 ]
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -25,9 +26,11 @@ from holo_tasks.core.model import Model
 from holo_tasks.core.money import Price
 from holo_tasks.core.permit import Policy, TextReader
 from holo_tasks.core.person import HandOff, Person
-from holo_tasks.core.ports import Desktop, Encoder, Purse, Recorder, Redactor
+from holo_tasks.core.ports import Desktop, Encoder, Purse, Recorder, Redactor, TellsWindows
+from holo_tasks.core.states import Recogniser, Screens
 from holo_tasks.core.walk import Doors
 from holo_tasks.kill_switch import KillSwitch
+from holo_tasks.publish import publish_table
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Ledger
@@ -35,6 +38,18 @@ from holo_tasks.safety.scrubbing import hushed
 
 ASIDE_PATIENCE_S, KILLED_PATIENCE_S = 15.0, 1.0
 LIBRARY = "prefect-holo 0.1.0"
+MOST_ROWS = 200
+"""A table that people read in Prefect's pages is no longer than this; the trace has it all."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A sub-goal of this run that has its answer, and the layer that came to it."""
+
+    subgoal: int
+    title: str
+    token: str
+    layer: str
 
 
 @dataclass
@@ -78,6 +93,38 @@ class Run:
     deployment_id: str = ""
     resumed: set[str] = field(default_factory=set)
     """The business items that an earlier attempt worked on."""
+    spent_inside: int = 0
+    """Micro-USD that sub-goals have written down as their own: of one inside another it is not the other's, too."""
+    resolved: list[Resolved] = field(default_factory=list)
+    sees: Recogniser | None = None
+    """What tells the states of the screen; made when it is first needed."""
+
+    @property
+    def layers(self) -> Counter[str]:
+        """How many sub-goals each layer has come to the answer of."""
+        return Counter(one.layer for one in self.resolved)
+
+    def layer_of(self, token: str) -> str:
+        """Return the layers that worked on a business item in this run, the one that needed most help last."""
+        found = {one.layer for one in self.resolved if one.token == token}
+        return " + ".join(layer for layer in ("model", "script", "person") if layer in found)
+
+    @property
+    def recogniser(self) -> Recogniser:
+        """What tells the states of the screen."""
+        if self.sees is None:
+            from holo_tasks.playbooks.recognising import ScreenRecogniser
+            from holo_tasks.recovering import ask  # made over runs
+
+            self.sees = ScreenRecogniser(ask=ask)
+        return self.sees
+
+    def watch(self, screens: Screens) -> None:
+        """Have the desktop's frames tell what the states of these screens are recognised by."""
+        from holo_tasks.playbooks.recognising import needs_windows
+
+        if isinstance(self.desktop, TellsWindows) and (screens.closed or needs_windows(screens)):
+            self.desktop.tells_windows = True
 
     def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something for people to see without holding up the agent; waited for as the run is closed."""
@@ -312,6 +359,8 @@ async def open_run(
 
 async def _closed(run: Run) -> None:
     """Wait for what is done aside, within bounds, then close the trace."""
+    if run.resolved and run.status != "killed":
+        run.do_aside(_publish_layers(run))
     if run.aside:
         await asyncio.wait(run.aside, timeout=KILLED_PATIENCE_S if run.status == "killed" else ASIDE_PATIENCE_S)
     await run.recorder.record(
@@ -323,6 +372,16 @@ async def _closed(run: Run) -> None:
             cost_micro_usd=run.guard.total_micro,
         )
     )
+
+
+async def _publish_layers(run: Run) -> None:
+    """Publish which layer came to the answer of each sub-goal."""
+    rows = [
+        {"sub-goal": str(one.subgoal), "title": one.title, "item": one.token, "resolved by": one.layer}
+        for one in run.resolved[-MOST_ROWS:]
+    ]
+    counts = ", ".join(f"{layer} {number}" for layer, number in run.layers.most_common())
+    await publish_table(f"layers-{run.run_id}", rows, f"Resolved by: {counts}")
 
 
 async def surely(work: Coroutine[Any, Any, None]) -> None:

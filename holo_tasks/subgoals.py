@@ -9,12 +9,14 @@ import json
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from string import Formatter
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from prefect import get_run_logger
+from prefect.context import FlowRunContext
+from prefect.states import Completed
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from holo_tasks.agent import flow_run_id
@@ -22,23 +24,35 @@ from holo_tasks.audit import open_trace
 from holo_tasks.audit.timeline import subgoal_markdown
 from holo_tasks.claims import NOT_DONE, current_journal, journalled, look_for_effect
 from holo_tasks.core import events
+from holo_tasks.core.brain import Scripted
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached, NeedsPerson
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.loop import AnswerReader
-from holo_tasks.core.loop import pursue as run_loop
 from holo_tasks.core.model import Model
+from holo_tasks.core.states import Do, Screens
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.core.walk import Walk
 from holo_tasks.endings import failed_state
 from holo_tasks.hush import HushedFlow, HushedName, hushing_errors
+from holo_tasks.layers import MODEL, SCRIPT, EffectFound, Handling, Layered, handling_of
 from holo_tasks.outcome import digest_of
 from holo_tasks.publish import publish_markdown
-from holo_tasks.run import Run, current_guard, current_progress, current_run, ending, guarded, progress, working
+from holo_tasks.run import (
+    Resolved,
+    Run,
+    current_guard,
+    current_progress,
+    current_run,
+    ending,
+    guarded,
+    progress,
+    to_text,
+    working,
+)
 from holo_tasks.safety.ledger import Claim
 from holo_tasks.safety.scrubbing import check_open, hush_error, hushed
 from holo_tasks.stored import stored
-from holo_tasks.tasks import act_as_task, decide_as_task
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,6 +74,10 @@ class Subgoal:
     token: str
     advisor: str = ""
     goal: str = ""
+    handling: Handling = field(default_factory=Handling)
+    probe: Callable[[], Awaitable[Any]] | None = None
+    resolved: list[str] = field(default_factory=list)
+    """The layers that came to an answer inside, in order."""
 
     def numbered(self, run: Run) -> Subgoal:
         """Return it with the run's next number."""
@@ -107,6 +125,12 @@ def subgoal(
     effect: bool = True,
     probe: Callable[..., Awaitable[Any]] | None = None,
     precondition: Callable[..., Awaitable[bool]] | None = None,
+    screens: Screens | None = None,
+    before: str = "",
+    after: str | Sequence[str] = (),
+    layers: Sequence[str] = (MODEL,),
+    script: Scripted | Callable[..., Scripted] | None = None,
+    safe_to_repeat: Sequence[str] = (),
 ) -> Decorator: ...
 def subgoal(
     function: Callable[P, Awaitable[R]] | None = None,
@@ -119,6 +143,12 @@ def subgoal(
     effect: bool = True,
     probe: Callable[..., Awaitable[Any]] | None = None,
     precondition: Callable[..., Awaitable[bool]] | None = None,
+    screens: Screens | None = None,
+    before: str = "",
+    after: str | Sequence[str] = (),
+    layers: Sequence[str] = (MODEL,),
+    script: Scripted | Callable[..., Scripted] | None = None,
+    safe_to_repeat: Sequence[str] = (),
 ) -> Any:
     """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
 
@@ -133,7 +163,24 @@ def subgoal(
     called with the same arguments: it returns the sub-goal's result if the effect is there, `NOT_DONE` if it is certain
     that it is not, and None if it cannot tell. Without a certain word nothing is repeated: `NeedsPerson`.
     ``precondition`` says, before an interrupted sub-goal is worked on again, whether the screen is as it must be.
+
+    The rest holds for each `pursue` inside that does not say otherwise. ``screens`` are the program's: what comes up is
+    cleared and what works is waited for before every decision. The work begins in the state ``before``, and no answer
+    is taken unless the screen is one of ``after``. ``layers`` are who works on it, one after the other when one gives
+    up: ``"model"``, ``"script"``, ``"person"``, who is last. ``script`` is a `Script`, or makes one of the arguments.
+    A click on a label of ``safe_to_repeat`` that changed nothing is done once more.
     """
+    general = handling_of(
+        screens=screens,
+        before=before,
+        after=after,
+        layers=layers,
+        script=None,
+        safe_to_repeat=safe_to_repeat,
+        around=Handling(),
+    )
+    if (SCRIPT in general.layers) != (script is not None):
+        raise InvalidUsage("A script is a layer of its own: give both script= and layers= with 'script' in it.")
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         signature = inspect.signature(function)
@@ -154,6 +201,8 @@ def subgoal(
                 token=_token(token, given) if token else "",
                 advisor=advisor or (around.advisor if (around := current_subgoal()) else ""),
                 goal=goal_name,
+                handling=replace(general, script=_script(script, args, kwargs)),
+                probe=(lambda: probe(*args, **kwargs)) if probe else None,
             )
             key = _digest(given, inputs) if here.token else ""
             resume = {"goal": goal_name, "inputs": key, "returns": schema} if schema is not None else {}
@@ -182,7 +231,7 @@ def subgoal(
             except Exception as error:
                 await _file(here, error, "invalid", resume)
                 raise
-            return cast("R", found)
+            return cast("R", _completed(found, here.resolved))
 
         # What a sub-goal came to is kept in the ledger by business token: Prefect would match results by
         # call order, which gives one sub-goal another's result when a retry plans differently.
@@ -198,6 +247,23 @@ def subgoal(
         return cast("Callable[P, Awaitable[R]]", made)
 
     return decorate(function) if function is not None else decorate
+
+
+def _script(script: Any, args: Any, kwargs: Any) -> Scripted | None:
+    """Return a sub-goal's script; one made of the arguments is checked as it is made, before anything is done."""
+    if script is None or isinstance(script, Scripted):
+        return script
+    return cast("Scripted", script(*args, **kwargs))
+
+
+def _completed(found: Any, layers: Sequence[str]) -> Any:
+    """Return a sub-goal's result in a state that says which layer came to it; Prefect hands the result on."""
+    context = FlowRunContext.get()
+    by = " + ".join(dict.fromkeys(layers))
+    if not by or context is None:
+        return found
+    name = None if by == MODEL else f"Completed by {by}"
+    return Completed(name=name or "Completed", message=f"Resolved by: {by}.", data=found)
 
 
 def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
@@ -223,12 +289,25 @@ def side_walk(task: str, *, region: Box | None = None, model: Model | None = Non
     return Walk(doors, current_guard() or run.guard, here.number if here else 0, Transcript(task), region)
 
 
-async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None, region: Box | None = None) -> Any:
+async def pursue(
+    goal: str,
+    *,
+    returns: Any = str,
+    max_steps: int | None = None,
+    region: Box | None = None,
+    screens: Screens | None = None,
+    before: str | None = None,
+    after: str | Sequence[str] | None = None,
+    layers: Sequence[str] | None = None,
+    script: Scripted | None = None,
+    safe_to_repeat: Sequence[str] | None = None,
+) -> Any:
     """Let the agent work on a goal until it answers; return the answer as ``returns``.
 
     ``returns`` is any type pydantic can validate: the model is told its JSON schema, and an answer that does not
-    fit is sent back once. ``region`` shows the model only that part of the screen, in screen pixels. Raises a
-    `HoloError` whose status says how it ended.
+    fit is sent back once. ``max_steps`` is for each layer. ``region`` shows the model only that part of the screen, in
+    screen pixels. The rest is as in `subgoal`, which it is taken from where it is not given. Raises a `HoloError`
+    whose status says how it ended.
     """
     run = current_run()
     text = goal.strip()
@@ -237,6 +316,16 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None,
     if len(text) > MAX_GOAL_CHARACTERS:
         raise InvalidUsage(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
     here = (_subgoal.get() or Subgoal(0, hushed(text)[:120], "", "")).numbered(run)
+    handling = handling_of(
+        screens=screens,
+        before=before,
+        after=after,
+        layers=layers,
+        script=script,
+        safe_to_repeat=safe_to_repeat,
+        around=here.handling,
+    )
+    handling.check_script()
     guard = current_guard() or run.guard
     walk = Walk(
         run.doors(),
@@ -246,6 +335,7 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None,
         region,
         here.token or run.token,
     )
+    layered = Layered(run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe)
     await walk.record(
         events.SubgoalOpened(
             title=here.title,
@@ -260,29 +350,50 @@ async def pursue(goal: str, *, returns: Any = str, max_steps: int | None = None,
     status: events.Status = "answered"
     reason = answer = ""
     async with run.screen_alone():
-        spent_before = guard.spent_micro  # others may have spent while this one waited
+        spent_before = guard.spent_micro - run.spent_inside  # others may have spent while this one waited
         try:
-            found = await run_loop(
-                walk,
-                read=reader_for(returns),
-                decide=decide_as_task,
-                act=act_as_task,
-                max_steps=max_steps or run.max_steps,
-            )
+            found = await layered.answer()
             answer = found.text
             return found.value
+        except EffectFound as found:
+            answer = to_text(TypeAdapter(Any).dump_python(found.value, mode="json"))
+            raise
         except BaseException as error:
             status, reason = ending(error, guard)
             if isinstance(error, LimitReached):
                 answer = error.partial_answer or ""
             raise
         finally:
-            run.steps += walk.step
-            cost = None if guard.unpriced_calls else guard.spent_micro - spent_before
+            steps, layer = layered.walk.step, layered.layer if status == "answered" else ""
+            run.steps += steps
+            spent = guard.spent_micro - run.spent_inside - spent_before
+            run.spent_inside += spent
+            cost = None if guard.unpriced_calls else spent
+            if layer:
+                run.resolved.append(Resolved(here.number, here.title, here.token, layer))
+                here.resolved.append(layer)
             await walk.record(
-                events.SubgoalClosed(status=status, answer=answer, reason=reason, steps=walk.step, cost_micro_usd=cost)
+                events.SubgoalClosed(
+                    status=status, answer=answer, reason=reason, steps=steps, cost_micro_usd=cost, layer=layer
+                )
             )
             run.do_aside(_publish_timeline(run, here))
+
+
+async def perform(do: Do, what: str) -> Any:
+    """Do what was declared to clear something or to get somewhere: a script, or an async function such as a sub-goal.
+
+    It is no step of the story, and nothing of the sub-goal around it holds for it but the business token.
+    """
+    around = _subgoal.get()
+    mark = _subgoal.set(Subgoal(0, what, "", around.token if around else "", around.advisor if around else ""))
+    try:
+        with progress(1):
+            if isinstance(do, Scripted):
+                return await pursue(what, layers=(SCRIPT,), script=do)
+            return await do()
+    finally:
+        _subgoal.reset(mark)
 
 
 def task_text(goal: str, progress: str, returns: Any) -> str:
@@ -413,6 +524,8 @@ async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:
     try:
         with guarded(f"‘{here.title}’", Limits()), current_run().switch.inside(flow_run_id()):
             return await work()
+    except EffectFound as found:
+        return found.value
     finally:
         _subgoal.reset(mark)
 

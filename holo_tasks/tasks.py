@@ -9,13 +9,14 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
-from prefect import task
+from prefect import tags, task
 from prefect.cache_policies import NO_CACHE, CachePolicy
 from pydantic import BaseModel, ConfigDict
 
 from holo_tasks.caching import SAME_DECISION
 from holo_tasks.claims import current_journal
 from holo_tasks.core.actions import label
+from holo_tasks.core.brain import Brain
 from holo_tasks.core.errors import HoloError, InvalidUsage, TransientModelFault
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import Walk
@@ -29,6 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _walk: ContextVar[Walk] = ContextVar("holo_walk")
 _step: ContextVar[Step] = ContextVar("holo_step")
+_brain: ContextVar[Brain] = ContextVar("holo_brain")
 
 
 class Decision(BaseModel):
@@ -138,6 +140,12 @@ async def decide_once(number: int, screen: str, answer_only: bool, situation: st
     return Decision(step=step, situation=walk.situation(answer_only=answer_only))
 
 
+@agent_step(acts=False, retries=0, title="{number} · script · decide")
+async def decide_scripted(number: int, screen: str) -> Step:
+    """Let the script say what step ``number`` is, looking at the picture with SHA-256 ``screen``."""
+    return await _brain.get().decide(_walk.get())
+
+
 @_step_as_task(acts=True, title="{number} · {what}")
 async def act(number: int, what: str) -> str:
     """Do what the step asks for, once."""
@@ -159,12 +167,35 @@ async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
         _walk.reset(token)
 
 
-async def act_as_task(walk: Walk, step: Step) -> str:
-    """Run the walk's action as a task named after what it does."""
+async def decide_by_script(walk: Walk, brain: Brain) -> Step:
+    """Run a script's decision as a task named after its step; it costs no call."""
+    walk_token, brain_token = _walk.set(walk), _brain.set(brain)
+    try:
+        with tags("layer:script"):
+            return await decide_scripted(walk.step, walk.seen.shot.sha256 if walk.seen else "")
+    finally:
+        _brain.reset(brain_token)
+        _walk.reset(walk_token)
+
+
+def act_by(layer: str) -> Callable[[Walk, Step], Awaitable[str]]:
+    """Return what acts for a layer, which shows in the names and tags of its tasks unless it is the model."""
+    if layer == "model":
+        return act_as_task
+
+    async def act_for(walk: Walk, step: Step) -> str:
+        with tags(f"layer:{layer}"):
+            return await act_as_task(walk, step, f"{layer} · ")
+
+    return act_for
+
+
+async def act_as_task(walk: Walk, step: Step, by: str = "") -> str:
+    """Run the walk's action as a task named after what it does, and after who does it if that is not the model."""
     # By context, not as parameters: Prefect looks for task results inside those, field by field.
     walk_token, step_token = _walk.set(walk), _step.set(step)
     try:
-        return await act(walk.step, label(step.tool_call))
+        return await act(walk.step, f"{by}{label(step.tool_call)}")
     finally:
         _step.reset(step_token)
         _walk.reset(walk_token)

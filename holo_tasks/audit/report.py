@@ -115,6 +115,7 @@ def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, c
 def _write_goal(page: IO[str], story: Story, goal: Subgoal, pictures: Pictures) -> None:
     kind, status = STATUS_WORDS[goal.status]
     facts = [count(len(goal.steps), "step"), money(goal.cost_micro_usd), duration(goal.seconds)]
+    facts += [f"by {goal.layer}"] if goal.layer and goal.layer != "done before" else []
     page.write(
         f'<section class="goal" id="g{goal.number}" aria-labelledby="g{goal.number}-h">\n<header>'
         f'<h3 id="g{goal.number}-h">{goal.number} · <bdi>{safe(goal.title)}</bdi></h3>'
@@ -124,6 +125,8 @@ def _write_goal(page: IO[str], story: Story, goal: Subgoal, pictures: Pictures) 
         page.write(f'<p class="lead text" dir="auto">{safe(goal.opened.goal)}</p>\n')
     if goal.closed and goal.closed.reason:
         page.write(f'<p class="said warn text"><b>Ended</b>{safe(goal.closed.reason)}</p>\n')
+    for name, text in goal.guided:
+        page.write(f'<p class="said info text"><b>{safe(name)}</b>{safe(text)}</p>\n')
     page.write(_filmstrip(story, [step for step in goal.steps if step.action], pictures))
     for step in goal.steps:
         page.write(step_card(story, step, pictures.reference))

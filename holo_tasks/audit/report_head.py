@@ -78,11 +78,12 @@ def overview(story: Story) -> str:
         subs = [text for text in (progress, result) if text]
         below = "".join(f'<bdi class="sub">{safe(text[:400])}</bdi>' for text in subs)
         taken = goal.closed.steps if goal.closed else len(goal.steps)
-        skipped = " (done before)" if goal.closed and goal.closed.skipped else ""
+        by = goal.layer if goal.layer in ("", "done before") else f"by {goal.layer}"
+        layer = f" ({safe(by)})" if by else ""
         rows.append(
             f'<tr><td class="num">{goal.number}</td>'
             f'<td><a href="#g{goal.number}"><bdi>{safe(goal.title)}</bdi></a>{below}</td>'
-            f'<td><span class="chip {kind}">{status}{skipped}</span></td><td class="num">{taken}</td>'
+            f'<td><span class="chip {kind}">{status}{layer}</span></td><td class="num">{taken}</td>'
             f'<td class="num">{money(goal.cost_micro_usd)}</td><td class="num">{duration(goal.seconds)}</td></tr>'
         )
     heads = '<th scope="col" class="num">#</th><th scope="col">Sub-goal</th><th scope="col">Status</th>'

@@ -85,7 +85,8 @@ def _words(step: Step) -> str:
     said += [("warn", "Looked again", step.moved)] if step.moved else []
     said += [("warn", "Clicked once more", step.repeated)] if step.repeated else []
     said += [("warn", "Told to take stock", step.stuck)] if step.stuck else []
-    parts += [f'<p class="said {kind} text"><b>{name}</b>{safe(text)}</p>\n' for kind, name, text in said]
+    said += [("info", name, text) for name, text in step.guided]
+    parts += [f'<p class="said {kind} text"><b>{safe(name)}</b>{safe(text)}</p>\n' for kind, name, text in said]
     return "".join(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from holo_tasks.audit.words import moment
+from holo_tasks.audit.words import moment, ordinal
 from holo_tasks.core import events as e
 
 
@@ -65,6 +65,8 @@ class Step:
     repeated: str = ""
     """Why the action was done once more."""
     stuck: str = ""
+    guided: list[tuple[str, str]] = field(default_factory=list)
+    """What was done beside what was decided: a heading and what there is to say, in order."""
     looked_at: str = ""
     seen_after: str = ""
 
@@ -126,6 +128,8 @@ class Subgoal:
     opened: e.SubgoalOpened | None = None
     closed: e.SubgoalClosed | None = None
     steps: list[Step] = field(default_factory=list)
+    guided: list[tuple[str, str]] = field(default_factory=list)
+    """What was done before its first step, as in `Step.guided`."""
 
     @property
     def title(self) -> str:
@@ -137,10 +141,11 @@ class Subgoal:
 
     @property
     def layer(self) -> str:
-        """What it was resolved by, as far as it was: the model, or an earlier run that had done it; empty otherwise."""
-        if self.status != "answered":
+        """What it was resolved by, as far as it was: the model, a script, a person, or an earlier run that had done
+        it; empty otherwise. Traces from before there were layers name none: it was the model."""
+        if self.closed is None or self.status != "answered":
             return ""
-        return "done before" if self.closed and self.closed.skipped else "model"
+        return "done before" if self.closed.skipped else self.closed.layer or "model"
 
     @property
     def cost_micro_usd(self) -> int | None:
@@ -254,7 +259,9 @@ def _add(subgoal: Subgoal, event: e.AnyEvent, at: str) -> None:
         subgoal.opened = event
     elif isinstance(event, e.SubgoalClosed):
         subgoal.closed = event
-    elif event.step:
+    elif not event.step:
+        subgoal.guided += _guided(event)
+    else:
         if not subgoal.steps or subgoal.steps[-1].number != event.step:
             subgoal.steps.append(Step(subgoal.number, event.step, at, at))
         step = subgoal.steps[-1]
@@ -296,6 +303,23 @@ def _add_to_step(step: Step, event: e.AnyEvent) -> None:
             step.timed = event
         case e.HandedOver():
             step.questions.append(event.question)
+        case e.StateSeen() | e.Interrupted() | e.Backtracked() | e.LayerChanged():
+            step.guided += _guided(event)
+
+
+def _guided(event: e.AnyEvent) -> list[tuple[str, str]]:
+    match event:
+        case e.StateSeen(state=state, wanted=wanted, how=how) if wanted:
+            seen = f"the screen was {f'‘{state}’' if state else 'none of the declared states'}"
+            return [("Wanted ‘" + wanted + "’", f"{seen}; {how}" if how else seen)]
+        case e.Interrupted():
+            return [("Interrupted", f"‘{event.name}’ was in the way, for the {ordinal(event.times)} time")]
+        case e.Backtracked():
+            return [("Taken back", f"by {event.by}" + (f" to ‘{event.to}’" if event.to else ""))]
+        case e.LayerChanged():
+            return [(f"From {event.source} to {event.target}", event.reason)]
+        case _:
+            return []
 
 
 def _add_call(calls: list[Call], event: e.RequestSent | e.ReplyReceived | e.CallFailed) -> None:

@@ -55,6 +55,7 @@ def escaped(text: str, limit: int = 400) -> str:
 def _head(goal: Subgoal) -> str:
     facts = [STATUS_WORDS[goal.status][1], count(len(goal.steps), "step"), money(goal.cost_micro_usd)]
     facts.append(duration(goal.seconds))
+    facts += [f"by {goal.layer}"] if goal.layer else []
     lines = [f"### {escaped(goal.title, 120)}"]
     if goal.opened and goal.opened.progress:
         lines.append(f"*{escaped(goal.opened.progress, 160)}*")
@@ -73,6 +74,7 @@ def _step(story: Story, step: Step, frames: Callable[[str], bytes], *, most_byte
     lines = [f"**{step.number} · {escaped(step.label, 80)}** — {' · '.join(facts)}"]
     if step.decision and step.decision.thought:
         lines.append(escaped(step.decision.thought, 240))
+    lines += [f"*{escaped(name, 80)}: {escaped(text, 240)}*" for name, text in step.guided]
     image = _thumbnail(story, step, frames, most_bytes)
     if image:
         lines.append(image)

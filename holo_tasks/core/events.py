@@ -274,6 +274,41 @@ class TakenBack(Event):
     by: str
 
 
+class StateSeen(Event):
+    """The screen was recognised as one of the declared states, empty if as none; ``wanted`` is the state that was
+    asked for, if one was, and ``how`` what is done about it."""
+
+    kind: Literal["state"] = "state"
+    state: str
+    wanted: str = ""
+    how: str = ""
+
+
+class Interrupted(Event):
+    """Something that may come at any time had come up, for the so-many-th time, and is dealt with."""
+
+    kind: Literal["interruption"] = "interruption"
+    name: str
+    times: int
+
+
+class Backtracked(Event):
+    """Who works got nowhere, so it is taken back, ``by`` the Escape key or by the declared ways ``to`` a state."""
+
+    kind: Literal["backtracked"] = "backtracked"
+    by: str
+    to: str = ""
+
+
+class LayerChanged(Event):
+    """A layer could not finish the sub-goal; the next one goes on."""
+
+    kind: Literal["layer_changed"] = "layer_changed"
+    source: str
+    target: str
+    reason: str
+
+
 class KillSeen(Event):
     """The run was stopped from outside; ``source`` is which way, empty if its task was cancelled by the program."""
 
@@ -283,6 +318,8 @@ class KillSeen(Event):
 
 
 class SubgoalClosed(Event):
+    """``layer`` is what came to the answer: the model, a script or a person; empty if nothing did in this run."""
+
     kind: Literal["subgoal_closed"] = "subgoal_closed"
     status: Status
     answer: str
@@ -290,6 +327,7 @@ class SubgoalClosed(Event):
     steps: int
     cost_micro_usd: int | None
     skipped: bool = False
+    layer: str = ""
 
 
 class RunClosed(Event):
@@ -324,6 +362,10 @@ AnyEvent: TypeAlias = Annotated[
     | Repeated
     | StepTimed
     | HandedOver
+    | StateSeen
+    | Interrupted
+    | Backtracked
+    | LayerChanged
     | TakenBack
     | KillSeen
     | SubgoalClosed

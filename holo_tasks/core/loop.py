@@ -9,17 +9,18 @@ from typing import Generic, Protocol, TypeVar
 from holo_tasks.core import events
 from holo_tasks.core.actions import AnswerCall, AskHumanCall
 from holo_tasks.core.errors import (
+    GaveUp,
     HoloError,
     InvalidUsage,
     LimitReached,
     ModelFailed,
-    NeedsPerson,
     ScreenChanged,
     SecretRefused,
     StoreLost,
 )
+from holo_tasks.core.guide import Act, Guide, escape
 from holo_tasks.core.step import Step
-from holo_tasks.core.stuck import stuck
+from holo_tasks.core.stock import BACK, Stock
 from holo_tasks.core.walk import Walk
 
 T = TypeVar("T")
@@ -33,7 +34,6 @@ class AnswerReader(Protocol[T_co]):
 
 
 Decide = Callable[[Walk, bool], Awaitable[Step]]
-Act = Callable[[Walk, Step], Awaitable[str]]
 
 
 @dataclass(frozen=True)
@@ -45,28 +45,46 @@ class Answered(Generic[T]):
     steps: int
 
 
-async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act, max_steps: int) -> Answered[T]:
+async def pursue(
+    walk: Walk,
+    *,
+    read: AnswerReader[T],
+    decide: Decide,
+    act: Act,
+    max_steps: int,
+    guide: Guide | None = None,
+    layer: str = "model",
+    last: bool = True,
+) -> Answered[T]:
     """Work on a sub-goal until it is answered.
 
-    ``decide`` and ``act`` are the walk's own methods, possibly wrapped into tasks. Raises a `HoloError`
-    whose status is how the run ends; at the step limit its ``partial_answer`` is the best answer so far.
+    ``decide`` and ``act`` are the walk's own methods, possibly wrapped into tasks. ``guide`` knows the program's
+    screens. ``layer`` is who decides; of one that is not the ``last`` no best answer so far is asked for. Raises a
+    `HoloError` whose status is how the run ends; at the step limit its ``partial_answer`` is the best answer so far.
     """
-    rejected = False
-    stock = Stock()
+    rejected = unfinished = False
+    scripted = layer != "model"
+    stock = Stock(lambda: _back(walk, guide, act), layer, times=BACK - 1 if scripted else 0)
+    first = walk.step
     await walk.look()
+    if guide is not None:
+        await guide.begin(walk)
     walk.begin()
     while True:
-        if walk.step >= max_steps:
-            raise await _out_of_steps(walk, decide, max_steps)
+        if guide is not None:
+            await guide.clear(walk)
+            walk.show(guide.said())
+        if walk.step - first >= max_steps:
+            raise await _out_of_steps(walk, decide, max_steps, layer=layer, last=last)
         walk.step += 1
         started = walk.doors.now_s()
         step = await decide(walk, False)
         before = walk.seen  # by now: a model that was unsure was shown the screen again
-        await walk.decided(step)
+        await walk.decided(step, scripted=scripted)
         call = step.tool_call
         if isinstance(call, AnswerCall):
             try:
-                return Answered(read(call.content), call.content, walk.step)
+                value = read(call.content)
             except ValueError as error:
                 problem = " ".join(str(error).split())[:600]
                 if rejected:
@@ -78,6 +96,15 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
                 await walk.look()
                 walk.remember(step, f"The answer does not fit what was asked for: {problem}", is_error=True)
                 continue
+            problem = await guide.accept(walk) if guide is not None else ""
+            if not problem:
+                return Answered(value, call.content, walk.step)
+            if unfinished:
+                raise GaveUp(problem, layer=layer)
+            unfinished = True
+            await walk.record(events.Corrected(reason=problem))
+            walk.remember(step, problem, is_error=True)
+            continue
         if isinstance(call, AskHumanCall) and walk.doors.person is not None:
             told = await walk.doors.person.help(walk, call.question)
             await walk.look()
@@ -85,7 +112,7 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
             continue
         if isinstance(call, AskHumanCall):
             await walk.record(events.HandedOver(question=call.question))
-            raise NeedsPerson(f"The agent needs a person: {call.question}")
+            raise GaveUp(f"The agent needs a person: {call.question}", layer=layer)
         try:
             told = await act(walk, step)
             is_error = False
@@ -104,26 +131,14 @@ async def pursue(walk: Walk, *, read: AnswerReader[T], decide: Decide, act: Act,
         await stock.take(walk)
 
 
-@dataclass
-class Stock:
-    """When the model was last told that it is stuck: first in words, later with pictures of what it did."""
-
-    since: int = 0
-    times: int = 0
-
-    async def take(self, walk: Walk) -> None:
-        """Tell the model if it is going round in circles, but not at every step."""
-        transcript = walk.transcript
-        reason = stuck(transcript.turns[max(0, self.since - transcript.left_out) :])
-        if not reason:
-            return
-        self.since, self.times = transcript.left_out + len(transcript.turns), self.times + 1
-        strip = await walk.take_stock(pictures=self.times > 1)
-        await walk.record(events.TookStock(reason=reason, strip=strip))
+async def _back(walk: Walk, guide: Guide | None, act: Act) -> str:
+    return await (guide.backtrack(walk) if guide is not None else escape(walk, act))
 
 
-async def _out_of_steps(walk: Walk, decide: Decide, max_steps: int) -> LimitReached:
+async def _out_of_steps(walk: Walk, decide: Decide, max_steps: int, *, layer: str, last: bool) -> LimitReached | GaveUp:
     """Ask once for the best answer so far; whatever comes of that, the limit was reached."""
+    if not last:
+        return GaveUp(f"The goal was not reached within {max_steps} steps.", layer=layer)
     partial = None
     try:
         final = await decide(walk, True)

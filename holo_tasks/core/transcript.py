@@ -90,6 +90,22 @@ class Transcript:
         """Return the transcript with these entries at its end."""
         return replace(self, entries=(*self.entries, *entries))
 
+    def also(self, shot: Shot, text: str) -> Transcript:
+        """Return the transcript with another picture in the place of the newest one, and something more told.
+
+        It is told with what came of the last step or, before there was one, with the task.
+        """
+        entries, task = list(self.entries), self.task
+        last = entries[-1]
+        assert isinstance(last, Observed)
+        entries[-1] = replace(last, shot=shot)
+        told = entries[-2] if len(entries) > 1 else None
+        if text and isinstance(told, Told):
+            entries[-2] = replace(told, text=f"{told.text}\n{text}")
+        elif text:
+            task = f"{task}\n\n{text}"
+        return replace(self, task=task, entries=tuple(entries))
+
     @property
     def opening(self) -> str:
         """The task message: the task, then what is left of steps that are no longer shown."""

@@ -234,10 +234,10 @@ class Walk:
         text = json.dumps([DECISION_VERSION, model.client.endpoint, reading, told, pictures], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    async def decided(self, step: Step) -> None:
-        """Write down the model's decision; one that came from the cache is marked."""
+    async def decided(self, step: Step, *, scripted: bool = False) -> None:
+        """Write down a decision; one of the model's that came from the cache is marked."""
         call = step.tool_call
-        cached, self._asked = not self._asked, False
+        cached, self._asked = not self._asked and not scripted, False
         if cached:
             self._spans["decide"] = 0
         await self._record(
@@ -260,9 +260,11 @@ class Walk:
     async def _look_again(self) -> None:
         """Show the model the screen as it is by now, in the place of the one it was unsure about."""
         await self.look()
-        *before, last = self.transcript.entries
-        assert isinstance(last, Observed)
-        self.transcript = replace(self.transcript, entries=(*before, replace(last, shot=self._seen().shot)))
+        self.show()
+
+    def show(self, text: str = "") -> None:
+        """Put the newest screen in the place of the one that was to be decided on, and tell what happened meanwhile."""
+        self.transcript = self.transcript.also(self._seen().shot, text)
 
     # scale → permit → act
 
@@ -436,11 +438,15 @@ class Walk:
                 and (await doors.redactor.redact(now)).frame.digest != before.redacted.digest
             ):
                 return
-            self.guard.check_time(doors.now_s())
-            try:
-                await doors.desktop.do(Pause(min(STILL_S, asked_s)), deadline=self.guard.deadline_s)
-            except LimitReached as error:
-                raise self.guard.late() or error from None
+            await self.pause(min(STILL_S, asked_s))
+
+    async def pause(self, seconds: float) -> None:
+        """Let the program work for a while, but not past a deadline."""
+        self.guard.check_time(self.doors.now_s())
+        try:
+            await self.doors.desktop.do(Pause(seconds), deadline=self.guard.deadline_s)
+        except LimitReached as error:
+            raise self.guard.late() or error from None
 
     async def take_stock(self, *, pictures: bool) -> str:
         """Tell the model that it is going round in circles; with ``pictures``, show it its last actions too, if it is

@@ -25,12 +25,14 @@ from holo_tasks.safety.scrubbing import hush_error
 FREE_TEXT = frozenset(
     {"title", "goal", "progress", "content", "reason", "note", "thought", "arguments", "label", "description"}
     | {"question", "answer", "rule", "gesture", "choice", "by"}
+    | {"state", "wanted", "how", "name", "to"}
 )
 """Fields of events in which there may be anything."""
 AS_IT_IS = frozenset(
     {"kind", "status", "outcome", "purpose", "source", "finish_reason", "confidence", "tool_name", "gesture_kind"}
     | {"run_id", "flow_run_id", "token", "library", "model", "endpoint", "display", "signed_by", "media_type"}
-    | {"state", "sha256", "frame_digest", "prompt_sha256", "shots", "strip", "before", "after", "masks", "handoff"}
+    | {"layer", "target", "state"}
+    | {"sha256", "frame_digest", "prompt_sha256", "shots", "strip", "before", "after", "masks", "handoff"}
 )
 """Fields of events that others find things by: identifiers, digests, and words out of a list."""
 

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from holo_tasks.audit import Destination
+from holo_tasks.core.errors import GaveUp, PolicyRefused
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.gestures import Gesture, Hotkey
 from holo_tasks.core.step import Step
 from holo_tasks.core.stuck import stuck
 from holo_tasks.core.transcript import Turn
 from holo_tasks.core.walk import TAKE_STOCK, Walk
-from tests.support.painted_desktop import PaintedDesktop
+from tests.support.painted_desktop import SIZE, PaintedDesktop
 from tests.support.scripted_model import step
 from tests.support.shots import (
     MemoryModel,
@@ -170,6 +173,64 @@ async def test_a_conversation_that_is_cut_short_is_told_as_often() -> None:
     client = MemoryModel([*[wrote(said)] * 21, wrote(step("answer", content="gave up"))])
     model = as_model(client, context_tokens=12_000)
     walk = walk_of(model, desktop=PaintedDesktop(frozen=True), recorder=recorder)
-    await work(walk)
-    assert walk.transcript.left_out > 8
-    assert [event.step for event in recorder.of("take_stock")] == [4, 8, 12, 16, 20]
+    with pytest.raises(GaveUp):
+        await work(walk)
+    assert walk.transcript.left_out > 4
+    assert [event.step for event in recorder.of("take_stock")] == [4, 8, 13, 17]
+
+
+async def test_who_stays_stuck_is_taken_back_once_and_then_does_not_go_on() -> None:
+    recorder, desktop = MemoryRecorder(), PaintedDesktop(frozen=True)
+    client = MemoryModel([wrote(step("click", element="OK button", x=500, y=500))])
+    with pytest.raises(GaveUp, match="the same action 4 times") as caught:
+        await work(walk_of(as_model(client), desktop=desktop, recorder=recorder))
+    assert (caught.value.layer, caught.value.status) == ("model", "needs_person")
+    assert [gesture for gesture in desktop.gestures if isinstance(gesture, Hotkey)] == [Hotkey(("esc",))]
+    assert [(event.by, event.step) for event in recorder.of("backtracked")] == [("Escape", 13)]
+    assert "Escape was pressed" in str(client.bodies[12]["messages"][-2])
+    assert len(client.bodies) == 16
+
+
+async def test_an_escape_that_is_not_allowed_stops_nothing() -> None:
+    def refuse(gesture: Gesture) -> None:
+        if isinstance(gesture, Hotkey):
+            raise PolicyRefused("No keys here.")
+
+    desktop = PaintedDesktop(refuse, frozen=True)
+    client = MemoryModel([wrote(step("click", element="OK button", x=500, y=500))])
+    with pytest.raises(GaveUp):
+        await work(walk_of(as_model(client), desktop=desktop))
+    assert "could not be pressed to get back: No keys here." in str(client.bodies[12]["messages"][-2])
+
+
+class Toggling(PaintedDesktop):
+    """Shows one of a few screens, which one nobody can foresee from the actions alone."""
+
+    def __init__(self, screens: Sequence[int]) -> None:
+        super().__init__()
+        self._screens = screens
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        shown = self._screens[min(len(self.gestures), len(self._screens) - 1)]
+        return Frame(bytes([shown]) * (SIZE.width * SIZE.height * 3), SIZE, self.display)
+
+
+async def told_at(screens: Sequence[int], calls: Sequence[dict[str, Any]]) -> list[tuple[int, str]]:
+    """Return when an agent was told to take stock, and why, that saw these screens and did these steps."""
+    recorder = MemoryRecorder()
+    client = MemoryModel([*map(wrote, calls), wrote(step("answer", content="done"))])
+    await work(walk_of(as_model(client), desktop=Toggling(screens), recorder=recorder), max_steps=60)
+    return [(event.step, event.reason) for event in recorder.of("take_stock")]
+
+
+async def test_many_steps_without_a_new_screen_are_no_progress() -> None:
+    clicks = [step("click", element=f"Button {number}", x=number, y=5) for number in range(16)]
+    irregular = [0, 1, 2, 0, 2, 1, 1, 0, 2, 0, 1, 2, 2, 0, 1, 0, 2]
+    (told,) = await told_at(irregular, clicks)
+    assert told == (14, "no screen in 12 steps that was not there before")
+    assert await told_at([*irregular[:9], 7, *irregular[9:]], clicks) == [], "one new screen is progress"
+
+
+async def test_waiting_is_not_counted_as_no_progress() -> None:
+    waits = [step("wait", seconds=0.01)] * 20
+    assert await told_at([0], waits) == []

@@ -1,0 +1,293 @@
+"""What goes before every decision: is this a screen to act on, and if not, what is done about it?
+
+Popups are cleared, a program that works is waited for, and a screen that nobody declared is never acted on where the
+declared ones are all there are. Pure but for its ports: what is done is done by `perform` and `act`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from holo_tasks.core import events
+from holo_tasks.core.actions import HotkeyCall
+from holo_tasks.core.errors import GaveUp, InvalidUsage, PolicyRefused
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.states import Asked, Do, Interruption, Recogniser, Screens, State, Way, marks_in, plan
+from holo_tasks.core.step import Step
+from holo_tasks.core.unexpected import Windows
+from holo_tasks.core.walk import STILL_S, Walk
+
+MOST_LOST = 2
+"""So often one sub-goal may be taken back from a screen that nobody knows."""
+MOST_SAME_WAY = 2
+UNEXPECTED = "unexpected window"
+
+Perform = Callable[[Do, str], Awaitable[Any]]
+"""Does what was declared, a script or a whole sub-goal; the text says what for."""
+Act = Callable[[Walk, Step], Awaitable[str]]
+Ready = Callable[[Frame, State | None], Awaitable[bool]]
+
+
+@dataclass
+class Guide:
+    """Knows the screens of a program, and where one layer of a sub-goal is among them.
+
+    ``before`` is the state the work begins in, ``after`` those that it may end in; empty where it does not matter.
+    """
+
+    screens: Screens
+    recogniser: Recogniser
+    perform: Perform
+    act: Act
+    before: str = ""
+    after: tuple[str, ...] = ()
+    layer: str = "model"
+    here: str = ""
+    times: Counter[str] = field(default_factory=Counter)
+    lost: int = 0
+    _said: list[str] = field(default_factory=list, repr=False)
+    _told: str | None = field(default=None, repr=False)
+    _windows: Windows = field(default_factory=Windows, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in (*((self.before,) if self.before else ()), *self.after):
+            self.screens.state(name)
+
+    async def begin(self, walk: Walk) -> None:
+        """Bring the program where the work begins. Raises `GaveUp` if it does not get there."""
+        await self.clear(walk)
+        if self.before:
+            await self.reach(walk, self.before)
+
+    async def clear(self, walk: Walk) -> None:
+        """Return when the newest screen is one to act on; raise `GaveUp` if it does not become one."""
+        was, cleared, waited = self.here, False, False
+        while True:
+            state = await self._see(walk)
+            interruption = self._interrupting(walk, state)
+            if interruption is not None:
+                await self._interrupted(walk, *interruption)
+                cleared, waited = True, False
+            elif await self._over(_frame(walk), state):
+                back, was = was, ""
+                if cleared and back and state is not None and await self._went_back(walk, state, back):
+                    continue
+                self.here = state.name if state else ""
+                if state is not None:
+                    self._windows.learn(_frame(walk))
+                return
+            elif not waited:
+                await self._wait(walk, self._over)
+                waited = True
+            elif state is not None:
+                raise self._busy(state)
+            else:
+                await self._lost(walk)
+                waited = False
+
+    async def reach(self, walk: Walk, wanted: str) -> None:
+        """Bring the program to a state: wait for it, then take the declared ways. Raises `GaveUp` if that fails."""
+        state = await self._see(walk, wanted)
+        known = state is not None and not state.busy
+        if not (known and plan(self.screens, state.name if state else None, wanted) is not None):
+            await self._until(walk, (wanted,))
+        if not await self._go(walk, wanted):
+            raise self._gave_up(f"The screen is not ‘{wanted}’, and no declared way led there")
+
+    async def accept(self, walk: Walk) -> str:
+        """Look whether the program is where the work may end; return what is wrong, empty if nothing is."""
+        if not self.after:
+            return ""
+        await walk.look()
+        await self.clear(walk)
+        if await self._until(walk, self.after):
+            await walk.record(events.StateSeen(state=self.here, wanted=" or ".join(self.after)))
+            return ""
+        await walk.record(events.StateSeen(state=self.here, wanted=" or ".join(self.after), how="not there"))
+        wanted = " or ".join(f"‘{name}’" for name in self.after)
+        return f"The screen is not {wanted}; the work does not end before it is."
+
+    async def backtrack(self, walk: Walk) -> str:
+        """Take the program back to where one can go on from; return what was done, in a sentence."""
+        home = self.screens.home
+        if home and self.here != home and plan(self.screens, self.here or None, home):
+            return await self._go_home(walk, home)
+        return await escape(walk, self.act)
+
+    async def state_after(self, frame: Frame) -> tuple[str, bool]:
+        """Return the state that a frame shows after an action, empty if none, and whether it is one to be in."""
+        state = await self.recogniser.recognise(frame, self.screens.candidates)
+        return (state.name, True) if state else ("", not self.screens.closed)
+
+    def said(self) -> str:
+        """Return what was done since this was asked for last, in the words that a model is told."""
+        words, self._said = " ".join(self._said), []
+        return words
+
+    async def _see(self, walk: Walk, wanted: str = "") -> State | None:
+        state = await self.recogniser.recognise(_frame(walk), self.screens.candidates)
+        name = state.name if state else ""
+        if name != self._told or (wanted and wanted != name):
+            await walk.record(events.StateSeen(state=name, wanted=wanted))
+            self._told = name
+        return state
+
+    def _interrupting(self, walk: Walk, state: State | None) -> tuple[str, int, Do | None] | None:
+        declared = self.screens.interruption(state) if state else None
+        if declared is not None:
+            return declared.name, declared.most, declared.do
+        if state is None and self.screens.closed and (window := self._windows.unexpected(_frame(walk))):
+            return f"{UNEXPECTED} ‘{window}’", Interruption.most, None
+        return None
+
+    async def _interrupted(self, walk: Walk, name: str, most: int, do: Do | None) -> None:
+        self.times[name] += 1
+        if self.times[name] > most:
+            raise self._gave_up(f"‘{name}’ came up more than {most} times")
+        await walk.record(events.Interrupted(name=name, times=self.times[name]))
+        if do is None:
+            await escape(walk, self.act)
+        else:
+            await self.perform(do, f"clear ‘{name}’")
+            await walk.look()
+        self._said.append(f"‘{name}’ had come up and was dealt with.")
+
+    async def _went_back(self, walk: Walk, state: State, was: str) -> bool:
+        """After an interruption, go back to where the work was; say whether that was tried.
+
+        Only from the home state, where a program begins anew, for example after its session: any other may be what came
+        of the last action, and to go back from there would be to do it again.
+        """
+        if state.name == was or state.name != self.screens.home or not plan(self.screens, state.name, was):
+            return False
+        if await self._go(walk, was):
+            self._said.append(f"The program was brought back to ‘{was}’.")
+        return True
+
+    async def _go(self, walk: Walk, wanted: str) -> bool:
+        """Take declared ways until the wanted state is there, each at most twice; say whether it is."""
+        taken: list[Way] = []
+        while True:
+            if await self._holds(walk, wanted):
+                self.here = wanted
+                return True
+            state = await self._see(walk, wanted)
+            if interruption := self._interrupting(walk, state):
+                await self._interrupted(walk, *interruption)
+                continue
+            if state is not None and state.busy:
+                if not await self._wait(walk, self._over):
+                    raise self._busy(state)
+                continue
+            spent = [way for way in taken if taken.count(way) >= MOST_SAME_WAY]
+            ways = plan(self.screens, state.name if state else None, wanted, without=spent)
+            if not ways:
+                return False
+            way = ways[0]
+            taken.append(way)
+            how = f"takes the way to ‘{way.to}’"
+            await walk.record(events.StateSeen(state=state.name if state else "", wanted=wanted, how=how))
+            await self.perform(way.do, f"go to ‘{way.to}’")
+            await walk.look()
+            await self._until(walk, (way.to,))
+
+    async def _go_home(self, walk: Walk, home: str) -> str:
+        await walk.record(events.Backtracked(by="declared way", to=home))
+        if await self._go(walk, home):
+            return f"The program was brought back to ‘{home}’."
+        return "The program was to be brought back, but did not get there."
+
+    async def _lost(self, walk: Walk) -> None:
+        """On a screen that nobody knows: Escape, then the way home, then it is for the next layer."""
+        self.lost += 1
+        home, self.here = self.screens.home, ""
+        if self.lost > MOST_LOST:
+            raise self._gave_up("The screen is none of the declared ones, and going back did not change that")
+        if self.lost == MOST_LOST and home and plan(self.screens, None, home):
+            self._said.append(await self._go_home(walk, home))
+        else:
+            self._said.append(await escape(walk, self.act))
+
+    async def _holds(self, walk: Walk, name: str) -> bool:
+        return await self.recogniser.holds(_frame(walk), self.screens.state(name))
+
+    async def _over(self, frame: Frame, state: State | None) -> bool:
+        """Say whether a screen is one that may be acted on, be it on a popup."""
+        return not self.screens.closed if state is None else not state.busy
+
+    async def _until(self, walk: Walk, names: Collection[str]) -> bool:
+        """Wait for one of some states, and clear what comes up meanwhile; say whether one is there."""
+
+        async def there(frame: Frame, state: State | None) -> bool:
+            if state is not None and self.screens.interruption(state):
+                return True
+            return any([await self.recogniser.holds(frame, self.screens.state(name)) for name in names])
+
+        end = walk.doors.now_s() + self.screens.patience_s
+        while await self._wait(walk, there, end):
+            interruption = self._interrupting(walk, await self._see(walk))
+            if interruption is not None:
+                await self._interrupted(walk, *interruption)
+                end = walk.doors.now_s() + self.screens.patience_s
+                continue
+            for name in names:
+                if await self._holds(walk, name):
+                    self.here = name
+                    return True
+            await walk.pause(STILL_S)  # it was there for a moment only
+        return False
+
+    async def _wait(self, walk: Walk, ready: Ready, end: float | None = None) -> bool:
+        """Wait until the screen is so, for as long as the program is given; the newest screen is then a fresh one.
+
+        No model is asked about a screen that is still changing: every one would cost a call.
+        """
+        doors, candidates = walk.doors, self.screens.candidates
+        cheap = [state for state in candidates if not any(isinstance(mark, Asked) for mark in marks_in(state.marks))]
+        frame, still, looked = _frame(walk), True, True
+        end = doors.now_s() + self.screens.patience_s if end is None else end
+        while True:
+            state = await self.recogniser.recognise(frame, candidates if still else cheap)
+            if (still or state is not None) and await ready(frame, state):
+                found = True
+                break
+            if doors.now_s() >= end:
+                found = False
+                break
+            await walk.pause(STILL_S)
+            before, frame = frame.digest, await doors.desktop.look()
+            still, looked = frame.digest == before, False
+        if not looked:
+            await walk.look()
+        return found
+
+    def _busy(self, state: State) -> GaveUp:
+        return self._gave_up(f"The program was still at ‘{state.name}’ after {self.screens.patience_s:g} s")
+
+    def _gave_up(self, why: str) -> GaveUp:
+        return GaveUp(f"{why}.", layer=self.layer)
+
+
+async def escape(walk: Walk, act: Act) -> str:
+    """Press Escape, by the same doors as every action; return what came of it, in a sentence."""
+    call = HotkeyCall(tool_name="hotkey", keys=["esc"])
+    before, started = walk.seen, walk.doors.now_s()
+    assert before is not None
+    walk.step += 1
+    await walk.record(events.Backtracked(by="Escape"))
+    step = Step(thought="Nothing came of it; going back.", tool_call=call)
+    await walk.decided(step, scripted=True)
+    try:
+        await act(walk, step)
+    except (PolicyRefused, InvalidUsage) as error:
+        return f"Escape could not be pressed to get back: {error}"
+    await walk.verify(before, call, started_s=started)
+    return "Escape was pressed to get back."
+
+
+def _frame(walk: Walk) -> Frame:
+    assert walk.seen is not None
+    return walk.seen.frame

@@ -1,0 +1,294 @@
+"""Who works on a sub-goal, one after the other: the model, a script, a person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from holo_tasks.claims import NOT_DONE, journalled
+from holo_tasks.core import events
+from holo_tasks.core.actions import AnswerCall
+from holo_tasks.core.brain import Brain, Scripted
+from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerson
+from holo_tasks.core.guide import Guide, Perform
+from holo_tasks.core.loop import Answered, AnswerReader, Decide
+from holo_tasks.core.loop import pursue as run_loop
+from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
+from holo_tasks.core.states import Screens
+from holo_tasks.core.transcript import Did, Transcript
+from holo_tasks.core.walk import Walk
+from holo_tasks.handoff import hand_over
+from holo_tasks.run import Run, progress
+from holo_tasks.safety.ledger import Claim
+from holo_tasks.tasks import act_by, decide_as_task, decide_by_script
+
+MODEL, SCRIPT, PERSON = LAYERS = ("model", "script", "person")
+MOST_ASKED = 3
+"""So often a person is asked about one sub-goal."""
+NOTES = 3
+
+
+class EffectFound(BaseException):
+    """The effect of a sub-goal was found to be there: its result is what the probe read.
+
+    It ends the sub-goal's body wherever it is, so it is no `Exception` that a body might catch.
+    """
+
+    def __init__(self, value: Any) -> None:
+        super().__init__("the effect was found to be there")
+        self.value = value
+
+
+@dataclass(frozen=True)
+class Handling:
+    """What a sub-goal declares: its screens, where it begins and may end, and who works on it in which order.
+
+    Raises `InvalidUsage` if that does not fit together.
+    """
+
+    screens: Screens | None = None
+    before: str = ""
+    after: tuple[str, ...] = ()
+    layers: tuple[str, ...] = (MODEL,)
+    script: Scripted | None = None
+    safe_to_repeat: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        known = ", ".join(LAYERS)
+        if not self.layers or len(set(self.layers)) < len(self.layers) or not set(self.layers) <= set(LAYERS):
+            raise InvalidUsage(f"layers= names some of {known}, each once, not {self.layers!r}.")
+        if PERSON in self.layers[:-1]:
+            raise InvalidUsage("A person is asked last: put 'person' at the end of layers=.")
+        if (self.before or self.after) and self.screens is None:
+            raise InvalidUsage("before= and after= name states: declare them with screens=.")
+        for name in filter(None, (self.before, *self.after)):
+            assert self.screens is not None
+            self.screens.state(name)
+
+    def check_script(self) -> None:
+        """Raise `InvalidUsage` if there is a layer for a script and no script, or the other way round."""
+        if (SCRIPT in self.layers) != (self.script is not None):
+            raise InvalidUsage("A script is a layer of its own: give both script= and layers= with 'script' in it.")
+
+
+@dataclass
+class Layered:
+    """A sub-goal that is worked on by its layers; ``layer`` is the one that is at it.
+
+    ``probe`` looks whether the effect is there after a layer has acted and given up.
+    """
+
+    run: Run
+    walk: Walk
+    handling: Handling
+    read: AnswerReader[Any]
+    max_steps: int
+    perform: Perform
+    probe: Callable[[], Awaitable[Any]] | None = None
+    layer: str = ""
+    _task: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._task = self.walk.transcript.task
+        self._check_windows()
+
+    async def answer(self) -> Answered[Any]:
+        """Work until a layer has the answer. What the last one ends in is raised; a `GaveUp` before goes to the next.
+
+        Limits, kills, refusals and faults that concern everybody are for no other layer. Raises `EffectFound` when the
+        answer is what the probe read.
+        """
+        layers, why, doubt = list(self.handling.layers), "", ""
+        while True:
+            self.layer = layers.pop(0)
+            begun = await self._intents()
+            try:
+                if self.layer == PERSON:
+                    return await self._by_person(why, doubt)
+                return await self._by(self.layer, last=not layers)
+            except (GaveUp, ModelFailed) as error:
+                if error.transient or not layers:
+                    raise
+                why = str(error)
+            if await self._intents() > begun and layers[0] != PERSON:
+                doubt = await self._look_for_effect(why)
+                layers = [layer for layer in layers if layer == PERSON or not doubt]
+            elif await self._intents() > begun:
+                doubt = f"The {self.layer} has acted; look whether it came about before you do it. "
+            if not layers:
+                raise NeedsPerson(f"{why} {doubt}")
+            await self.walk.record(events.LayerChanged(source=self.layer, target=layers[0], reason=why))
+            self._begin_anew(self._facts(why))
+
+    async def _by(self, layer: str, *, last: bool) -> Answered[Any]:
+        """Let the model or the script work, with a history of its own."""
+        if PERSON in self.handling.layers:  # then it is the last layer, and not one that the model calls
+            self.walk.doors = replace(self.walk.doors, person=None)
+        brain = self._brain(layer)
+        try:
+            return await run_loop(
+                self.walk,
+                read=self.read,
+                decide=self._decide(brain),
+                act=act_by(layer),
+                max_steps=self.max_steps,
+                guide=self._guide(layer),
+                layer=layer,
+                last=last,
+            )
+        finally:
+            if brain is not None:
+                await brain.close()
+
+    async def _by_person(self, why: str, doubt: str) -> Answered[Any]:
+        goal = self._task.partition("\n")[0]
+        for _ in range(MOST_ASKED):
+            answer = await hand_over(f"{goal} {why} {doubt}".strip(), walk=self.walk)
+            said = f" ({answer.note})" if answer.note else ""
+            if answer.choice == GIVE_UP:
+                raise NeedsPerson(f"{answer.by} gave up{said}: {goal}")
+            try:
+                found = await self._after_person(answer)
+            except (GaveUp, ModelFailed) as error:
+                if error.transient:
+                    raise
+                why, doubt = f"After ‘{answer.choice}’: {error}", ""
+                continue
+            return found
+        raise NeedsPerson(f"{MOST_ASKED} times a person was asked, and it is still not done: {why}")
+
+    async def _after_person(self, answer: Answer) -> Answered[Any]:
+        """Take up what a person leaves: look, then take the result off the screen, or try again."""
+        others = [layer for layer in self.handling.layers if layer != PERSON] or [MODEL]
+        if answer.choice == AGAIN:
+            self._begin_anew(answer.sentence)
+            self.layer = others[0]
+            try:
+                return await self._by(self.layer, last=False)
+            except BaseException:
+                self.layer = PERSON
+                raise
+        assert answer.choice == DONE
+        await self.walk.look()
+        guide = self._guide(PERSON)
+        if guide is not None and (problem := await guide.accept(self.walk)):
+            raise GaveUp(problem, layer=PERSON)
+        if self.probe is not None:
+            found = await self._probed(self.probe)
+            if found is NOT_DONE:
+                raise GaveUp("It is not there: it was looked for.", layer=PERSON)
+            if found is not None:
+                raise EffectFound(found)
+        return await self._read_off(others[0], answer)
+
+    async def _read_off(self, layer: str, answer: Answer) -> Answered[Any]:
+        """Have the answer read from the screen that a person leaves. Nothing more is done: it is done already."""
+        self._begin_anew(f"{answer.sentence} Do nothing; answer from what the screen shows.")
+        walk = self.walk
+        await walk.look()
+        walk.begin()
+        walk.step += 1
+        brain = self._brain(layer)
+        try:
+            step = await self._decide(brain)(walk, True)
+        finally:
+            if brain is not None:
+                await brain.close()
+        await walk.decided(step, scripted=brain is not None)
+        if not isinstance(step.tool_call, AnswerCall):
+            raise GaveUp("The result cannot be read from the screen as it is.", layer=PERSON)
+        try:
+            return Answered(self.read(step.tool_call.content), step.tool_call.content, walk.step)
+        except ValueError as error:
+            raise GaveUp(f"What the screen shows is not the result: {error}.", layer=PERSON) from None
+
+    async def _look_for_effect(self, why: str) -> str:
+        """After a layer that acted: return what is in doubt, empty if the effect is certain not to be there."""
+        found = await self._probed(self.probe) if self.probe is not None else None
+        if found is None:
+            return f"The {self.layer} has acted, and nobody knows whether that came about; nothing was repeated. "
+        if found is not NOT_DONE:
+            raise EffectFound(found)
+        return ""
+
+    async def _probed(self, probe: Callable[[], Awaitable[Any]]) -> Any:
+        with journalled(None), progress(1):
+            return await probe()
+
+    async def _intents(self) -> int:
+        """Return how many actions are written down for the business item, so far."""
+        claim = self.walk.doors.journal
+        if not isinstance(claim, Claim):
+            return 0
+        return len(await asyncio.to_thread(claim.ledger.intents, claim.token, claim.goal))
+
+    def _guide(self, layer: str) -> Guide | None:
+        handling = self.handling
+        if handling.screens is None:
+            return None
+        return Guide(
+            screens=handling.screens,
+            recogniser=self.run.recogniser,
+            perform=self.perform,
+            act=act_by(layer),
+            before=handling.before,
+            after=handling.after,
+            layer=layer,
+        )
+
+    def _brain(self, layer: str) -> Brain | None:
+        if layer != SCRIPT:
+            return None
+        assert self.handling.script is not None
+        return self.handling.script.brain()
+
+    def _decide(self, brain: Brain | None) -> Decide:
+        if brain is None:
+            return decide_as_task
+        return lambda walk, answer_only: decide_by_script(walk, brain)
+
+    def _facts(self, why: str) -> str:
+        """Say in a line what the next layer should know of the one before."""
+        notes = [entry.step.note for entry in self.walk.transcript.entries if isinstance(entry, Did)]
+        noted = "; ".join([note for note in notes if note][-NOTES:])
+        return f"The {self.layer} tried this before and gave up: {why}" + (f" Noted: {noted}" if noted else "")
+
+    def _begin_anew(self, fact: str) -> None:
+        """Give the next one at it an empty history; steps are counted on."""
+        self.walk = replace(
+            self.walk,
+            transcript=Transcript(f"{self._task}\n\n{fact}"),
+            seen=None,
+            _correction=None,
+            _corrections=0,
+            _attempt=0,
+            _asked=False,
+            _spans={},
+        )
+
+    def _check_windows(self) -> None:
+        if self.handling.screens is not None:
+            self.run.watch(self.handling.screens)
+
+
+def handling_of(
+    *,
+    screens: Screens | None,
+    before: str | None,
+    after: str | Sequence[str] | None,
+    layers: Sequence[str] | None,
+    script: Scripted | None,
+    safe_to_repeat: Sequence[str] | None,
+    around: Handling,
+) -> Handling:
+    """Return what is declared, filled in by what is declared around it."""
+    return Handling(
+        screens=around.screens if screens is None else screens,
+        before=around.before if before is None else before,
+        after=around.after if after is None else (after,) if isinstance(after, str) else tuple(after),
+        layers=around.layers if layers is None else (layers,) if isinstance(layers, str) else tuple(layers),
+        script=around.script if script is None else script,
+        safe_to_repeat=around.safe_to_repeat if safe_to_repeat is None else tuple(safe_to_repeat),
+    )

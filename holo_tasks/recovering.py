@@ -1,0 +1,40 @@
+"""`recover_to`: bring the program to a declared state, by the declared ways; and what tells the states of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.guide import Guide
+from holo_tasks.core.states import Screens
+from holo_tasks.layers import MODEL
+from holo_tasks.run import current_run
+from holo_tasks.subgoals import current_subgoal, perform, side_walk
+from holo_tasks.tasks import act_by
+
+
+async def recover_to(state: str, *, screens: Screens | None = None) -> None:
+    """Bring the program to a state: wait for it, then take the ways of ``screens``, those of the sub-goal by default.
+
+    Raises `GaveUp`, which is a `NeedsPerson`, if it does not get there.
+    """
+    run, here = current_run(), current_subgoal()
+    screens = screens or (here.handling.screens if here else None)
+    if screens is None:
+        raise InvalidUsage("There are no screens declared here; give recover_to(…, screens=Screens(…)).")
+    screens.state(state)
+    run.watch(screens)
+    async with run.screen_alone():
+        walk = side_walk(f"Go to ‘{state}’.")
+        await walk.look()
+        guide = Guide(screens, run.recogniser, perform, act_by(MODEL))
+        await guide.clear(walk)
+        await guide.reach(walk, state)
+
+
+async def ask(question: str, frame: Frame) -> Any:
+    """Ask the model, or the only advisor, about the screen: the dearest way to tell a state."""
+    from holo_tasks.judging import judge
+
+    return await judge(question, returns=bool)
