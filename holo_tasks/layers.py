@@ -15,6 +15,7 @@ from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerso
 from holo_tasks.core.guide import Guide, Perform
 from holo_tasks.core.loop import Answered, AnswerReader, Decide
 from holo_tasks.core.loop import pursue as run_loop
+from holo_tasks.core.once import Once
 from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
 from holo_tasks.core.states import Screens
 from holo_tasks.core.transcript import Did, Transcript
@@ -54,6 +55,7 @@ class Handling:
     layers: tuple[str, ...] = (MODEL,)
     script: Scripted | None = None
     safe_to_repeat: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         known = ", ".join(LAYERS)
@@ -61,6 +63,8 @@ class Handling:
             raise InvalidUsage(f"layers= names some of {known}, each once, not {self.layers!r}.")
         if PERSON in self.layers[:-1]:
             raise InvalidUsage("A person is asked last: put 'person' at the end of layers=.")
+        if both := set(self.once) & set(self.safe_to_repeat):
+            raise InvalidUsage(f"{', '.join(sorted(both))} cannot be both in once= and in safe_to_repeat=.")
         if (self.before or self.after) and self.screens is None:
             raise InvalidUsage("before= and after= name states: declare them with screens=.")
         for name in filter(None, (self.before, *self.after)):
@@ -89,9 +93,12 @@ class Layered:
     probe: Callable[[], Awaitable[Any]] | None = None
     layer: str = ""
     _task: str = field(init=False, repr=False)
+    _once: Once | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._task = self.walk.transcript.task
+        once = self.handling.once
+        self._once = Once(once, self._certainly_not_done) if once else None  # over all layers
         self._check_windows()
 
     async def answer(self) -> Answered[Any]:
@@ -135,6 +142,7 @@ class Layered:
                 act=act_by(layer),
                 max_steps=self.max_steps,
                 guide=self._guide(layer),
+                once=self._once,
                 layer=layer,
                 last=last,
             )
@@ -213,6 +221,13 @@ class Layered:
             raise EffectFound(found)
         return ""
 
+    async def _certainly_not_done(self) -> bool:
+        """Say whether it is certain that the effect is not there; raise `EffectFound` where it is."""
+        found = await self._probed(self.probe) if self.probe is not None else None
+        if found is None or found is NOT_DONE:
+            return found is NOT_DONE
+        raise EffectFound(found)
+
     async def _probed(self, probe: Callable[[], Awaitable[Any]]) -> Any:
         with journalled(None), progress(1):
             return await probe()
@@ -281,6 +296,7 @@ def handling_of(
     layers: Sequence[str] | None,
     script: Scripted | None,
     safe_to_repeat: Sequence[str] | None,
+    once: Sequence[str] | None,
     around: Handling,
 ) -> Handling:
     """Return what is declared, filled in by what is declared around it."""
@@ -291,4 +307,5 @@ def handling_of(
         layers=around.layers if layers is None else (layers,) if isinstance(layers, str) else tuple(layers),
         script=around.script if script is None else script,
         safe_to_repeat=around.safe_to_repeat if safe_to_repeat is None else tuple(safe_to_repeat),
+        once=around.once if once is None else tuple(once),
     )

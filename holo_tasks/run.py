@@ -70,6 +70,7 @@ class Run:
     switch: KillSwitch
     approver: Approver | None = None
     reader: TextReader | None = None
+    recheck: bool = True
     typed: Callable[[Sequence[Typed]], None] = lambda fields: None
     token: str = ""
     flow_run_id: str = ""
@@ -119,6 +120,16 @@ class Run:
             self.sees = ScreenRecogniser(ask=ask)
         return self.sees
 
+    def text_reader(self) -> TextReader:
+        """What reads the labels of buttons; made when it is first needed."""
+        if self.reader is None:
+            from holo_tasks.playbooks.nearby import ScreenText, can_read
+
+            if not can_read():
+                raise InvalidUsage("To know buttons by their labels takes OCR: pip install 'prefect-holo[rehearsal]'.")
+            self.reader = ScreenText()
+        return self.reader
+
     def watch(self, screens: Screens) -> None:
         """Have the desktop's frames tell what the states of these screens are recognised by."""
         from holo_tasks.playbooks.recognising import needs_windows
@@ -146,6 +157,7 @@ class Run:
             journal=current_journal(),
             approver=self.approver,
             reader=self.reader,
+            recheck=self.recheck,
             typed=self.typed,
             person=self.person,
         )

@@ -131,6 +131,7 @@ def subgoal(
     layers: Sequence[str] = (MODEL,),
     script: Scripted | Callable[..., Scripted] | None = None,
     safe_to_repeat: Sequence[str] = (),
+    once: Sequence[str] = (),
 ) -> Decorator: ...
 def subgoal(
     function: Callable[P, Awaitable[R]] | None = None,
@@ -149,6 +150,7 @@ def subgoal(
     layers: Sequence[str] = (MODEL,),
     script: Scripted | Callable[..., Scripted] | None = None,
     safe_to_repeat: Sequence[str] = (),
+    once: Sequence[str] = (),
 ) -> Any:
     """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
 
@@ -168,7 +170,9 @@ def subgoal(
     cleared and what works is waited for before every decision. The work begins in the state ``before``, and no answer
     is taken unless the screen is one of ``after``. ``layers`` are who works on it, one after the other when one gives
     up: ``"model"``, ``"script"``, ``"person"``, who is last. ``script`` is a `Script`, or makes one of the arguments.
-    A click on a label of ``safe_to_repeat`` that changed nothing is done once more.
+    A click on a label of ``safe_to_repeat`` that changed nothing is done once more. One of ``once`` has an effect: it
+    is not clicked again before it was seen what came of it, by ``after`` or by ``probe``; with the effect on the
+    screen only the answer is left. ``"Enter"`` is the key.
     """
     general = handling_of(
         screens=screens,
@@ -177,6 +181,7 @@ def subgoal(
         layers=layers,
         script=None,
         safe_to_repeat=safe_to_repeat,
+        once=once,
         around=Handling(),
     )
     if (SCRIPT in general.layers) != (script is not None):
@@ -301,6 +306,7 @@ async def pursue(
     layers: Sequence[str] | None = None,
     script: Scripted | None = None,
     safe_to_repeat: Sequence[str] | None = None,
+    once: Sequence[str] | None = None,
 ) -> Any:
     """Let the agent work on a goal until it answers; return the answer as ``returns``.
 
@@ -323,17 +329,20 @@ async def pursue(
         layers=layers,
         script=script,
         safe_to_repeat=safe_to_repeat,
+        once=once,
         around=here.handling,
     )
     handling.check_script()
     guard = current_guard() or run.guard
+    reads = bool(handling.once or handling.safe_to_repeat)
     walk = Walk(
-        run.doors(),
+        replace(run.doors(), reader=run.text_reader()) if reads else run.doors(),
         guard,
         here.number,
         Transcript(task_text(text, here.progress, returns)),
         region,
         here.token or run.token,
+        safe_to_repeat=handling.safe_to_repeat,
     )
     layered = Layered(run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe)
     await walk.record(

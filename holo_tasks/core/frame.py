@@ -31,12 +31,13 @@ class Frame:
     """Raw pixels of one screen, in memory only.
 
     ``rgb`` holds height x width x 3 bytes, rows from the top. ``scale`` is device pixels per
-    logical pixel (1.0 on a plain X screen). ``settled`` is false when the screen was still
-    changing as the time limit for settling ran out. Times are nanoseconds: ``taken_at_ns`` since
-    the epoch, ``settle_ns`` spent waiting, ``quiet_ns`` from the last repaint to the capture
-    (zero when nothing was seen to repaint). ``windows`` are those in the picture, the lowest first; None where nobody
-    can say. ``number`` is what the desktop knows the frame by as long as it remembers it; zero if it does not.
-    ``holds`` is how often a person had the screen before.
+    logical pixel (1.0 on a plain X screen).
+    ``settled`` is false when the screen was still changing as the time limit for settling ran out, ``hung`` true when
+    its program had not read its input by then. Times are nanoseconds: ``taken_at_ns`` since the epoch, ``settle_ns``
+    spent waiting, ``quiet_ns`` from the last repaint to the capture (zero when nothing was seen to repaint).
+    ``windows`` are those in the picture, the lowest first; None where nobody can say. ``number`` is what the desktop
+    knows the frame by as long as it remembers it; zero if it does not. ``holds`` is how often a person had the screen
+    before.
     """
 
     rgb: bytes = field(repr=False)
@@ -44,6 +45,7 @@ class Frame:
     display: str
     scale: float = 1.0
     settled: bool = True
+    hung: bool = False
     taken_at_ns: int = 0
     settle_ns: int = 0
     quiet_ns: int = 0

@@ -67,7 +67,7 @@ class Guide:
         was, cleared, waited = self.here, False, False
         while True:
             state = await self._see(walk)
-            interruption = self._interrupting(walk, state)
+            interruption = None if _frame(walk).hung else self._interrupting(walk, state)
             if interruption is not None:
                 await self._interrupted(walk, *interruption)
                 cleared, waited = True, False
@@ -82,8 +82,8 @@ class Guide:
             elif not waited:
                 await self._wait(walk, self._over)
                 waited = True
-            elif state is not None:
-                raise self._busy(state)
+            elif state is not None or _frame(walk).hung:
+                raise self._busy(walk, state)
             else:
                 await self._lost(walk)
                 waited = False
@@ -109,6 +109,10 @@ class Guide:
         await walk.record(events.StateSeen(state=self.here, wanted=" or ".join(self.after), how="not there"))
         wanted = " or ".join(f"‘{name}’" for name in self.after)
         return f"The screen is not {wanted}; the work does not end before it is."
+
+    async def arrived(self, walk: Walk) -> bool:
+        """Wait for a state that the work may end in; say whether it is there."""
+        return bool(self.after) and await self._until(walk, self.after)
 
     async def backtrack(self, walk: Walk) -> str:
         """Take the program back to where one can go on from; return what was done, in a sentence."""
@@ -180,7 +184,7 @@ class Guide:
                 continue
             if state is not None and state.busy:
                 if not await self._wait(walk, self._over):
-                    raise self._busy(state)
+                    raise self._busy(walk, state)
                 continue
             spent = [way for way in taken if taken.count(way) >= MOST_SAME_WAY]
             ways = plan(self.screens, state.name if state else None, wanted, without=spent)
@@ -215,7 +219,9 @@ class Guide:
         return await self.recogniser.holds(_frame(walk), self.screens.state(name))
 
     async def _over(self, frame: Frame, state: State | None) -> bool:
-        """Say whether a screen is one that may be acted on, be it on a popup."""
+        """Say whether a screen is one that may be acted on, be it on a popup; a hung program would do it all later."""
+        if frame.hung:
+            return False
         return not self.screens.closed if state is None else not state.busy
 
     async def _until(self, walk: Walk, names: Collection[str]) -> bool:
@@ -264,8 +270,9 @@ class Guide:
             await walk.look()
         return found
 
-    def _busy(self, state: State) -> GaveUp:
-        return self._gave_up(f"The program was still at ‘{state.name}’ after {self.screens.patience_s:g} s")
+    def _busy(self, walk: Walk, state: State | None) -> GaveUp:
+        how = "hung" if state is None or _frame(walk).hung else f"was still at ‘{state.name}’"
+        return self._gave_up(f"The program {how} after {self.screens.patience_s:g} s of waiting")
 
     def _gave_up(self, why: str) -> GaveUp:
         return GaveUp(f"{why}.", layer=self.layer)

@@ -19,6 +19,7 @@ from holo_tasks.core.errors import (
     StoreLost,
 )
 from holo_tasks.core.guide import Act, Guide, escape
+from holo_tasks.core.once import Once
 from holo_tasks.core.step import Step
 from holo_tasks.core.stock import BACK, Stock
 from holo_tasks.core.walk import Walk
@@ -53,14 +54,16 @@ async def pursue(
     act: Act,
     max_steps: int,
     guide: Guide | None = None,
+    once: Once | None = None,
     layer: str = "model",
     last: bool = True,
 ) -> Answered[T]:
     """Work on a sub-goal until it is answered.
 
     ``decide`` and ``act`` are the walk's own methods, possibly wrapped into tasks. ``guide`` knows the program's
-    screens. ``layer`` is who decides; of one that is not the ``last`` no best answer so far is asked for. Raises a
-    `HoloError` whose status is how the run ends; at the step limit its ``partial_answer`` is the best answer so far.
+    screens, ``once`` the actions that are not done twice. ``layer`` is who decides; of one that is not the ``last`` no
+    best answer so far is asked for. Raises a `HoloError` whose status is how the run ends; at the step limit its
+    ``partial_answer`` is the best answer so far.
     """
     rejected = unfinished = False
     scripted = layer != "model"
@@ -78,7 +81,7 @@ async def pursue(
             raise await _out_of_steps(walk, decide, max_steps, layer=layer, last=last)
         walk.step += 1
         started = walk.doors.now_s()
-        step = await decide(walk, False)
+        step = await decide(walk, once is not None and once.ended(guide))
         before = walk.seen  # by now: a model that was unsure was shown the screen again
         await walk.decided(step, scripted=scripted)
         call = step.tool_call
@@ -113,17 +116,29 @@ async def pursue(
         if isinstance(call, AskHumanCall):
             await walk.record(events.HandedOver(question=call.question))
             raise GaveUp(f"The agent needs a person: {call.question}", layer=layer)
+        pressed = await once.label(walk, step) if once is not None else ""
+        if once is not None and pressed in once.pressed:
+            told = await once.again(walk, pressed, guide)
+            await walk.record(events.Corrected(reason=told))
+            walk.remember(step, told, is_error=True)
+            continue
         try:
+            if once is not None and pressed:
+                once.pressed.add(pressed)  # first: whatever comes of it
             told = await act(walk, step)
             is_error = False
         except StoreLost:
             raise
         except ScreenChanged as error:
+            if once is not None:
+                once.pressed.discard(pressed)  # nothing was sent
             await walk.look_after_change(step, str(error), started_s=started)
             await stock.take(walk)
             continue
         except (InvalidUsage, SecretRefused) as error:
             # Nothing was sent to the screen: the model asked for something hands cannot do.
+            if once is not None:
+                once.pressed.discard(pressed)
             told, is_error = str(error), True
         assert before is not None
         sentence = await walk.verify(before, call, started_s=started)

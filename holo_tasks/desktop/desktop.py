@@ -111,6 +111,7 @@ class Desktop:
             display=self.display,
             scale=self.scale,
             settled=answer["settled"],
+            hung=answer["hung"],
             taken_at_ns=answer["taken_at_ns"],
             settle_ns=answer["settle_ns"],
             quiet_ns=answer["quiet_ns"],

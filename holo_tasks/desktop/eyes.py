@@ -22,6 +22,7 @@ class Look:
 
     picture: Picture
     settled: bool
+    hung: bool
     taken_at_ns: int
     settle_ns: int
     quiet_ns: int
@@ -84,7 +85,8 @@ class Eyes:
             if not verdict.settled or not self._judge(began, acted).wait_ns:
                 break
         quiet = at - verdict.last_repaint_ns if verdict.last_repaint_ns is not None else 0
-        return Look(picture, verdict.settled, time.time_ns(), at - began, max(quiet, 0), took, shown)
+        hung = not verdict.settled and self._ping is not None and self._pulse.answered(self._ping) is None
+        return Look(picture, verdict.settled, hung, time.time_ns(), at - began, max(quiet, 0), took, shown)
 
     def _judge(self, began: int, acted: int | None) -> Verdict:
         ping = self._ping

@@ -176,6 +176,7 @@ class Station:
             "bytes": self._screen.hand_over(seen.picture),
             "size": {"width": seen.picture.size.width, "height": seen.picture.size.height},
             "settled": seen.settled,
+            "hung": seen.hung,
             "taken_at_ns": seen.taken_at_ns,
             "settle_ns": seen.settle_ns,
             "quiet_ns": seen.quiet_ns,

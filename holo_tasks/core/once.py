@@ -1,0 +1,91 @@
+"""Actions with an effect are not done twice, whatever a model makes of a screen that shows nothing of it.
+
+A button that seems to do nothing may be slow, or deaf, or on a page that looks like the one before. Only a look at what
+came of the first press tells, so the second one waits for that look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.gestures import Click, Gesture, HoldAndTap, Hotkey, Write
+from holo_tasks.core.guide import Guide
+from holo_tasks.core.keynames import RETURN, keysym
+from holo_tasks.core.permit import ReadsTargets
+from holo_tasks.core.repeating import fits
+from holo_tasks.core.scaling import to_gesture
+from holo_tasks.core.step import Step
+from holo_tasks.core.walk import Walk
+
+ENTER = "Enter"
+"""How the key that submits a form is declared."""
+
+
+@dataclass
+class Once:
+    """The buttons of a sub-goal that have an effect, by what is written on them, and which of them were pressed.
+
+    ``not_done`` looks whether an effect is there: it returns true if it is certain that it is not, false if nobody can
+    say, and raises where the effect was found.
+    """
+
+    labels: tuple[str, ...]
+    not_done: Callable[[], Awaitable[bool]]
+    pressed: set[str] = field(default_factory=set)
+
+    async def label(self, walk: Walk, step: Step) -> str:
+        """Return which of the buttons a step would press, empty if none."""
+        seen, reader = walk.seen, walk.doors.reader
+        gesture = to_gesture(step.tool_call, seen.shot) if seen is not None else None
+        if gesture is None or seen is None:
+            return ""
+        if ENTER in self.labels and _enters(gesture):
+            return ENTER
+        if not isinstance(gesture, Click):
+            return ""
+        text = ""
+        if reader is not None:
+            with suppress(Exception):
+                reading = reader.on_target if isinstance(reader, ReadsTargets) else reader
+                text = await reading(seen.frame, gesture.at)
+        if not text.strip():  # then what the model calls it has to do
+            named = str(getattr(step.tool_call, "element", ""))
+            return next((label for label in self.labels if fits(f"*{label}*", named)), "")
+        return next((label for label in self.labels if fits(label, text)), "")
+
+    async def again(self, walk: Walk, label: str, guide: Guide | None) -> str:
+        """Say what is to be made of a second press, which is not done: it may be in vain, or one too many.
+
+        Waits for a state that the work may end in, then looks for the effect. Raises `GaveUp` if nobody can say.
+        """
+        if guide is not None and await guide.arrived(walk):
+            return f"‘{label}’ was pressed before, and it worked: the program is at ‘{guide.here}’. Answer now."
+        if not await self.not_done():
+            raise GaveUp(
+                f"‘{label}’ was pressed, and nobody knows whether that came about; it was not pressed again.",
+                layer=guide.layer if guide is not None else "model",
+            )
+        self.pressed.discard(label)
+        await walk.look()
+        if guide is not None:
+            await guide.clear(walk)
+        return f"‘{label}’ was pressed before and had no effect: that was looked up. Begin again."
+
+    def ended(self, guide: Guide | None) -> bool:
+        """Say whether the effect is there to be seen, so that nothing but the answer is left."""
+        return bool(self.pressed) and guide is not None and guide.here in guide.after
+
+
+def _enters(gesture: Gesture) -> bool:
+    match gesture:
+        case Write(text, press_enter=enter):
+            return enter or "\n" in text
+        case Hotkey(keys):
+            return any(keysym(key) == RETURN for key in keys)
+        case HoldAndTap(tap=tap):
+            return any(keysym(key) == RETURN for key in tap)
+        case _:
+            return False

@@ -1,0 +1,116 @@
+"""What an automation engineer would declare about a cashbook, so that no model can do harm in it."""
+
+from __future__ import annotations
+
+from holo_tasks import (
+    NOT_DONE,
+    Interruption,
+    NotDone,
+    Screens,
+    Script,
+    State,
+    Text,
+    Way,
+    hand_over,
+    pursue,
+    recover_to,
+    subgoal,
+)
+from holo_tasks.playbooks.hands import Hands
+from holo_tasks.playbooks.sight import plain
+from tests.nasty.filed import Filed
+
+
+async def keep_editing(hands: Hands) -> None:
+    await hands.click("Keep editing")
+
+
+async def close_tip(hands: Hands) -> None:
+    await hands.click("Close", below="TIP OF THE DAY")
+
+
+async def sign_on(hands: Hands) -> None:
+    await hands.click(field="User")
+    await hands.write("clerk", overwrite=True)
+    await hands.click(field="Password")
+    await hands.write("{{secret:cashbook}}", overwrite=True)
+    await hands.click("Log in")
+
+
+async def new_entry(hands: Hands) -> None:
+    await hands.click("New entry", safe=True)
+
+
+async def cancel(hands: Hands) -> None:
+    await hands.click("Cancel")
+
+
+async def close(hands: Hands) -> None:
+    await hands.click("Close")
+
+
+async def back_to_menu(hands: Hands) -> None:
+    await hands.click("Back to menu")
+
+
+async def list_filed(hands: Hands) -> str:
+    return str(await hands.read(line=r"Filed today: ?(.*)"))
+
+
+async def ask_a_person() -> None:
+    await hand_over("The cashbook asks for the word that is hidden in a picture.", timeout_s=3)
+
+
+FILED = ("filed", "filed, a copy", "filed, the next one")
+SCREENS = Screens(
+    states=[
+        State("menu", Text("MAIN MENU")),
+        State("form", Text("NEW ENTRY")),
+        State("filed", Text("ENTRY FILED")),
+        State("filed, a copy", Text("ENTRY FILED - COPY FOR A SECOND ENTRY")),
+        State("filed, the next one", Text("ENTRY FILED - NEXT ENTRY")),
+        State("waiting", Text("PLEASE WAIT"), busy=True),
+    ],
+    interruptions=[
+        Interruption(State("entry not saved", Text("ENTRY NOT SAVED")), Script(keep_editing)),
+        Interruption(State("tip of the day", Text("TIP OF THE DAY")), Script(close_tip)),
+        Interruption(State("signed off", Text("* - SIGN ON")), Script(sign_on)),
+        Interruption(State("security check", Text("SECURITY CHECK*")), ask_a_person),
+    ],
+    ways=[
+        Way(Script(new_entry), to="form", start="menu"),
+        Way(Script(cancel), to="menu", start="form"),
+        Way(Script(back_to_menu), to="menu", start="filed"),
+        Way(Script(close), to="menu", start="filed, a copy"),
+        Way(Script(close), to="menu", start="filed, the next one"),
+    ],
+    home="menu",
+    closed=True,
+)
+
+
+async def look_whether_filed(reference: str, goal: str) -> Filed | NotDone | None:
+    """Ask the program itself: its menu lists what was filed today."""
+    await recover_to("menu", screens=SCREENS)
+    listed = await pursue(
+        "Read what is listed as filed today.", screens=SCREENS, layers=("script",), script=Script(list_filed), once=()
+    )
+    if plain(reference) in plain(listed):
+        return Filed(filed=True)
+    return NOT_DONE if plain(listed) == "none" else None
+
+
+@subgoal(
+    title="File {reference}",
+    token="{reference}",
+    screens=SCREENS,
+    before="menu",
+    after=FILED,
+    safe_to_repeat=("New entry",),
+    once=("Submit", "Save"),
+    probe=look_whether_filed,
+)
+async def file_carefully(reference: str, goal: str) -> Filed:
+    """Let the model file an entry where every slip of it is caught."""
+    answer: Filed = await pursue(goal, returns=Filed)
+    return answer

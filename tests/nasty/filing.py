@@ -1,0 +1,125 @@
+"""One entry filed in a nasty program by a careless model, with what the library offers against that or without it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+
+from nasty_seeds import Plan, plan
+from nasty_store import Store
+from tk_python import tk_python
+
+from holo_tasks import HoloError, pursue, subgoal
+from holo_tasks.core.events import HandedOver
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.models.profile import profile_for
+from holo_tasks.playbooks.playbook import load_playbook
+from holo_tasks.playbooks.rehearsal import Rehearsal, RehearsalServer
+from tests.nasty.careful import file_carefully
+from tests.nasty.filed import Filed
+from tests.support.agents import agent, events
+
+HERE = Path(__file__).parent
+PROGRAM = HERE.parent / "apps" / "nasty.py"
+PASSWORD = "quartz-lantern-8"
+MODEL_PLAYBOOK = HERE / "clerk.playbook.yaml"
+STEPS, TIME_S = 45, 300.0
+LATE = {"double", "frozen", "spinner"}
+"""In these an effect may come long after the click."""
+
+
+@dataclass
+class Outcome:
+    """What became of one entry: how the work ended, and what the program's own store says."""
+
+    kind: str
+    seed: int
+    variant: str
+    careful: bool
+    status: str = ""
+    reason: str = ""
+    filed: int = 0
+    wrong: list[str] = field(default_factory=list)
+    handed_over: bool = False
+    steps: int = 0
+    seconds: float = 0.0
+    trace: str = ""
+
+    @property
+    def word(self) -> str:
+        """What it came to: right, handed over, or what went wrong."""
+        if self.wrong:
+            return "wrong effect"
+        if self.status == "answered":
+            return "right" if self.filed == 1 else "said done, is not"
+        return "handed over" if self.status == "needs_person" and self.handed_over else f"ended: {self.status}"
+
+    @property
+    def good(self) -> bool:
+        return self.word in ("right", "handed over")
+
+
+@contextmanager
+def careless_model(latency_s: float) -> Iterator[RehearsalServer]:
+    """Serve a model that does what the labels say, over real HTTP."""
+    server = RehearsalServer(Rehearsal(load_playbook(MODEL_PLAYBOOK)), latency_s=latency_s)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def goal_of(decided: Plan) -> str:
+    """Tell the model what to file."""
+    entry = decided.entry
+    return f"Please file the entry {entry.reference}, {entry.amount}, {entry.reason} in the cashbook, once."
+
+
+@subgoal(title="File {reference} without care", token="{reference}")
+async def file_carelessly(reference: str, goal: str) -> Filed:
+    """Trust the model, as one would without this library's guards."""
+    answer: Filed = await pursue(goal, returns=Filed)
+    return answer
+
+
+async def file_one(kind: str, seed: int, model: RehearsalServer, folder: Path, *, careful: bool) -> Outcome:
+    """Run one entry to its end on a desktop of its own."""
+    decided = plan(kind, seed)
+    outcome = Outcome(kind, seed, decided.variant, careful)
+    folder.mkdir(parents=True)
+    store = Store(folder / "store.db")
+    secret = folder / "password"
+    secret.write_text(PASSWORD)
+    command = [tk_python(), str(PROGRAM), kind, "--store", str(store.path), "--seed", str(seed)]
+    command += ["--secret-file", str(secret)]
+    clock = asyncio.get_running_loop().time
+    started = clock()
+    desktop = await VirtualDesktop.start(app=command, secrets={"cashbook": PASSWORD})
+    try:
+        async with agent(model, desktop, folder, max_steps=STEPS, profile=profile_for("rehearsal")) as run:
+            run.recheck = careful
+            outcome.trace = run.trace
+            try:
+                async with asyncio.timeout(TIME_S):
+                    work = file_carefully if careful else file_carelessly
+                    await work(decided.entry.reference, goal_of(decided))
+                outcome.status = "answered"
+            except HoloError as error:
+                outcome.status, outcome.reason = error.status, str(error)
+            except TimeoutError:
+                outcome.status, outcome.reason = "limit", f"still at work after {TIME_S:.0f} s"
+            outcome.steps = run.steps
+        if kind in LATE:
+            await asyncio.sleep(decided.delay_s + 1)
+    finally:
+        await desktop.close()
+    outcome.seconds = clock() - started
+    outcome.filed, outcome.wrong = len(store.submissions()), store.wrong_effects(decided.entry)
+    outcome.handed_over = any(isinstance(event, HandedOver) for event in events(outcome.trace))
+    return outcome

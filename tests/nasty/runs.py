@@ -1,0 +1,100 @@
+"""`make nasty`: each nasty program 20 times with the library's care and 20 times without, and a table of what came of it.
+
+Each outcome is a line of ``outcomes.jsonl``; started again, it goes on where it stopped. Exit code 1 if a careful run
+had a wrong effect, or neither filed the entry nor handed it over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps")]
+LATENCY_S = 0.4
+"""A model thinks longer; what matters is that the screen has time to change."""
+
+
+def main() -> int:
+    from nasty_seeds import KINDS
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "nasty-output")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(20)), metavar="N")
+    parser.add_argument("--mode", choices=("careful", "careless", "both"), default="both")
+    options = parser.parse_args()
+    out: Path = options.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    os.environ.update(
+        PREFECT_HOME=str(out / "prefect"),
+        PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="CRITICAL",
+        PREFECT_LOGGING_TO_API_ENABLED="0",
+        PREFECT_SERVER_ANALYTICS_ENABLED="0",
+        DO_NOT_TRACK="1",
+    )
+    from holo_tasks.prefect_server import TemporaryServer, reach_directly
+
+    reach_directly(os.environ)
+    with ExitStack() as stack:
+        server = TemporaryServer(os.environ)
+        stack.callback(server.stop)
+        os.environ["PREFECT_API_URL"] = server.wait()
+        modes = {"careful": [True], "careless": [False], "both": [True, False]}[options.mode]
+        wanted = [(kind, seed, careful) for seed in options.seeds for kind in options.kinds for careful in modes]
+        return asyncio.run(_all(wanted, out))
+
+
+async def _all(wanted: Sequence[tuple[str, int, bool]], out: Path) -> int:
+    from tests.nasty.filing import Outcome, careless_model, file_one
+
+    journal = out / "outcomes.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+    done = {(line["kind"], line["seed"], line["careful"]): Outcome(**line) for line in lines}
+    work = Path(tempfile.mkdtemp(prefix="holo-nasty-"))
+    with careless_model(LATENCY_S) as model:
+        for kind, seed, careful in wanted:
+            if (kind, seed, careful) in done:
+                continue
+            folder = work / f"{kind}-{seed}-{careful}"
+            outcome = await file_one(kind, seed, model, folder, careful=careful)
+            done[kind, seed, careful] = outcome
+            with journal.open("a") as file:
+                file.write(json.dumps(asdict(outcome)) + "\n")
+            how = "careful " if careful else "careless"
+            told = f"{kind:<10}{outcome.variant:<22}{seed:>3} {how} {outcome.seconds:>4.0f} s {outcome.steps:>3} steps"
+            why = "" if outcome.good else f" {outcome.wrong or outcome.reason} {outcome.trace}"
+            print(f"{told}  {outcome.word}{why}", flush=True)
+            if outcome.good:
+                shutil.rmtree(folder)
+    return _table([done[key] for key in wanted])
+
+
+def _table(outcomes: Sequence[Any]) -> int:
+    print(f"\n{'program':<11}{'':<10}{'runs':>5}  outcomes")
+    bad = 0
+    for kind in dict.fromkeys(outcome.kind for outcome in outcomes):
+        for careful in (True, False):
+            mine = [outcome for outcome in outcomes if outcome.kind == kind and outcome.careful is careful]
+            if not mine:
+                continue
+            words = Counter(outcome.word for outcome in mine)
+            bad += careful and sum(not outcome.good for outcome in mine)
+            told = ", ".join(f"{count} {word}" for word, count in words.most_common())
+            print(f"{kind:<11}{'careful' if careful else 'careless':<10}{len(mine):>5}  {told}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
