@@ -23,10 +23,13 @@ LARGE = 0.2
 
 
 class Pixels(Protocol):
-    """A picture as an X server holds it: blue, green, red, unused."""
+    """A picture of a screen of this size, or its rows from ``top`` on, as an X server holds it: blue, green, red, -."""
 
     @property
     def size(self) -> Size: ...
+
+    @property
+    def top(self) -> int: ...
 
     @property
     def bgrx(self) -> bytes | bytearray: ...
@@ -97,7 +100,8 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
             return "another window is there"
     if before.windows.focus != now.windows.focus:
         return "another window has the keyboard"
-    if before.pixels.bgrx == now.pixels.bgrx:
+    first, last = rows(now.windows, now.pixels.size, where)
+    if _lines(before.pixels, first, last) == _lines(now.pixels, first, last):
         return ""
     screen = Box(0, 0, now.pixels.size.width, now.pixels.size.height)
     for point in where.points:
@@ -125,8 +129,22 @@ def areas(now: Sighting, where: Aim) -> list[Box]:
     if where.points:
         panes = [(point, now.windows.under(point)) for point in where.points]
         return [_row(point, _common(pane.box, screen) if pane else screen) for point, pane in panes]
-    boxes = [pane.box for pane in now.windows.panes if pane.window == now.windows.focus]
-    return [_common(boxes[0], screen) if boxes else screen]
+    return [_keyed(now.windows, screen)]
+
+
+def _keyed(windows: Arrangement, screen: Box) -> Box:
+    """Return where the window with the keyboard is, all of the screen if that is not known."""
+    boxes = [pane.box for pane in windows.panes if pane.window == windows.focus]
+    return _common(boxes[0], screen) if boxes else screen
+
+
+def rows(windows: Arrangement, size: Size, where: Aim) -> tuple[int, int]:
+    """Return the first row of a screen that needs to be looked at, and the one after the last."""
+    screen = Box(0, 0, size.width, size.height)
+    boxes = [Box(0, point.y, 1, 1) for point in where.points] or [_keyed(windows, screen)]
+    reach = max(NEAR, ROW + CARET_TALL)
+    first, last = min(box.top for box in boxes) - reach, max(box.bottom for box in boxes) + reach
+    return max(0, first), min(size.height, last)
 
 
 def stirred(before: Sighting, now: Sighting, area: Box) -> frozenset[int]:
@@ -147,8 +165,9 @@ def _caret(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) 
     if right - left > CARET_WIDE:
         return False
     size = now.pixels.size
-    reach = Box(left, area.top - CARET_TALL, right - left, area.height + 2 * CARET_TALL)
-    difference = _difference(before, now, _common(reach, Box(0, 0, size.width, size.height)))
+    top, bottom = max(0, area.top - CARET_TALL), min(size.height, area.bottom + CARET_TALL)
+    top, bottom = max(top, now.pixels.top), min(bottom, now.pixels.top + len(now.pixels.bgrx) // (4 * size.width))
+    difference = _difference(before, now, Box(left, top, right - left, bottom - top))
     box = difference.getbbox() or (0, 0, 0, 0)
     bar = difference.crop(box)
     red, green, blue = bar.split()
@@ -162,10 +181,14 @@ def _difference(before: Sighting, now: Sighting, area: Box) -> Image.Image:
 
 def _part(pixels: Pixels, area: Box) -> Image.Image:
     """Return a part of a picture; only its rows are read."""
-    line = 4 * pixels.size.width
-    rows = pixels.bgrx[area.top * line : area.bottom * line]
-    image = Image.frombuffer("RGB", (pixels.size.width, area.height), rows, "raw", "BGRX", 0, 1)
+    lines = _lines(pixels, area.top, area.bottom)
+    image = Image.frombuffer("RGB", (pixels.size.width, area.height), lines, "raw", "BGRX", 0, 1)
     return image.crop((area.left, 0, area.right, area.height))
+
+
+def _lines(pixels: Pixels, first: int, last: int) -> bytes | bytearray:
+    line = 4 * pixels.size.width
+    return pixels.bgrx[(first - pixels.top) * line : (last - pixels.top) * line]
 
 
 def _around(point: Point, across: int, down: int) -> Box:

@@ -28,7 +28,7 @@ BLIND_S = 1.0
 """Input stops when it could not be known for this long whether it should."""
 LATE_S = 2.0
 """A run that is only late is waited for before the next key, with nothing pressed."""
-FRESH_S = 0.02
+FRESH_S = 0.1
 """The screen is not compared again before the first key if it was this short a time ago."""
 
 

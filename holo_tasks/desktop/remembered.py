@@ -11,7 +11,7 @@ from collections import Counter, OrderedDict
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Gesture, Write
-from holo_tasks.core.recheck import Aim, Arrangement, Pane, Sighting, aim, areas, moved, stirred
+from holo_tasks.core.recheck import Aim, Arrangement, Pane, Sighting, aim, areas, moved, rows, stirred
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.xlink import Refused, XLink
@@ -66,15 +66,18 @@ class Remembered:
 
         Raises `ScreenChanged` if it does not become so for a while.
         """
-        where = self._aim(gesture)
+        where = aim(gesture)
         if where is None:
             return
+        windows = self._arranged(where)
+        if not where.points and self._clicked is not None and self._clicked[1] == windows.focus:
+            where = Aim(clicked=self._clicked[0])
         about = "click" if where.points else "type"
         before = self._kept.get(number)
         if before is None:
             raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
         until = time.monotonic() + PATIENCE_S
-        now = self._sighting()
+        now = self._sighting(where, windows)
         turns: Counter[tuple[Box, int]] = Counter()
         while why := moved(before, now, where):
             if time.monotonic() >= until:
@@ -83,12 +86,10 @@ class Remembered:
                     raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
                 break
             self._gate.sleep(NAP_S)
-            last, now = now, self._sighting()
-            if last.pixels.size == now.pixels.size:
+            last, now = now, self._sighting(where, self._arranged(where))
+            if last.windows == now.windows and last.pixels.size == now.pixels.size:
                 for area in areas(now, where):
                     turns.update((area, column) for column in stirred(last, now, area))
-        points = where.points or (None,)
-        self._under = {point: _top_at(self._link, point) for point in points}
 
     def same_window(self, at: Point | None) -> None:
         """Raise `ScreenChanged` unless the window there, or with the keyboard, is the one of the last comparison."""
@@ -96,14 +97,16 @@ class Remembered:
             where = "has the keyboard" if at is None else "is there"
             raise ScreenChanged(f"The screen changed at the last moment: another window {where}. Nothing was done.")
 
-    def _aim(self, gesture: Gesture) -> Aim | None:
-        where, last = aim(gesture), self._clicked
-        if where is not None and not where.points and last is not None and last[1] == _top_at(self._link, None):
-            return aim(gesture, last[0])
-        return where
+    def _arranged(self, where: Aim) -> Arrangement:
+        """Look at the windows, first at those that the input would reach: what comes up between is noticed."""
+        under: dict[Point | None, int] = {point: _top_at(self._link, point) for point in where.points}
+        windows = arrangement(self._link)
+        self._under = under or {None: windows.focus}
+        return windows
 
-    def _sighting(self) -> Sighting:
-        return Sighting(self._screen.take(), arrangement(self._link))
+    def _sighting(self, where: Aim, windows: Arrangement) -> Sighting:
+        """Look at the rows that matter, after the windows: what comes up between is in the picture."""
+        return Sighting(self._screen.strip(*rows(windows, self._screen.size, where)), windows)
 
 
 def _restless(turns: Counter[tuple[Box, int]], area: Box) -> frozenset[int]:

@@ -23,9 +23,22 @@ class Picture:
     size: Size
     bgrx: bytes | bytearray
 
+    @property
+    def top(self) -> int:
+        return 0
+
     def rgb(self) -> bytes:
         size = (self.size.width, self.size.height)
         return Image.frombuffer("RGB", size, self.bgrx, "raw", "BGRX", 0, 1).tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Some rows of a screen of this size, from ``top`` on."""
+
+    size: Size
+    bgrx: bytes | bytearray
+    top: int
 
 
 class Screen:
@@ -47,17 +60,31 @@ class Screen:
 
     def take(self) -> Picture:
         """Take a picture of the whole screen, at its size of now, without the pointer."""
+        size = self._measured()
+        return Picture(size, self._grabbed(size, 0, size.height))
+
+    def strip(self, first: int, last: int) -> Strip:
+        """Take a picture of some rows, as far as they are on the screen."""
+        size = self._measured()
+        first, last = max(0, min(first, size.height - 1)), min(last, size.height)
+        return Strip(size, self._grabbed(size, first, last), first)
+
+    def _measured(self) -> Size:
         size = self._link.size()
         if size != self.size:
             # mss measures its buffer once.
             self._mss.close()
             self._mss = self._open()
             self.size = size
+        return size
+
+    def _grabbed(self, size: Size, first: int, last: int) -> bytes | bytearray:
         try:
-            shot = self._mss.grab({"left": 0, "top": 0, "width": size.width, "height": size.height})
+            shot = self._mss.grab({"left": 0, "top": first, "width": size.width, "height": last - first})
         except ScreenShotError as error:
             raise DesktopFailed(f"The screen {self._link.display} cannot be read: {error}.") from error
-        return Picture(size, shot.raw)
+        raw: bytes | bytearray = shot.raw
+        return raw
 
     def fingerprint(self) -> int:
         """Return a number that changes when the picture does."""

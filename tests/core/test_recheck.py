@@ -24,6 +24,7 @@ class Drawn:
 
     size: Size
     bgrx: bytes
+    top: int = 0
 
 
 def screen(*painted: Box, windows: tuple[Pane, ...] = (WINDOW,), focus: int = 1, size: Size = SIZE) -> Sighting:
