@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
@@ -14,9 +14,12 @@ from holo_tasks.core import events
 from holo_tasks.core.asking import Asked, Question, ask
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
-from holo_tasks.core.frame import Shot
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.frame import Frame, Shot
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.model import Model
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.slip import Slip
 from holo_tasks.decorators import before_deadline
 from holo_tasks.run import check_terms, current_run, guarded, to_text
 from holo_tasks.safety.scrubbing import hushed
@@ -33,7 +36,28 @@ class _Case:
     model: Model
     region: Box | None
     look: bool
+    frame: Frame | None = None
     asked: Asked = field(default_factory=Asked)
+
+
+@dataclass(frozen=True)
+class _Still:
+    """A desktop that shows one frame: what is asked about it is about that very picture."""
+
+    frame: Frame
+
+    @property
+    def display(self) -> str:
+        return self.frame.display
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        return self.frame
+
+    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        raise InvalidUsage("Nothing can be done on a picture.")
+
+    async def owner_at(self, at: Point | None) -> Owner:
+        return Owner(why="it is a picture")
 
 
 _case: ContextVar[_Case] = ContextVar("holo_case")
@@ -63,8 +87,19 @@ async def judge(
     if facts:
         plain = TypeAdapter(dict[str, Any]).dump_python(dict(facts), mode="json")
         text += f"\n\nFacts:\n{json.dumps(plain, ensure_ascii=False, indent=1)}"
-    case = _Case(text, returns, _advisor(advisor), region, look)
-    limits, name = Limits(max_cost_usd, None, timeout_seconds), hushed(" ".join(question.split()))[:60]
+    return await _ask(
+        _Case(text, returns, _advisor(advisor), region, look), question, Limits(max_cost_usd, None, timeout_seconds)
+    )
+
+
+async def shows(question: str, frame: Frame) -> bool:
+    """Ask whether something is so on a frame, which is redacted like any other; a `playbooks.recognising.Ask`."""
+    asked = f"{ASKED}\n\nLook at the screen. {question.strip()}"
+    return bool(await _ask(_Case(asked, bool, _advisor(None), None, True, frame), question, Limits()))
+
+
+async def _ask(case: _Case, question: str, limits: Limits) -> Any:
+    name = hushed(" ".join(question.split()))[:60]
     check_terms(case.model.name, case.model.price, limits, 1)
     token = _case.set(case)
     try:
@@ -78,6 +113,8 @@ async def judge(
 async def _judged(question: str) -> Any:
     case = _case.get()
     walk = side_walk(case.question, region=case.region, model=case.model)
+    if case.frame is not None:
+        walk.doors = replace(walk.doors, desktop=_Still(case.frame))
     shots: tuple[Shot, ...] = ((await walk.look()).shot,) if case.look else ()
     shape = create_model(
         "Judgement",

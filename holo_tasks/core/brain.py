@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from holo_tasks.core.states import Recogniser, Screens
     from holo_tasks.core.step import Step
     from holo_tasks.core.walk import Walk
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What a script says of a step beside what is done: whether it is safe to repeat, and the state it leads to."""
+
+    safe: bool = False
+    expect: str = ""
 
 
 class Brain(Protocol):
@@ -15,8 +25,16 @@ class Brain(Protocol):
     Its steps go through the same doors as a model's, and cost no call.
     """
 
+    @property
+    def intent(self) -> Intent:
+        """What is said of the step that was decided last."""
+        ...
+
     async def decide(self, walk: Walk) -> Step:
-        """Return the next step for what the walk has just seen. Raises `GaveUp` when it does not know one."""
+        """Return the next step for what the walk has seen last. Raises `GaveUp` when it does not know one.
+
+        It hears from the transcript what came of the step before: one that was not remembered there was not done.
+        """
         ...
 
     async def close(self) -> None:
@@ -33,4 +51,6 @@ class Scripted(Protocol):
         """What it is called in the trace."""
         ...
 
-    def brain(self) -> Brain: ...
+    def brain(self, recogniser: Recogniser | None = None, screens: Screens | None = None) -> Brain:
+        """Return what decides it once; ``screens`` are the states that it may wait for by name."""
+        ...

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.playbooks.doing import Action, Target
 from holo_tasks.playbooks.messages import Turn
-from holo_tasks.playbooks.playbook import Action, Playbook, Rule, Target
+from holo_tasks.playbooks.params import typed
+from holo_tasks.playbooks.picture_search import place_of
+from holo_tasks.playbooks.playbook import Playbook, Rule
 from holo_tasks.playbooks.sight import Line, Sight, on_row
 from holo_tasks.playbooks.values import Value, fill, fill_all, read_values
 
@@ -23,15 +27,23 @@ NOT_MINE = "The playbook has no goal for this task; asking a person."
 LAST_CALL = "No more actions are possible; answering with what I know."
 
 
+Written: TypeAlias = Callable[[Point, Size], tuple[float, float]]
+"""Writes a pixel of a picture of some size as coordinates in thousandths."""
+
+
 @dataclass(frozen=True)
 class Decision:
-    """A step, as the object a model would emit, and the rule it comes from, in words."""
+    """A step, as the object a model would emit, and the rule it comes from, in words.
+
+    ``action`` is what the playbook says there; None where it says nothing, and waits or stops.
+    """
 
     step: dict[str, Any]
     why: str
+    action: Action | None = None
 
 
-class _NotFound(Exception):
+class NotFound(Exception):
     """A target or a value is not on the screen beyond doubt."""
 
 
@@ -44,7 +56,20 @@ def decide(
         known = ", ".join(playbook.goals)
         question = f"This is the rehearsal model: its playbook {playbook.name!r} only knows {known}. Task: {task[:200]}"
         return _stop(NOT_MINE, question, "no goal", answer_only)
-    goal, values = found
+    return follow(playbook, *found, history, sight, answer_only=answer_only)
+
+
+def follow(
+    playbook: Playbook,
+    goal: str,
+    values: Mapping[str, Value],
+    history: Sequence[Turn],
+    sight: Sight,
+    *,
+    answer_only: bool = False,
+    written: Written | None = None,
+) -> Decision:
+    """Return the next step of a goal. ``written`` turns a pixel into the coordinates of the step."""
     rules = playbook.rules_of(goal)
     past = _Past(rules, values, history)
     if past.failed_twice and not answer_only:
@@ -57,8 +82,8 @@ def decide(
         if answer_only and rule.do[-1].answer is None:
             continue
         try:
-            return _follow(rule, past, sight, facts)
-        except _NotFound:
+            return _follow(rule, past, sight, facts, written or to_thousandths)
+        except NotFound:
             continue
     if answer_only:
         return Decision(_answer(playbook.goals[goal].at_limit, LAST_CALL, values), f"{goal}: at the limit")
@@ -70,10 +95,14 @@ def decide(
 def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | None:
     """Return the first goal that the task's text fits, with the values it names."""
     for name, goal in playbook.goals.items():
-        found = re.search(goal.when, task, re.IGNORECASE | re.DOTALL)
+        found = goal.when is not None and re.search(goal.when, task, re.IGNORECASE | re.DOTALL)
         if found:
-            named: dict[str, Value] = {k: v for k, v in found.groupdict().items() if v is not None}
-            return name, {**goal.values, **named}
+            named = {k: v for k, v in found.groupdict().items() if v is not None}
+            try:
+                meant = {k: v for k, v in named.items() if k in goal.params}
+                return name, {**goal.values, **named, **typed(name, goal.params, meant, goal.values)}
+            except InvalidUsage:
+                continue  # it needs values that this task does not name
     return None
 
 
@@ -122,6 +151,8 @@ def _holding(rule: Rule, values: Mapping[str, Value], past: _Past, sight: Sight)
     def visible(label: str) -> bool:
         return sight.has(fill(label, values))
 
+    if rule.if_ is not None and bool(values.get(rule.if_.removeprefix("not "))) == rule.if_.startswith("not "):
+        return None
     if not all(map(visible, rule.screen)) or any(map(visible, rule.not_)):
         return None
     if rule.any_of and not any(map(visible, rule.any_of)):
@@ -145,26 +176,27 @@ def _holding(rule: Rule, values: Mapping[str, Value], past: _Past, sight: Sight)
             return None
         if past.times(rule.id, rule.since) >= rule.limit:
             return None
-    read = read_values(rule.read, sight)
+    read = read_values(rule.read, sight.shown or sight)
     return None if read is None else {**values, **read}
 
 
-def _follow(rule: Rule, past: _Past, sight: Sight, values: Mapping[str, Value]) -> Decision:
+def _follow(rule: Rule, past: _Past, sight: Sight, values: Mapping[str, Value], written: Written) -> Decision:
     place = past.next_in(rule)
     if place == len(rule.do):
         if past.waits < rule.patience:
             return Decision(_step("wait", WAITING, seconds=rule.pause), f"{rule.id}: waiting for its effect")
         place = 0
     why = rule.id if len(rule.do) == 1 else f"{rule.id}, {place + 1} of {len(rule.do)}"
-    return Decision(_write_step(rule.do[place], values, sight), why)
+    return Decision(write_step(rule.do[place], values, sight, written), why, rule.do[place])
 
 
-def _write_step(action: Action, values: Mapping[str, Value], sight: Sight) -> dict[str, Any]:
+def write_step(action: Action, values: Mapping[str, Value], sight: Sight, written: Written) -> dict[str, Any]:
+    """Return an action as the step of a model. Raises `NotFound` if its target is not on the screen beyond doubt."""
     thought = fill(action.thought, values)
     note = fill(action.note, values) if action.note else None
 
     def at(target: Target) -> dict[str, Any]:
-        x, y = to_thousandths(find(target, values, sight).center, sight.size)
+        x, y = written(find(target, values, sight).center, sight.size)
         return {"element": fill(action.element or _words(target), values), "x": x, "y": y}
 
     match action.kind:
@@ -207,21 +239,32 @@ def find(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
     if target.field is not None:
         box = sight.field_at(fill(target.field, values))
         if box is None:
-            raise _NotFound
+            raise NotFound
         return box
-    found = sight.find(fill(target.text or "", values))
+    if target.picture is not None:
+        places = sight.pictures(target.picture)
+        if not any((target.right_of, target.left_of, target.below, target.above, target.near)):
+            box = place_of(places)
+            if box is None:
+                raise NotFound
+            return box
+        found = [Line("", place.box) for place in places]
+    else:
+        found = sight.find(fill(target.text or "", values))
     beside = {"right_of": target.right_of, "left_of": target.left_of, "below": target.below, "above": target.above}
     for relation, label in {**beside, "near": target.near}.items():
         if label is not None:
             anchor = sight.anchor(fill(label, values))
             if anchor is None:
-                raise _NotFound
+                raise NotFound
             found = sorted(_related(found, relation, anchor), key=lambda line: _distance(line.box, anchor))[:1]
     if len(found) == 1:
         return found[0].box
+    if target.picture is not None:
+        raise NotFound
     box = sight.anchor(fill(target.text or "", values)) if found else None
     if box is None:
-        raise _NotFound
+        raise NotFound
     return box
 
 
@@ -252,6 +295,8 @@ def _distance(one: Box, other: Box) -> float:
 
 
 def _words(target: Target) -> str:
+    if target.picture is not None:
+        return f"the picture {target.picture.stem}"
     return f"{target.field} field" if target.field is not None else (target.text or "")
 
 
@@ -277,5 +322,5 @@ def _stop(thought: str, question: str, why: str, answer_only: bool) -> Decision:
 
 
 def _what_is_seen(goal: str, sight: Sight) -> str:
-    seen = "; ".join(line.text for line in sight.lines[:14]) or "no text at all"
-    return f"The rehearsal model has no rule of goal {goal!r} for this screen. It reads: {seen}"
+    seen = "; ".join(line.text for line in (sight.shown or sight).lines[:14]) or "no text at all"
+    return f"The playbook has no rule of goal {goal!r} for this screen. It reads: {seen}"

@@ -7,6 +7,7 @@ telling pixels of what is left, and only then the pictures themselves.
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +30,7 @@ LEAST_CONTRAST = 6.0
 _SAMPLES = 32
 _MOST_PLACES, _MOST_PIXELS = 200, 1_000_000
 """How much is compared pixel by pixel in the end, of the likeliest places."""
-_BLOCK = 8
+_BLOCK = 4
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def places_of(pixels: Pixels, wanted: Reference, likeness: float = LIKENESS) -> 
     return apart
 
 
-def place_of(places: list[Found]) -> Box | None:
+def place_of(places: Sequence[Found]) -> Box | None:
     """Return the one place of several that is meant; None where two are equally good. A perfect one beats others."""
     if len(places) > 1 and not (places[0].likeness == 1.0 and places[1].likeness < 1.0):
         return None

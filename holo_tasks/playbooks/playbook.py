@@ -12,9 +12,7 @@ from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Discriminator,
     Field,
     Tag,
@@ -24,8 +22,9 @@ from pydantic import (
 )
 
 from holo_tasks.core.errors import InvalidUsage
-
-Direction = Literal["up", "down", "left", "right"]
+from holo_tasks.playbooks.declared import DeclaredScreens
+from holo_tasks.playbooks.doing import Action, Part
+from holo_tasks.playbooks.params import Kind
 
 
 def _listed(value: Any) -> Any:
@@ -36,117 +35,11 @@ Labels = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 """One text or a list of texts. ``*`` stands for anything; ``{name}`` for a value from the task."""
 
 
+Name = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
+
+
 class BadPlaybook(InvalidUsage):
     """The playbook file cannot be used; the message says where it is wrong."""
-
-
-class Part(BaseModel):
-    """What all parts of a playbook share."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Target(Part):
-    """Something on the picture: a text (a button, say), or the input field that belongs to a label."""
-
-    text: str | None = Field(default=None, description="the text itself")
-    field: str | None = Field(default=None, description="the label of an input field")
-    right_of: str | None = None
-    left_of: str | None = None
-    below: str | None = None
-    above: str | None = None
-    near: str | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, value: Any) -> Any:
-        return {"text": value} if isinstance(value, str) else value
-
-    @model_validator(mode="after")
-    def _one(self) -> Target:
-        if (self.text is None) == (self.field is None):
-            raise ValueError("a target is either text: or field:")
-        return self
-
-
-class Write(Part):
-    """Text for the element that has the keyboard."""
-
-    text: str
-    overwrite: bool = False
-    press_enter: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, value: Any) -> Any:
-        return {"text": value} if isinstance(value, str) else value
-
-
-class Scroll(Part):
-    at: Target
-    direction: Direction
-    notches: Annotated[int, Field(ge=1, le=50)] = 3
-
-
-class Drag(Part):
-    start: Target
-    end: Target
-
-
-class HoldAndTap(Part):
-    hold: tuple[str, ...]
-    tap: tuple[str, ...]
-
-
-_KINDS = (
-    "click",
-    "double_click",
-    "right_click",
-    "move_to",
-    "drag",
-    "scroll",
-    "write",
-    "hotkey",
-    "hold_and_tap_key",
-    "wait",
-    "answer",
-    "ask_human",
-)
-
-
-class Action(Part):
-    """One step: exactly one kind of action, with the thought the model says with it.
-
-    A thought tells steps apart when the transcript is read back, so it is unique within its goal.
-    """
-
-    click: Target | None = None
-    double_click: Target | None = None
-    right_click: Target | None = None
-    move_to: Target | None = None
-    drag: Drag | None = None
-    scroll: Scroll | None = None
-    write: Write | None = None
-    hotkey: tuple[str, ...] | None = None
-    hold_and_tap_key: HoldAndTap | None = None
-    wait: Annotated[float, Field(gt=0, le=60)] | None = None
-    answer: dict[str, Any] | str | None = None
-    ask_human: str | None = None
-    thought: Annotated[str, Field(min_length=1)]
-    element: str | None = Field(default=None, description="how a report names the target")
-    note: str | None = Field(default=None, description="a fact to keep; {name} of values read")
-
-    @property
-    def kind(self) -> str:
-        """The name of the one kind of action this is."""
-        return next(kind for kind in _KINDS if getattr(self, kind) is not None)
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Action:
-        kinds = [kind for kind in _KINDS if getattr(self, kind) is not None]
-        if len(kinds) != 1:
-            raise ValueError(f"an action is exactly one of {', '.join(_KINDS)}, not {kinds or 'none'}")
-        return self
 
 
 class Read(Part):
@@ -175,6 +68,7 @@ class Rule(Part):
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+    if_: str | None = Field(default=None, alias="if", description="a parameter that must be true; `not NAME`: false")
     screen: Labels = Field(default=(), description="texts that must all be visible")
     any_of: Labels = Field(default=(), description="texts of which one must be visible")
     not_: Labels = Field(default=(), alias="not", description="texts that must not be visible")
@@ -210,9 +104,14 @@ Entry = Annotated[Annotated[Rule, Tag("Rule")] | Annotated[Include, Tag("Include
 
 
 class Goal(Part):
-    """A task the playbook knows: ``when`` is searched in the task's text; its named groups are values."""
+    """What the playbook knows how to do.
 
-    when: str
+    ``when`` is searched in a task's text, and its named groups are values; a goal without it is only done by name, as
+    a script. ``params`` are the values that a script must be given, by their types.
+    """
+
+    when: str | None = None
+    params: dict[Name, Kind] = Field(default_factory=dict, description="values by type: text, int, money, date, bool")
     values: dict[str, str] = Field(default_factory=dict, description="values the task may leave out")
     rules: Annotated[tuple[Entry, ...], Field(min_length=1)]
     at_limit: dict[str, Any] | str = Field(
@@ -222,16 +121,18 @@ class Goal(Part):
 
     @field_validator("when")
     @classmethod
-    def _pattern_is_one(cls, when: str) -> str:
-        _pattern(when)
+    def _pattern_is_one(cls, when: str | None) -> str | None:
+        if when is not None:
+            _pattern(when)
         return when
 
 
 class Playbook(Part):
-    """Goals by name, and lists of rules that they share."""
+    """Goals by name, lists of rules that they share, and the states that the screen can be in."""
 
     name: Annotated[str, Field(min_length=1)]
     about: str = ""
+    screens: DeclaredScreens | None = None
     shared: dict[str, tuple[Rule, ...]] = Field(default_factory=dict)
     goals: Annotated[dict[str, Goal], Field(min_length=1)]
 
@@ -247,6 +148,13 @@ class Playbook(Part):
                 for other in (*rule.after, *rule.done, *rule.unless_done, *rule.since):
                     if other not in ids:
                         raise ValueError(f"goal {name}: rule {rule.id} names a rule {other!r} that is not there")
+                kind = self.goals[name].params.get((rule.if_ or "").removeprefix("not "))
+                if rule.if_ is not None and kind != "bool":
+                    raise ValueError(f"goal {name}: rule {rule.id}: if: takes a parameter of type bool")
+            if self.screens is not None:
+                self.screens.check_expected(name, [action for rule in rules for action in rule.do])
+        if self.screens is not None:
+            self.screens.check_goals({name: set(goal.params) for name, goal in self.goals.items()})
         return self
 
     def rules_of(self, goal: str) -> tuple[Rule, ...]:
@@ -268,11 +176,11 @@ def load_playbook(path: Path) -> Playbook:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadPlaybook(f"cannot read the playbook {path}: {error}") from None
-    return parse_playbook(text, str(path))
+    return parse_playbook(text, str(path), path.parent)
 
 
-def parse_playbook(text: str, source: str = "playbook") -> Playbook:
-    """Read a playbook's text; ``source`` names it in errors."""
+def parse_playbook(text: str, source: str = "playbook", folder: Path | None = None) -> Playbook:
+    """Read a playbook's text; ``source`` names it in errors, ``folder`` is where its pictures are."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if root is not None:
@@ -283,7 +191,7 @@ def parse_playbook(text: str, source: str = "playbook") -> Playbook:
         where = f"{source}:{mark.line + 1}" if mark else source
         raise BadPlaybook(f"{where}: not YAML: {getattr(error, 'problem', None) or error}") from None
     try:
-        return Playbook.model_validate(value)
+        return Playbook.model_validate(value, context={"folder": folder})
     except ValidationError as error:
         raise BadPlaybook(_first_problem(error, root, source)) from None
 

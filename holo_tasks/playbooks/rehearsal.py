@@ -39,6 +39,7 @@ from holo_tasks.playbooks.playbook import BadPlaybook, Playbook, load_playbook
 from holo_tasks.playbooks.reading import Reader
 from holo_tasks.playbooks.refused import Refused
 from holo_tasks.playbooks.rulebook import STANDARD, Body, Terms
+from holo_tasks.playbooks.searching import with_pictures
 from holo_tasks.playbooks.sight import Sight
 from holo_tasks.playbooks.wording import in_the_clients_words, message_of
 
@@ -149,11 +150,12 @@ class Rehearsal:
     def _look(self, picture: bytes) -> Sight:
         from PIL import Image
 
-        reading = self.reader.read(Image.open(io.BytesIO(picture)))
+        screen = Image.open(io.BytesIO(picture))
+        reading = self.reader.read(screen)
         with self._lock:
             self._counts.update(("images", reading.how))
             self._ocr_s += reading.seconds
-        return reading.sight
+        return with_pictures(reading.sight, screen)
 
     def _decide(self, body: Body, sight: Sight, terms: Terms) -> Decision:
         final = answer_only(body, terms)

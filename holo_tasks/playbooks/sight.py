@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import pairwise
+from pathlib import Path
 
 from holo_tasks.core.geometry import Box, Size
+from holo_tasks.playbooks.picture_search import Found
 
 LIKENESS = 0.84
 """How alike two labels must be, from 0 to 1: one wrong letter in seven passes, a wrong digit never."""
@@ -26,11 +28,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Sight:
-    """A picture, read: its texts in reading order and the light boxes that look like input fields."""
+    """A picture, read: its texts in reading order and the light boxes that look like input fields.
+
+    ``pictures`` returns where a smaller picture is on it. ``shown`` is what may be known of it outside this machine,
+    where that is less: values are read from there.
+    """
 
     lines: tuple[Line, ...]
     size: Size
     fields: tuple[Box, ...] = ()
+    pictures: Callable[[Path], Sequence[Found]] = field(default=lambda picture: (), compare=False, repr=False)
+    shown: Sight | None = None
 
     def find(self, label: str) -> list[Line]:
         """Return the lines that are this label, best match first; `matches` says what counts."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from holo_tasks.playbooks.playbook import Read
 from holo_tasks.playbooks.sight import Sight
 
-Value: TypeAlias = str | int | None
+Value: TypeAlias = str | int | bool | None
 
 # {name}, but not the {{secret:NAME}} of the process that owns the keyboard.
 _PLACE = re.compile(r"(?<!\{)\{([a-z_][a-z0-9_]*)\}(?!\})")
@@ -18,7 +18,11 @@ _PLACE = re.compile(r"(?<!\{)\{([a-z_][a-z0-9_]*)\}(?!\})")
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
     """Put values into ``{name}``; ``{{secret:NAME}}`` and unknown names stay as they are."""
-    return _PLACE.sub(lambda m: str(values[m[1]]) if m[1] in values else m[0], template)
+    return _PLACE.sub(lambda m: _said(values[m[1]]) if m[1] in values else m[0], template)
+
+
+def _said(value: Value) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def fill_all(template: Any, values: Mapping[str, Value]) -> Any:

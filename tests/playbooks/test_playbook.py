@@ -58,7 +58,7 @@ def test_the_playbook_of_the_demo_is_good() -> None:
         ("thought: Writing it.", "thought: Going there.", 1, "there twice"),
         ("- id: search", "- id: close", 1, "there twice"),
         ("- click: Close", "- press: Close", 7, "press"),
-        ("{field: Reference}", "{field: Reference, text: Search}", 17, "either text: or field:"),
+        ("{field: Reference}", "{field: Reference, text: Search}", 17, "one of text:, field: and picture:"),
         ("{field: Reference}", "{field: Reference}\n            wait: 1.0", 17, "exactly one of"),
         ("(?P<what>", "(?P<what", 11, "not a regular expression"),
         ("include: popups", "include: popups2", 1, "not under shared:"),

@@ -1,0 +1,72 @@
+"""The typed values that a script is given, checked as a whole before anything is done."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError, create_model
+
+from holo_tasks.core.errors import InvalidUsage
+
+Kind: TypeAlias = Literal["text", "int", "money", "date", "bool"]
+Given: TypeAlias = str | int | bool
+
+_TYPES: dict[str, Any] = {
+    "text": Annotated[str, StringConstraints(min_length=1, max_length=10_000)],
+    "int": Annotated[int, Field(ge=-(10**18), le=10**18)],
+    "money": Annotated[Decimal, Field(max_digits=18, decimal_places=2, allow_inf_nan=False)],
+    "date": datetime.date,
+    "bool": StrictBool,
+}
+
+
+def typed(
+    goal: str, kinds: Mapping[str, Kind], values: Mapping[str, Any], usual: Mapping[str, str] | None = None
+) -> dict[str, Given]:
+    """Return the values a goal was given as a playbook writes them: money as 1284.50, a date as 2026-11-22.
+
+    ``usual`` are values that may be left out. Raises `InvalidUsage` for one that is missing, unknown or of another
+    type.
+    """
+    usual = usual or {}
+    fields: dict[str, Any] = {name: (_TYPES[kind], usual.get(name, ...)) for name, kind in kinds.items()}
+    # A value that no type was written for is a text.
+    fields |= {name: (str, value) for name, value in usual.items() if name not in kinds}
+    checked = checked_by(create_model("Values", __config__=_CLOSED, **fields), f"The goal {goal!r}", values)
+    return {name: _written(getattr(checked, name)) for name in fields}
+
+
+_CLOSED = ConfigDict(extra="forbid", validate_default=True)
+
+
+def checked_by(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> Any:
+    """Return values as a model types them; raise `InvalidUsage` with what is wrong with them, never what they are."""
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, item['loc']))}: {_in_words(item['type'], item['msg'])}"
+            for item in error.errors(include_url=False, include_input=False, include_context=False)
+        ]
+        known = ", ".join(model.model_fields) or "none"
+        raise InvalidUsage(
+            f"{what} cannot be done with these values ({'; '.join(problems[:3])}); it takes: {known}."
+        ) from None
+
+
+def _in_words(kind: str, message: str) -> str:
+    return {"missing": "is not given", "extra_forbidden": "is not one of its parameters"}.get(kind, message)
+
+
+def _written(value: Any) -> Given:
+    match value:
+        case Decimal():
+            return f"{value:.2f}"
+        case datetime.date():
+            return value.isoformat()
+        case bool() | int() | str():
+            return value
+    raise TypeError(f"{value!r} is of no type that a playbook knows")

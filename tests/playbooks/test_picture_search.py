@@ -1,0 +1,105 @@
+"""A picture is found where it is, not where something like it is, and not where it is twice."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw, ImageFont
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Box
+from holo_tasks.playbooks.picture_search import place_of, places_of, reference
+
+WIDTH, HEIGHT = 90, 28
+BLUE, GREY = "#3070c0", "#b0b0b0"
+
+
+def screen(*buttons: tuple[int, int, str, str]) -> Image.Image:
+    image = Image.new("RGB", (640, 400), "#f0f0f0")
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(size=14)
+    for row in range(20):
+        draw.text((8, 4 + 20 * row), f"line {row} of a text that is not looked for", fill="black", font=font)
+    for left, top, words, colour in buttons:
+        draw.rectangle((left, top, left + WIDTH - 1, top + HEIGHT - 1), fill=colour, outline="black")
+        draw.text((left + 24, top + 5), words, fill="white", font=font)
+    return image
+
+
+def cut(image: Image.Image, box: Box) -> bytes:
+    buffer = io.BytesIO()
+    image.crop((box.left, box.top, box.right, box.bottom)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def found(image: Image.Image, png: bytes) -> list[Box]:
+    return [place.box for place in places_of(np.asarray(image), reference(png))]
+
+
+SAVE = Box(400, 100, WIDTH, HEIGHT)
+PNG = cut(screen((400, 100, "Save", BLUE)), SAVE)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 640 - WIDTH), st.integers(0, 400 - HEIGHT))
+def test_it_is_found_to_the_pixel_wherever_it_is(left: int, top: int) -> None:
+    assert found(screen((left, top, "Save", BLUE)), PNG) == [Box(left, top, WIDTH, HEIGHT)]
+
+
+def test_a_little_noise_does_not_hide_it() -> None:
+    pixels: Any = np.asarray(screen((300, 200, "Save", BLUE))).astype(int)
+    noise = np.random.default_rng(1).integers(-6, 7, pixels.shape)
+    noisy = Image.fromarray(np.clip(pixels + noise, 0, 255).astype(np.uint8))
+    assert found(noisy, PNG) == [Box(300, 200, WIDTH, HEIGHT)]
+
+
+@pytest.mark.parametrize(("words", "colour"), [("Send", BLUE), ("Save", GREY), ("", BLUE), ("5ave", BLUE)])
+def test_another_word_or_another_colour_is_another_picture(words: str, colour: str) -> None:
+    assert found(screen((300, 200, words, colour)), PNG) == []
+
+
+def test_two_equally_good_places_are_none() -> None:
+    twice = np.asarray(screen((300, 200, "Save", BLUE), (300, 300, "Save", BLUE)))
+    places = places_of(twice, reference(PNG))
+    assert len(places) == 2
+    assert place_of(places) is None
+
+
+def test_a_picture_larger_than_the_screen_is_not_on_it() -> None:
+    assert places_of(np.asarray(screen())[:20], reference(PNG)) == []
+
+
+def test_a_large_picture_is_found() -> None:
+    image = screen((300, 200, "Save", BLUE))
+    assert found(image, cut(image, Box(100, 50, 400, 300))) == [Box(100, 50, 400, 300)]
+
+
+def png_of(image: Image.Image, kind: str = "PNG") -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, kind)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("png", "said"),
+    [
+        (png_of(Image.new("RGB", (40, 20), "white")), "about one colour"),
+        (png_of(Image.new("RGB", (5, 40), "white")), "5x40 pixels"),
+        (png_of(Image.new("RGBA", (40, 20), (0, 0, 0, 0))), "transparent"),
+        (png_of(Image.new("RGB", (40, 20), "white"), "JPEG"), "not a PNG"),
+        (PNG[:60], "not a PNG"),
+    ],
+)
+def test_a_picture_that_cannot_be_told_apart_is_refused(png: bytes, said: str) -> None:
+    with pytest.raises(InvalidUsage, match=said):
+        reference(png)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidUsage, match=r"logo\.png cannot be read: No such file"):
+        reference(tmp_path / "logo.png")

@@ -1,0 +1,183 @@
+"""States are recognised by what is cheap first, nothing is found out twice, and nothing is guessed."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.frame import Frame, OnScreen
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, Screens, State, Text, Window
+from holo_tasks.playbooks.reading import Reader, Reading
+from holo_tasks.playbooks.recognising import ScreenRecogniser, needs_windows
+
+SIZE = Size(480, 240)
+CREST = Box(400, 10, 40, 30)
+
+
+def drawn(*texts: tuple[int, int, str], crest: bool = False) -> Image.Image:
+    image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
+    draw = ImageDraw.Draw(image)
+    for left, top, words in texts:
+        draw.text((left, top), words, fill="black", font=ImageFont.load_default(size=20))
+    if crest:
+        draw.ellipse((CREST.left + 4, CREST.top + 4, CREST.right - 5, CREST.bottom - 5), fill="red", outline="black")
+    return image
+
+
+def frame_of(image: Image.Image, *windows: OnScreen) -> Frame:
+    return Frame(image.tobytes(), SIZE, ":test", windows=windows)
+
+
+def window(title: str, program: str = "/usr/bin/ledger", box: Box | None = None) -> OnScreen:
+    return OnScreen(box or Box(0, 0, 400, 200), (Owner(program, title=title),), solid=True)
+
+
+def picture(image: Image.Image, box: Box) -> Picture:
+    buffer = io.BytesIO()
+    image.crop((box.left, box.top, box.right, box.bottom)).save(buffer, "PNG")
+    return Picture(buffer.getvalue())
+
+
+class CountingReader(Reader):
+    """Counts what it reads, by the width of the picture."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.widths: list[int] = []
+
+    def read(self, picture: Image.Image) -> Reading:
+        self.widths.append(picture.width)
+        return super().read(picture)
+
+
+@pytest.fixture(scope="module")
+def engine() -> CountingReader:
+    return CountingReader()
+
+
+@pytest.fixture
+def reader(engine: CountingReader) -> CountingReader:
+    engine.widths.clear()
+    return engine
+
+
+class Oracle:
+    """Answers questions from a list, and keeps them."""
+
+    def __init__(self, **answers: bool) -> None:
+        self._answers = answers
+        self.asked: list[str] = []
+
+    async def __call__(self, question: str, frame: Frame) -> bool:
+        self.asked.append(question)
+        return self._answers[question]
+
+
+FORM = drawn((20, 20, "NEW ENTRY"), (20, 80, "Reference"), (20, 180, "Saved 12"))
+
+
+async def test_a_state_that_a_cheap_mark_refutes_is_never_asked_the_dearer_ones(reader: CountingReader) -> None:
+    oracle = Oracle(b=True)
+    states = [
+        State("a", Asked("a"), Text("NEW ENTRY"), Window("Other*")),
+        State("b", Asked("b"), Window("Led*"), picture(drawn(crest=True), CREST)),
+    ]
+    found = await ScreenRecogniser(reader, oracle).recognise(frame_of(drawn(crest=True), window("Ledger")), states)
+    assert found is states[1]
+    assert oracle.asked == ["b"]
+    assert reader.widths == []
+
+
+async def test_questions_are_asked_in_order_and_no_further_than_the_first_yes(reader: CountingReader) -> None:
+    oracle = Oracle(a=False, b=True, c=True)
+    states = [State(name, Text("NEW ENTRY"), Asked(name)) for name in "abc"]
+    states.insert(0, State("elsewhere", Text("MAIN MENU"), Asked("never")))
+    found = await ScreenRecogniser(reader, oracle).recognise(frame_of(FORM), states)
+    assert found is states[2]
+    assert oracle.asked == ["a", "b"]
+
+
+async def test_the_first_that_fits_counts_even_if_a_later_one_is_cheaper(reader: CountingReader) -> None:
+    states = [State("dear", Text("NEW ENTRY")), State("cheap", Window("Ledger"))]
+    assert await ScreenRecogniser(reader).recognise(frame_of(FORM, window("Ledger")), states) is states[0]
+
+
+async def test_the_same_frame_is_not_looked_at_twice(reader: CountingReader) -> None:
+    oracle = Oracle(a=True)
+    recogniser, state = ScreenRecogniser(reader, oracle), State("a", Text("NEW ENTRY"), Asked("a"))
+    for _ in range(3):
+        assert await recogniser.holds(frame_of(FORM), state)
+    assert (len(reader.widths), oracle.asked) == (1, ["a"])
+    assert not await recogniser.holds(frame_of(FORM, window("Ledger")), State("b", Window("Other")))
+    assert await recogniser.holds(frame_of(FORM, window("Other")), State("b", Window("Other")))
+
+
+async def test_what_is_kept_is_bounded(reader: CountingReader) -> None:
+    recogniser = ScreenRecogniser(reader)
+    for shade in range(100):
+        frame = frame_of(Image.new("RGB", (SIZE.width, SIZE.height), (shade, 0, 0)), window("Ledger"))
+        assert await recogniser.holds(frame, State("a", Window("Ledger")))
+    assert len(recogniser._frames) <= 32
+
+
+async def test_texts_within_boxes_are_read_there_only(reader: CountingReader) -> None:
+    top, bottom = Box(0, 10, 240, 40), Box(0, 170, 240, 40)
+    states = [
+        State("other", Text("Saved 13", bottom)),
+        State("saved", Text("NEW ENTRY", top), Text("Saved 12", bottom)),
+    ]
+    assert await ScreenRecogniser(reader).recognise(frame_of(FORM), states) is states[1]
+    assert SIZE.width not in reader.widths
+    assert not await ScreenRecogniser(reader).holds(frame_of(FORM), State("a", Text("Saved 12", top)))
+
+
+async def test_a_box_counts_where_all_is_read_and_one_off_the_screen_shows_nothing(reader: CountingReader) -> None:
+    recogniser = ScreenRecogniser(reader)
+    whole = State("whole", Text("NEW ENTRY"), Text("Saved 12", Box(0, 0, 480, 60)))
+    assert not await recogniser.holds(frame_of(FORM), whole)
+    assert reader.widths == [SIZE.width]
+    assert not await recogniser.holds(frame_of(FORM), State("off", Text("NEW ENTRY", Box(900, 900, 50, 50))))
+
+
+async def test_capitals_are_found_in_capitals_only_and_digits_exactly(reader: CountingReader) -> None:
+    recogniser = ScreenRecogniser(reader)
+    assert await recogniser.holds(frame_of(FORM), State("a", Text("Saved *"), Absent(Text("SAVED 12"))))
+    assert not await recogniser.holds(frame_of(FORM), State("b", Text("Saved 13")))
+    assert await recogniser.holds(frame_of(FORM), State("c", AnyOf(Text("MAIN MENU"), Text("NEW ENTRY"))))
+
+
+async def test_a_window_that_nobody_sees_does_not_count() -> None:
+    state = State("notice", Window("Notice"))
+    hidden = frame_of(FORM, window("Notice", box=Box(10, 10, 50, 50)), window("Ledger"))
+    assert not await ScreenRecogniser().holds(hidden, state)
+    on_top = replace(hidden, windows=tuple(reversed(hidden.windows or ())))
+    assert await ScreenRecogniser().holds(on_top, state)
+
+
+async def test_a_program_is_told_by_its_file_and_where_nobody_knows_it_neither_it_nor_its_absence_holds() -> None:
+    recogniser, mark = ScreenRecogniser(), Window(program="ledger")
+    assert await recogniser.holds(frame_of(FORM, window("any")), State("a", mark))
+    assert not await recogniser.holds(frame_of(FORM, window("ledger", "/usr/bin/other")), State("a", mark))
+    unknown = frame_of(FORM, window("any", ""))
+    assert not await recogniser.holds(unknown, State("a", mark))
+    assert not await recogniser.holds(unknown, State("b", Absent(mark)))
+
+
+async def test_what_nobody_here_can_tell_is_said_instead_of_guessed() -> None:
+    without = Frame(FORM.tobytes(), SIZE, ":test")
+    with pytest.raises(InvalidUsage, match="cannot say which windows"):
+        await ScreenRecogniser().holds(without, State("a", Window("Ledger")))
+    with pytest.raises(InvalidUsage, match="no model to ask"):
+        await ScreenRecogniser().holds(without, State("a", Asked("Is it?")))
+
+
+@pytest.mark.parametrize(("marks", "needed"), [([Text("a")], False), ([Absent(AnyOf(Text("a"), Window("b")))], True)])
+def test_windows_are_needed_where_a_mark_is_told_by_one(marks: list[Any], needed: bool) -> None:
+    assert needs_windows(Screens([State("a", *marks)])) is needed
