@@ -30,6 +30,7 @@ from holo_tasks.core.ports import Desktop, Encoder, Purse, Recorder, Redactor, T
 from holo_tasks.core.states import Recogniser, Screens
 from holo_tasks.core.walk import Doors
 from holo_tasks.kill_switch import KillSwitch
+from holo_tasks.playbooks.nearby import ScreenText, can_read
 from holo_tasks.publish import publish_table
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.items import Items
@@ -132,8 +133,10 @@ class Run:
         self.aside.add(task)
         task.add_done_callback(self.aside.discard)
 
-    def doors(self) -> Doors:
-        """The outside world, as a walk needs it."""
+    def doors(self, *, reads: bool = False) -> Doors:
+        """The outside world, as a walk needs it; with what reads the screen if it ``reads`` what it acts on."""
+        if reads and self.reader is None and can_read():
+            self.reader = ScreenText()
         return Doors(
             desktop=self.desktop,
             redactor=self.redactor,

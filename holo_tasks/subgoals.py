@@ -328,12 +328,13 @@ async def pursue(
     handling.check_script()
     guard = current_guard() or run.guard
     walk = Walk(
-        run.doors(),
+        run.doors(reads=bool(handling.safe_to_repeat or handling.script)),
         guard,
         here.number,
         Transcript(task_text(text, here.progress, returns)),
         region,
         here.token or run.token,
+        handling.safe_to_repeat,
     )
     layered = Layered(run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe)
     await walk.record(

@@ -82,6 +82,8 @@ def _words(step: Step) -> str:
     said += [("bad", "Not permitted", permit.rule) for permit in step.refusals]
     said += [("bad", "Action failed", text) for text in step.failures]
     said += [("info", "Asked a person", text) for text in step.questions]
+    said += [("warn", "Looked again", step.moved)] if step.moved else []
+    said += [("warn", "Clicked once more", step.repeated)] if step.repeated else []
     said += [("warn", "Told to take stock", step.stuck)] if step.stuck else []
     said += [("info", name, text) for name, text in step.guided]
     parts += [f'<p class="said {kind} text"><b>{safe(name)}</b>{safe(text)}</p>\n' for kind, name, text in said]

@@ -60,6 +60,10 @@ class Step:
     refusals: list[e.Permitted] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
+    moved: str = ""
+    """What had changed where the action was about to go, so that it was not done."""
+    repeated: str = ""
+    """Why the action was done once more."""
     stuck: str = ""
     guided: list[tuple[str, str]] = field(default_factory=list)
     """What was done beside what was decided: a heading and what there is to say, in order."""
@@ -93,6 +97,8 @@ class Step:
             return "refused"
         if self.questions:
             return "handoff"
+        if self.moved:
+            return "looked_again"
         if self.verdict:
             return self.verdict.outcome
         if self.decision is None:
@@ -289,6 +295,10 @@ def _add_to_step(step: Step, event: e.AnyEvent) -> None:
             step.failures.append(event.reason)
         case e.Judged():
             step.verdict = event
+        case e.LookedAgain():
+            step.moved = event.reason
+        case e.Repeated():
+            step.repeated = event.reason
         case e.StepTimed():
             step.timed = event
         case e.HandedOver():

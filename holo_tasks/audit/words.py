@@ -22,8 +22,11 @@ STATUS_WORDS = {
 }
 OUTCOME_WORDS = {
     "changed": ("good", "Screen changed"),
+    "elsewhere": ("warn", "Changed elsewhere"),
     "unchanged": ("warn", "No change"),
     "unsettled": ("warn", "Still changing"),
+    "wrong_state": ("bad", "Wrong state"),
+    "looked_again": ("warn", "Looked again"),
     "answered": ("info", "Answered"),
     "looked": ("", "No action"),
     "handoff": ("info", "Asked a person"),

@@ -127,6 +127,13 @@ class UnsureReply(UnusableReply):
     """The model says itself that it is not sure enough of this action."""
 
 
+class ScreenChanged(HoloError):
+    """The screen is not any more, where input was about to go, what it was decided on; nothing was pressed."""
+
+    status = "desktop_failed"
+    exit_code = 15
+
+
 class DesktopFailed(HoloError):
     """The screen, its program or its input is gone or never came up."""
 

@@ -213,13 +213,31 @@ class ActionFailed(Event):
 
 class Judged(Event):
     """The verdict on the step's action: ``before`` and ``after`` are pictures, ``changed_box`` is
-    ``[left, top, width, height]`` in screen pixels, empty when nothing changed."""
+    ``[left, top, width, height]`` in screen pixels, empty when nothing changed. What changed ``elsewhere`` is not near
+    the target; ``state`` is what the screen was recognised as, where states are declared."""
 
     kind: Literal["verdict"] = "verdict"
-    outcome: Literal["changed", "unchanged", "unsettled"]
+    outcome: Literal["changed", "elsewhere", "unchanged", "unsettled", "wrong_state"]
     before: str
     after: str
     changed_box: list[int]
+    state: str = ""
+
+
+class LookedAgain(Event):
+    """The screen changed between the look it was decided on and the input: nothing was pressed."""
+
+    kind: Literal["looked_again"] = "looked_again"
+    reason: str
+
+
+class Repeated(Event):
+    """A click that changed nothing is done once more, this many pixels beside: it was declared safe to repeat."""
+
+    kind: Literal["repeated"] = "repeated"
+    reason: str
+    dx: int
+    dy: int
 
 
 class StepTimed(Event):
@@ -340,6 +358,8 @@ AnyEvent: TypeAlias = Annotated[
     | ActionDone
     | ActionFailed
     | Judged
+    | LookedAgain
+    | Repeated
     | StepTimed
     | HandedOver
     | StateSeen

@@ -14,6 +14,7 @@ from holo_tasks.core.errors import (
     InvalidUsage,
     LimitReached,
     ModelFailed,
+    ScreenChanged,
     SecretRefused,
     StoreLost,
 )
@@ -67,6 +68,7 @@ async def pursue(
     first = walk.step
     await walk.look()
     if guide is not None:
+        walk.whereabouts = guide.whereabouts
         await guide.begin(walk)
     walk.begin()
     while True:
@@ -117,6 +119,10 @@ async def pursue(
             is_error = False
         except StoreLost:
             raise
+        except ScreenChanged as error:
+            await walk.look_after_change(step, str(error), started_s=started)
+            await stock.take(walk)
+            continue
         except (InvalidUsage, SecretRefused) as error:
             # Nothing was sent to the screen: the model asked for something hands cannot do.
             told, is_error = str(error), True

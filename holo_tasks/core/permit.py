@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from holo_tasks.core.actions import AnyCall
 from holo_tasks.core.frame import Frame
@@ -30,15 +30,24 @@ class Permit:
     owner: str = ""
     asks: bool = False
 
-    def slip(self, gesture: Gesture, expires_s: float) -> Slip:
-        """Return what the hands are shown."""
-        return Slip(gesture_digest(gesture), expires_s, self.owner)
+    def slip(self, gesture: Gesture, expires_s: float, frame: int = 0) -> Slip:
+        """Return what the hands are shown; ``frame`` is the number of the frame that the action was decided on."""
+        return Slip(gesture_digest(gesture), expires_s, self.owner, frame)
 
 
 class TextReader(Protocol):
     """Reads what is written on a screen: on what is at a point, or anywhere in a box."""
 
     async def __call__(self, frame: Frame, where: Point | Box) -> str: ...
+
+
+@runtime_checkable
+class ReadsTargets(Protocol):
+    """A reader that can tell what is on a control from what is beside it."""
+
+    async def on_target(self, frame: Frame, at: Point) -> str:
+        """Return what is written on the control at a point, and nothing else; nothing if there is no control."""
+        ...
 
 
 @dataclass(frozen=True)

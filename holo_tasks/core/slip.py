@@ -13,12 +13,14 @@ class Slip:
     """What the process that owns the mouse is shown with a gesture, and checks before every event of it.
 
     It is good once, for exactly the gesture with this digest, until ``expires_s`` on the monotonic clock, while the
-    window that gets the input belongs to ``owner`` (an `Owner.name`; empty for any).
+    window that gets the input belongs to ``owner`` (an `Owner.name`; empty for any), and while the screen is, where the
+    input goes, as in the frame with the number ``frame`` (0 for any).
     """
 
     gesture: str
     expires_s: float
     owner: str = ""
+    frame: int = 0
 
 
 def gesture_digest(gesture: Gesture) -> str:

@@ -8,17 +8,25 @@ from typing import Literal, TypeAlias
 from PIL import Image, ImageChops
 
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Scroll, Write
+from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
 
-Outcome: TypeAlias = Literal["changed", "unchanged", "unsettled"]
+Outcome: TypeAlias = Literal["changed", "elsewhere", "unchanged", "unsettled", "wrong_state"]
+AROUND = 60
+"""What an action does is expected to show this near to its target, in pixels: a pressed button, a caret, a menu."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``box`` bounds every pixel that differs, in screen pixels; None when nothing changed."""
+    """``box`` bounds every pixel that differs, in screen pixels; None when nothing changed.
+
+    What changed ``elsewhere`` is nowhere near what the action was aimed at: ``keys`` or the pointer.
+    """
 
     outcome: Outcome
     box: Box | None
+    keys: bool = False
 
     @property
     def sentence(self) -> str:
@@ -28,16 +36,53 @@ class Verdict:
                 return "The screen did not change."
             case "unsettled":
                 return "The screen is still changing."
+            case "elsewhere":
+                where = "in the window you wrote into" if self.keys else "where you clicked"
+                return f"The screen changed, but not {where}."
+            case "wrong_state":
+                return "The screen changed, but it is not one that was to come of this."
             case _:
                 return "The screen changed."
 
 
-def judge(before: Frame, after: Frame) -> Verdict:
-    """Compare two frames pixel by pixel; a frame of another size has changed as a whole."""
+@dataclass(frozen=True)
+class Expected:
+    """Where an action should show: near its points or, if it was typed, in its window. Empty: nowhere in particular."""
+
+    boxes: tuple[Box, ...] = ()
+    keys: bool = False
+
+
+ANYWHERE = Expected()
+
+
+def expected(gesture: Gesture, window: Box | None = None) -> Expected:
+    """Say where an action should show; ``window`` is the one that had the keyboard before, if it is known."""
+    match gesture:
+        case Click(at=Point() as at) | Scroll(at=Point() as at) | Move(to=at) | Write(at=Point() as at):
+            return Expected((_around(at),))
+        case Drag(start, end):
+            return Expected((_around(start), _around(end)))
+        case Write() | Hotkey() | HoldAndTap() if window is not None:
+            return Expected((window,), keys=True)
+        case _:
+            return Expected()
+
+
+def judge(before: Frame, after: Frame, where: Expected = ANYWHERE) -> Verdict:
+    """Compare two frames pixel by pixel; a frame of another size has changed as a whole.
+
+    A text caret that is there in one of them only is no change, except where one is expected.
+    """
     box = changed_box(before, after)
     if not after.settled:
-        return Verdict("unsettled", box)
-    return Verdict("unchanged" if box is None else "changed", box)
+        return Verdict("unsettled", box, where.keys)
+    if box is None:
+        return Verdict("unchanged", box)
+    if where.boxes and not any(_touch(box, expected) for expected in where.boxes):
+        blinked = box.width <= CARET_WIDE and box.height <= CARET_TALL
+        return Verdict("unchanged" if blinked else "elsewhere", box, where.keys)
+    return Verdict("changed", box)
 
 
 def changed_box(before: Frame, after: Frame) -> Box | None:
@@ -56,3 +101,11 @@ def changed_box(before: Frame, after: Frame) -> Box | None:
         return None
     left, top, right, bottom = found
     return Box(left, top, right - left, bottom - top)
+
+
+def _around(at: Point) -> Box:
+    return Box(at.x - AROUND, at.y - AROUND, 2 * AROUND + 1, 2 * AROUND + 1)
+
+
+def _touch(one: Box, other: Box) -> bool:
+    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom

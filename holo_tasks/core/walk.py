@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -24,23 +24,26 @@ from holo_tasks.core.errors import (
     ModelFailed,
     NeedsPerson,
     PolicyRefused,
+    ScreenChanged,
     SecretRefused,
     UnsureReply,
     UnusableReply,
 )
 from holo_tasks.core.frame import Frame, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.gestures import Gesture, Pause, Typed, Write, keys
+from holo_tasks.core.gestures import Click, Gesture, Pause, Typed, Write, keys
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest
 from holo_tasks.core.person import Person
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.predict import Till, predict, prompt_tokens
+from holo_tasks.core.recheck import aim
+from holo_tasks.core.repeating import beside, may_repeat
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.secret import PLACEHOLDER
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import NOTES_BYTES, Correction, Did, Observed, Strip, Told, Transcript
-from holo_tasks.core.verdicts import judge
+from holo_tasks.core.verdicts import ANYWHERE, Expected, Verdict, expected, judge
 
 CORRECTIONS = 1
 """How often a reply that is not a step is sent back before the sub-goal fails."""
@@ -63,6 +66,7 @@ STILL_S = 0.25
 _INVERTED = bytes(range(255, -1, -1))
 
 Annotate = Callable[[RedactedFrame], RedactedFrame]
+Whereabouts = Callable[[Frame], Awaitable[tuple[str, bool]]]
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ class Doors:
     """Told where secrets show, before the next frame is taken."""
     person: Person | None = None
     """Whom the model can ask for, if somebody is waited for."""
+    recheck: bool = True
+    """Whether the screen is compared, right before input lands, with the frame it was decided on."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,7 @@ class Walk:
     """A sub-goal being worked on. Starts with an empty history, which is what a sub-goal is for.
 
     ``region`` is the part of the screen that the model is shown, None for all of it. ``token`` names the business item.
+    A click that changed nothing is done once more if what is read on its target is one of ``safe_to_repeat``.
     """
 
     doors: Doors
@@ -108,6 +115,9 @@ class Walk:
     transcript: Transcript
     region: Box | None = None
     token: str = ""
+    safe_to_repeat: tuple[str, ...] = ()
+    whereabouts: Whereabouts | None = field(default=None, repr=False)
+    """Tells the state after an action, and whether it is one to be in; None where no states are declared."""
     step: int = 0
     seen: Seen | None = None
     _correction: Correction | None = field(default=None, repr=False)
@@ -115,6 +125,8 @@ class Walk:
     _attempt: int = 0
     _asked: bool = False
     _spans: dict[str, int] = field(default_factory=dict)
+    _done: Gesture | None = None
+    _expected: Expected = ANYWHERE
 
     # settle → capture → redact → encode → record
 
@@ -262,20 +274,29 @@ class Walk:
     async def act(self, step: Step) -> str:
         """Do what the step asks for, once, and return what the model is told of it.
 
-        Raises `PolicyRefused` before any input event if the action is not allowed.
+        Raises `PolicyRefused` before any input event if the action is not allowed, and `ScreenChanged` before any press
+        if the screen is not, where it would go, what it was decided on.
         """
-        seen = self._seen()
         call = step.tool_call
-        gesture = to_gesture(call, seen.shot)
+        gesture = to_gesture(call, self._seen().shot)
         if gesture is None:
             raise ValueError(f"{call.tool_name} is nothing for hands")
-        doors, guard = self.doors, self.guard
+        await self._carry_out(call, gesture)
+        return f"Done: {call.tool_name}."
+
+    async def _carry_out(self, call: AnyCall, gesture: Gesture) -> None:
+        """Have a gesture permitted, written down, done, and written down as done."""
+        seen, doors, guard = self._seen(), self.doors, self.guard
+        self._done, self._expected = None, ANYWHERE
         guard.check_time(doors.now_s())
         acting = isinstance(call, ACTING)
         permit: Permit | None = None
         if acting:
             guard.check_action()
             permit = await self._permit(seen, call, gesture)
+            where = aim(gesture)
+            keyed = where is not None and not where.points
+            self._expected = expected(gesture, (await doors.desktop.owner_at(None)).box if keyed else None)
         await self._record(
             events.ActionIntended(
                 gesture_kind=type(gesture).__name__.lower(),
@@ -292,14 +313,16 @@ class Walk:
         number = await journal.intend(label(call), seen.shot.sha256) if journal else 0
         started = doors.now_s()
         try:
-            slip = permit.slip(gesture, doors.now_s() + SLIP_S + SLOW_KEY_S * keys(gesture)) if permit else None
+            until_s = doors.now_s() + SLIP_S + SLOW_KEY_S * keys(gesture)
+            slip = permit.slip(gesture, until_s, seen.frame.number if doors.recheck else 0) if permit else None
             receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
-        except (InvalidUsage, SecretRefused) as error:
+        except (InvalidUsage, SecretRefused, ScreenChanged) as error:
             # Gestures are checked as a whole before they begin: nothing was sent.
             doors.typed(error.typed)
             if journal:
                 await journal.void(number)
-            await self._record(events.ActionFailed(reason=str(error)))
+            changed = isinstance(error, ScreenChanged)
+            await self._record((events.LookedAgain if changed else events.ActionFailed)(reason=str(error)))
             raise
         except BaseException as error:
             # Also when cancelled: a flow may catch the limit that did it, and look at the same screen again.
@@ -315,7 +338,7 @@ class Walk:
         if journal:
             await journal.done(number)
         await self._record(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
-        return f"Done: {call.tool_name}."
+        self._done = gesture
 
     async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""
@@ -349,18 +372,52 @@ class Walk:
         """
         if isinstance(call, WaitCall):
             await self._wait_on(before, call.seconds)
+        verdict = await self._judged(before)
+        sentence, after, labels = verdict.sentence, self._seen(), self.safe_to_repeat
+        if verdict.outcome == "unchanged" and labels:
+            done, reader = self._done, self.doors.reader
+            if await may_repeat(done, before.frame, after.frame, labels, reader) and isinstance(done, Click):
+                sentence = await self._repeated(after, call, done)
+        await self._timed(started_s)
+        return sentence
+
+    async def _judged(self, before: Seen) -> Verdict:
+        """Take a fresh settled frame and judge by it what the last action did."""
         after = await self.look(after_action=True)
         # What changed under a mask is not told: it would be known from where, and how often.
-        verdict = judge(before.redacted, after.redacted)
-        box = verdict.box
+        verdict = judge(before.redacted, after.redacted, self._expected)
+        state, right = await self.whereabouts(after.frame) if self.whereabouts else ("", True)
+        if not right and verdict.outcome in ("changed", "elsewhere"):
+            verdict = replace(verdict, outcome="wrong_state")
         await self._record(
             events.Judged(
                 outcome=verdict.outcome,
                 before=before.shot.sha256,
                 after=after.shot.sha256,
-                changed_box=_corners(box),
+                changed_box=_corners(verdict.box),
+                state=state,
             )
         )
+        return verdict
+
+    async def _repeated(self, before: Seen, call: AnyCall, done: Click) -> str:
+        """Do a click that changed nothing once more, a little beside, through all doors again; say what came of it."""
+        click, dx, dy = beside(done, before.frame.size)
+        await self._record(events.Repeated(reason="it changed nothing, and is safe to repeat", dx=dx, dy=dy))
+        try:
+            await self._carry_out(call, click)
+        except ScreenChanged as error:
+            await self.look()
+            return f"The screen did not change at once. {error}"
+        return f"The screen did not change, so the click was repeated once. {(await self._judged(before)).sentence}"
+
+    async def look_after_change(self, step: Step, told: str, *, started_s: float) -> None:
+        """Take a fresh frame after an action that was not done, because the screen was not what it was decided on."""
+        await self.look()
+        await self._timed(started_s)
+        self.remember(step, told, is_error=True)
+
+    async def _timed(self, started_s: float) -> None:
         await self._record(
             events.StepTimed(
                 perceive_us=self._spans.get("perceive", 0),
@@ -369,7 +426,6 @@ class Walk:
                 total_us=_micros(self.doors.now_s() - started_s),
             )
         )
-        return verdict.sentence
 
     async def _look_redacted(self) -> Frame:
         """Take the screen as it is by now, as far as it may be known outside this machine."""

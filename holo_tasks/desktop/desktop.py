@@ -112,6 +112,7 @@ class Desktop:
             quiet_ns=answer["quiet_ns"],
             capture_ns=answer["capture_ns"],
             windows=None if answer["windows"] is None else tuple(map(_on_screen, answer["windows"])),
+            number=answer["number"],
         )
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
@@ -121,7 +122,8 @@ class Desktop:
         before each input event: past it nothing more is sent, what is pressed is released, and
         `LimitReached` is raised. Cancelling the task stops the gesture in the same way. Once the
         desktop serves a run (`serve`), a ``slip`` for this very gesture is needed: `PolicyRefused`
-        is raised without one that is good, and `Killed` once the kill switch was used.
+        is raised without one that is good, and `Killed` once the kill switch was used. A slip that names a
+        frame is good only while the screen is as in that frame where the input goes: else `ScreenChanged`.
         """
         child = self._running()
         async with child.turn:

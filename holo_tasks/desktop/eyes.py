@@ -62,13 +62,18 @@ class Eyes:
         """Note that a program has just come up, and ask it to say when it has drawn itself."""
         self._acted_ns, self._ping = None, self._pulse.ask()
 
-    def look(self, *, after_action: bool, windows: bool = False) -> Look:
-        """Wait as `Settle` says, then take the picture; with ``windows``, say which are in it."""
+    def look(self, *, after_action: bool, windows: bool = False, first: Callable[[], None] | None = None) -> Look:
+        """Wait as `Settle` says, then take the picture; with ``windows``, say which are in it.
+
+        ``first`` is called right before the picture is taken, each time it is.
+        """
         began = time.monotonic_ns()
         acted = self._acted_ns if after_action else None
         while True:
             verdict = self._await_rest(began, acted)
             before = self._windows() if windows else {}
+            if first is not None:
+                first()
             at = time.monotonic_ns()
             picture = self._screen.take()
             took = time.monotonic_ns() - at

@@ -28,6 +28,8 @@ BLIND_S = 1.0
 """Input stops when it could not be known for this long whether it should."""
 LATE_S = 2.0
 """A run that is only late is waited for before the next key, with nothing pressed."""
+FRESH_S = 0.02
+"""The screen is not compared again before the first key if it was this short a time ago."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,20 @@ class Gate(Interrupt):
     """An interrupt that also asks for the kill latch and, once the desktop serves a run, for its lease and its slips.
 
     ``owner_at`` names the program that gets a press at a point or, without one, a key; empty if that is not known.
-    ``binding`` says what is wrong with typing secrets there, empty if nothing is.
+    ``binding`` says what is wrong with typing secrets there, empty if nothing is. ``compared`` raises `ScreenChanged`
+    if the screen is not any more, where a gesture goes, as in the frame with a number, and ``same_window`` if the
+    window there is not the one of that comparison.
     """
 
     def __init__(self, page: Page) -> None:
         super().__init__(longest_nap_s=POLL_S)
         self.owner_at: Callable[[Point | None], str] = lambda at: ""
         self.binding: Callable[[Sequence[Secret], Point | None], str] = lambda secrets, at: "Its window is unknown."
+        self.compared: Callable[[int, Gesture], None] = lambda frame, gesture: None
+        self.same_window: Callable[[Point | None], None] = lambda at: None
+        self._decided: tuple[int, Gesture] | None = None
+        self._compared = self._touched = self._pressed = False
+        self._compared_s = 0.0
         self._secrets: Sequence[Secret] = ()
         self._page = page
         self._served: Served | None = None
@@ -83,10 +92,12 @@ class Gate(Interrupt):
         self._used.add(slip)
         self._slip = slip
         self.turn()
+        self._decided = (slip.frame, gesture) if slip.frame else None
+        self._compared = self._touched = self._pressed = False
 
     def leave(self) -> None:
         """End a gesture; nothing is pressed any more."""
-        self._slip = None
+        self._slip = self._decided = None
         self._busy = False
 
     def check(self) -> None:
@@ -94,8 +105,29 @@ class Gate(Interrupt):
             raise Killed("The kill switch was used: this desktop takes no more input.")
         super().check()
 
+    def compare(self) -> None:
+        """Raise `ScreenChanged` unless the screen still is, where the gesture goes, as it was when it was decided on.
+
+        To be called before the first event of a gesture, as late as possible: what that event changes is no surprise.
+        """
+        fresh = self._compared and time.monotonic() - self._compared_s < FRESH_S
+        if self._decided is not None and not self._touched and not fresh:
+            self.compared(*self._decided)
+            self._compared, self._compared_s = True, time.monotonic()
+
+    def motion(self) -> None:
+        """Raise unless one more motion may be sent now."""
+        self._touched = True
+        self._let()
+
     def event(self) -> None:
-        """Raise unless one more press or motion may be sent now."""
+        """Raise unless one more press may be sent now."""
+        if self._decided is not None and not self._compared:
+            raise DesktopFailed("The screen was not compared with what the input was decided on: nothing was sent.")
+        self._touched = self._pressed = True
+        self._let()
+
+    def _let(self) -> None:
         self.check()
         slip = self._slip
         if slip is not None:
@@ -112,7 +144,12 @@ class Gate(Interrupt):
         self.event()
 
     def belongs(self, at: Point | None) -> None:
-        """Raise `PolicyRefused` unless the window there is one of the permitted program, if one was named."""
+        """Raise `PolicyRefused` unless the window there is one of the permitted program, if one was named.
+
+        Before the first press it must also be the window that was there when the screen was compared.
+        """
+        if self._compared and not self._pressed:
+            self.same_window(at)
         slip = self._slip
         if slip is not None and slip.owner and (found := self.owner_at(at)) != slip.owner:
             raise PolicyRefused(
@@ -143,8 +180,11 @@ class Gate(Interrupt):
     def turn(self) -> None:
         """Between two keys, with nothing pressed: go on, or wait a moment for a run that is late."""
         self.check()
-        if not self._lapsed():
-            return
+        if self._lapsed():
+            self._await_lease()
+        self.compare()
+
+    def _await_lease(self) -> None:
         until = time.monotonic() + LATE_S
         while self._lapsed():
             if time.monotonic() >= until:

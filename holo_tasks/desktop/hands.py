@@ -142,6 +142,8 @@ class Hands:
             if gesture.at is not None:
                 self._pointer.click(gesture.at, "left", 1)
                 self._pulse.await_manager()
+            else:
+                self._gate.compare()
             with self._keyboard.plain():
                 if gesture.overwrite:
                     self._clear_field()
@@ -189,6 +191,7 @@ class Hands:
         if modified:
             symbols = {key: keynames.small(symbol) for key, symbol in symbols.items()}
         keyboard = self._keyboard
+        self._gate.compare()
         with keyboard.plain(keep_locks=not keynames.LOCKS.isdisjoint(symbols.values())):
             self._typist.make_typable(list(symbols.values()))
             strokes = {key: self._typist.stroke(symbol) for key, symbol in symbols.items()}

@@ -67,7 +67,7 @@ class Pointer:
     def _send(self, display: Any, kind: int, detail: int = 0, **where: int) -> None:
         """Stand where pyautogui sends its events, of which each call makes several: each passes the gate."""
         if kind == MOTION:
-            self._gate.event()
+            self._gate.motion()
             self._at = Point(where["x"], where["y"])
         elif kind == PRESS:
             self._gate.press(self._at)
@@ -83,15 +83,17 @@ class Pointer:
         mouse.moveTo(to.x, to.y, _pause=False)
 
     def click(self, at: Point, button: Button, count: int) -> None:
-        self.move(at)
         self._keep_apart(at, button)
+        self._gate.compare()  # before the pointer is there: what it hovers over may change its looks
+        self.move(at)
         for _ in range(count):
             self._press(at, button)
             self._release(at, button)
 
     def drag(self, start: Point, end: Point, button: Button) -> None:
-        self.move(start)
         self._keep_apart(start, button)
+        self._gate.compare()
+        self.move(start)
         self._press(start, button)
         now = start
         try:
@@ -104,6 +106,7 @@ class Pointer:
             self._release(now, button)
 
     def scroll(self, at: Point, direction: Direction, notches: int) -> None:
+        self._gate.compare()
         self.move(at)
         mouse = self.load()
         for _ in range(notches):

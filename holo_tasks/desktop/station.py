@@ -137,6 +137,7 @@ class Station:
         from holo_tasks.desktop.owners import owner_of
         from holo_tasks.desktop.pointer import Pointer
         from holo_tasks.desktop.pulse import Pulse
+        from holo_tasks.desktop.remembered import Remembered
         from holo_tasks.desktop.repaints import Repaints
         from holo_tasks.desktop.screen import Screen
         from holo_tasks.desktop.stacking import stacked
@@ -153,6 +154,8 @@ class Station:
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box)
         self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields)
         gate.owner_at = lambda at: _owner_at(link, at)
+        self._remembered = Remembered(link, self._screen, gate)
+        gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._started).refusal
 
     def warm_up(self) -> None:
@@ -162,7 +165,7 @@ class Station:
 
     def look(self, *, after_action: bool, windows: bool) -> Message:
         """Wait for rest and take a picture into the shared memory."""
-        seen = self._eyes.look(after_action=after_action, windows=windows)
+        seen = self._eyes.look(after_action=after_action, windows=windows, first=self._remembered.arrange)
         return {
             "bytes": self._screen.hand_over(seen.picture),
             "size": {"width": seen.picture.size.width, "height": seen.picture.size.height},
@@ -172,12 +175,14 @@ class Station:
             "quiet_ns": seen.quiet_ns,
             "capture_ns": seen.capture_ns,
             "windows": None if seen.windows is None else [asdict(window) for window in seen.windows],
+            "number": self._remembered.keep(seen.picture),
         }
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
         """Carry out a gesture."""
         try:
             receipt = self._hands.do(gesture)
+            self._remembered.acted(gesture)
         finally:
             self._eyes.acted(self._hands.last_event_ns if expects_change else None)
         return {

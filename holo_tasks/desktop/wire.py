@@ -30,6 +30,7 @@ _POINTS = ("at", "to", "start", "end")
 _KEYS = ("keys", "hold", "tap")
 _ERRORS = (
     errors.DesktopFailed,
+    errors.ScreenChanged,
     errors.InvalidUsage,
     errors.SecretRefused,
     errors.PolicyRefused,

@@ -33,6 +33,16 @@ class ScreenText:
     async def __call__(self, frame: Frame, where: Point | Box) -> str:
         return await asyncio.to_thread(self._read, frame, where)
 
+    async def on_target(self, frame: Frame, at: Point) -> str:
+        """Return what is written on the control at a point, and nothing else."""
+        return await asyncio.to_thread(self._read_control, frame, at)
+
+    def _read_control(self, frame: Frame, at: Point) -> str:
+        screen = Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
+        part = _clipped(_around(at, WIDEST, HIGHEST), frame.size)
+        picture = _crop(screen, part)
+        return self._texts(picture, _control(picture, Point(at.x - part.left, at.y - part.top)))
+
     def _read(self, frame: Frame, where: Point | Box) -> str:
         screen = Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
         if isinstance(where, Box):

@@ -11,7 +11,7 @@ GATE = "holo_tasks.desktop.gate"
 def between_gestures(gate):
     """The latch is looked at as a gesture begins."""
     gate.check = gate.__base__.check
-    gate.event = gate.turn = gate.check
+    gate.event = gate.motion = gate.turn = gate.check
     admit = gate.admit
 
     def only_then(self, gesture, slip):
@@ -25,7 +25,7 @@ def between_gestures(gate):
 def in_the_parent(gate):
     """The process that runs the agent looks, and tells this one to stop."""
     gate.check = gate.__base__.check
-    gate.event = gate.turn = gate.check
+    gate.event = gate.motion = gate.turn = gate.check
     gate.admit = lambda self, gesture, slip: None
     gate.serve = lambda self, run: None
 

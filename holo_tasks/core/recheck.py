@@ -1,0 +1,191 @@
+"""Whether a screen still is, where input is about to go, as it was when the input was decided on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from PIL import Image, ImageChops
+
+from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Scroll, Write
+
+NEAR = 24
+"""Around a point no pixel may be different, up to this far away."""
+ROW = 12
+"""Nor may be what stands beside it, up to this far above and below: a row of a list may have taken another's place."""
+CARET_WIDE, CARET_SHORT, CARET_TALL, CARET_FULL = 4, 10, 40, 0.8
+"""A text caret, which blinks: a bar no wider than this, between these heights, in pixels, full in this part of it. The
+last digit of another number may be as narrow a change, but it is no bar."""
+LARGE = 0.2
+"""Keys go to a window that is different in less than this part of it."""
+
+
+class Pixels(Protocol):
+    """A picture as an X server holds it: blue, green, red, unused."""
+
+    @property
+    def size(self) -> Size: ...
+
+    @property
+    def bgrx(self) -> bytes | bytearray: ...
+
+
+@dataclass(frozen=True)
+class Pane:
+    """A window directly on the screen, by its number; its frame belongs to it."""
+
+    window: int
+    box: Box
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The windows on a screen, the lowest first, and which of them has the keyboard (0 for none)."""
+
+    panes: tuple[Pane, ...] = ()
+    focus: int = 0
+
+    def under(self, at: Point) -> Pane | None:
+        """Return the topmost window at a point, if there is one."""
+        return next((pane for pane in reversed(self.panes) if _holds(pane.box, at)), None)
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A screen at one moment: what it showed, and what lay on it."""
+
+    pixels: Pixels
+    windows: Arrangement
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Where input goes: the points at which the pointer acts or, if there are none, the window with the keyboard.
+
+    ``clicked`` is where that window was clicked last, if that is known.
+    """
+
+    points: tuple[Point, ...] = ()
+    clicked: Point | None = None
+
+
+Restless = Mapping[Box, frozenset[int]]
+"""Columns of the screen, inside a box, that keep changing by themselves: beside what is aimed at they say nothing."""
+
+
+def aim(gesture: Gesture, clicked: Point | None = None) -> Aim | None:
+    """Return where a gesture goes; None if it presses nothing."""
+    match gesture:
+        case Click(at=Point() as at) | Scroll(at=Point() as at) | Write(at=Point() as at):
+            return Aim((at,))
+        case Drag(start, end):
+            return Aim((start, end))
+        case Write() | Hotkey() | HoldAndTap():
+            return Aim(clicked=clicked)
+        case _:
+            return None
+
+
+def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None = None) -> str:
+    """Say in a few words what is different by now where input is aimed at; nothing if it may go there."""
+    if before.pixels.size != now.pixels.size:
+        return "the screen has another size"
+    for point in where.points:
+        if _number(before.windows.under(point)) != _number(now.windows.under(point)):
+            return "another window is there"
+    if before.windows.focus != now.windows.focus:
+        return "another window has the keyboard"
+    if before.pixels.bgrx == now.pixels.bgrx:
+        return ""
+    screen = Box(0, 0, now.pixels.size.width, now.pixels.size.height)
+    for point in where.points:
+        if _difference(before, now, _common(_around(point, NEAR, NEAR), screen)).getbbox() is not None:
+            return "it looks different there"
+    for area in areas(now, where):
+        left = stirred(before, now, area) - (restless or {}).get(area, frozenset())
+        if where.points:
+            if left and not _caret(before, now, area, left):
+                return "its row looks different"
+        elif left:
+            if _part_of(before, now, area, left) > LARGE:
+                return "its window looks different"
+            if where.clicked is not None and _holds(area, where.clicked):
+                for box in (_common(_around(where.clicked, NEAR, NEAR), screen), _row(where.clicked, area)):
+                    columns = stirred(before, now, box) & left
+                    if columns and not _caret(before, now, box, columns):
+                        return "it looks different there"
+    return ""
+
+
+def areas(now: Sighting, where: Aim) -> list[Box]:
+    """Return what is looked at beside the points themselves: their rows, as wide as their windows, or the window."""
+    screen = Box(0, 0, now.pixels.size.width, now.pixels.size.height)
+    if where.points:
+        panes = [(point, now.windows.under(point)) for point in where.points]
+        return [_row(point, _common(pane.box, screen) if pane else screen) for point, pane in panes]
+    boxes = [pane.box for pane in now.windows.panes if pane.window == now.windows.focus]
+    return [_common(boxes[0], screen) if boxes else screen]
+
+
+def stirred(before: Sighting, now: Sighting, area: Box) -> frozenset[int]:
+    """Return the columns of the screen that are different inside an area."""
+    across, _ = _difference(before, now, area).getprojection()
+    return frozenset(area.left + x for x, differs in enumerate(across) if differs)
+
+
+def _part_of(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) -> float:
+    """Return how large a part of an area the box is around all that is different in these columns and all rows."""
+    _, top, _, bottom = _difference(before, now, area).getbbox() or (0, 0, 0, 0)
+    return (max(columns) + 1 - min(columns)) * (bottom - top) / (area.width * area.height)
+
+
+def _caret(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) -> bool:
+    """Say whether what is different in these columns of an area is a text caret, which may reach beyond the area."""
+    left, right = min(columns), max(columns) + 1
+    if right - left > CARET_WIDE:
+        return False
+    size = now.pixels.size
+    reach = Box(left, area.top - CARET_TALL, right - left, area.height + 2 * CARET_TALL)
+    difference = _difference(before, now, _common(reach, Box(0, 0, size.width, size.height)))
+    box = difference.getbbox() or (0, 0, 0, 0)
+    bar = difference.crop(box)
+    red, green, blue = bar.split()
+    same = ImageChops.lighter(ImageChops.lighter(red, green), blue).histogram()[0]
+    return CARET_SHORT <= bar.height <= CARET_TALL and bar.width * bar.height * (1 - CARET_FULL) >= same
+
+
+def _difference(before: Sighting, now: Sighting, area: Box) -> Image.Image:
+    return ImageChops.difference(_part(before.pixels, area), _part(now.pixels, area))
+
+
+def _part(pixels: Pixels, area: Box) -> Image.Image:
+    """Return a part of a picture; only its rows are read."""
+    line = 4 * pixels.size.width
+    rows = pixels.bgrx[area.top * line : area.bottom * line]
+    image = Image.frombuffer("RGB", (pixels.size.width, area.height), rows, "raw", "BGRX", 0, 1)
+    return image.crop((area.left, 0, area.right, area.height))
+
+
+def _around(point: Point, across: int, down: int) -> Box:
+    return Box(point.x - across, point.y - down, 2 * across + 1, 2 * down + 1)
+
+
+def _row(point: Point, inside: Box) -> Box:
+    return _common(Box(inside.left, point.y - ROW, inside.width, 2 * ROW + 1), inside)
+
+
+def _holds(box: Box, at: Point) -> bool:
+    return box.left <= at.x < box.right and box.top <= at.y < box.bottom
+
+
+def _common(one: Box, other: Box) -> Box:
+    """Return what two boxes share; the other if that is nothing."""
+    left, top = max(one.left, other.left), max(one.top, other.top)
+    right, bottom = min(one.right, other.right), min(one.bottom, other.bottom)
+    return Box(left, top, right - left, bottom - top) if right > left and bottom > top else other
+
+
+def _number(pane: Pane | None) -> int:
+    return pane.window if pane else 0

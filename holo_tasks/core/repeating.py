@@ -1,0 +1,56 @@
+"""Whether a click that changed nothing may be done once more, a little beside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.gestures import Click, Gesture
+from holo_tasks.core.permit import ReadsTargets, TextReader
+from holo_tasks.core.recheck import NEAR
+from holo_tasks.core.verdicts import changed_box
+
+OFFSET = 3
+
+
+def beside(click: Click, screen: Size) -> tuple[Click, int, int]:
+    """Return the same click a few pixels away, on the screen, and by how much it is away."""
+    dx = OFFSET if click.at.x + OFFSET < screen.width else -OFFSET
+    dy = OFFSET if click.at.y + OFFSET < screen.height else -OFFSET
+    return Click(Point(click.at.x + dx, click.at.y + dy), click.button, click.count), dx, dy
+
+
+async def may_repeat(
+    gesture: Gesture | None, before: Frame, after: Frame, labels: Sequence[str], reader: TextReader | None
+) -> bool:
+    """Say whether a gesture that changed nothing is a plain click on something that was declared safe to click twice.
+
+    What is read on the target decides, not what the model calls it. What cannot be read is not safe.
+    """
+    if not (isinstance(gesture, Click) and gesture.button == "left" and gesture.count == 1 and labels and reader):
+        return False
+    if before.size != after.size or not gesture.at.inside(after.size):
+        return False
+    if changed_box(before.crop(near := _near(gesture.at, after.size)), after.crop(near)) is not None:
+        return False
+    text = ""
+    with suppress(Exception):
+        reading = reader.on_target if isinstance(reader, ReadsTargets) else reader
+        text = await reading(after, gesture.at)
+    return any(fits(label, text) for label in labels)
+
+
+def fits(label: str, text: str) -> bool:
+    """Say whether a text is a label as a whole, in any case and spacing; ``*`` in a label stands for anything."""
+    pieces = [re.escape(" ".join(piece.split())) for piece in label.casefold().split("*")]
+    seen = " ".join(text.casefold().split())
+    return bool(seen) and re.fullmatch(".*".join(pieces), seen) is not None
+
+
+def _near(at: Point, screen: Size) -> Box:
+    left, top = max(0, at.x - NEAR), max(0, at.y - NEAR)
+    right, bottom = min(screen.width, at.x + NEAR + 1), min(screen.height, at.y + NEAR + 1)
+    return Box(left, top, right - left, bottom - top)

@@ -1,0 +1,147 @@
+"""The last pictures that were taken, and whether the screen still is as in one of them where input is about to go.
+
+Raw pixels are compared, in the process that owns the screen: of what is different nothing leaves it but that it is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+
+from holo_tasks.core.errors import ScreenChanged
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Click, Gesture, Write
+from holo_tasks.core.recheck import Aim, Arrangement, Pane, Sighting, aim, areas, moved, stirred
+from holo_tasks.desktop.gate import Gate
+from holo_tasks.desktop.screen import Picture, Screen
+from holo_tasks.desktop.xlink import Refused, XLink
+
+MOST_BYTES, FEWEST = 64 * 1024 * 1024, 4
+"""How much is kept of pictures, and how many of them in any case."""
+PATIENCE_S, NAP_S = 1.5, 0.05
+"""For a screen to look again as it did: a blinking caret is there only half of the time."""
+TURNS, NEIGHBOURS = 8, 16
+"""What changed this often while it was waited for keeps moving by itself, with all that is this near to it."""
+VIEWABLE = 2
+
+
+class Remembered:
+    """Pictures by their numbers, which travel with the frames; the same picture has the same number."""
+
+    def __init__(self, link: XLink, screen: Screen, gate: Gate) -> None:
+        self._link = link
+        self._screen = screen
+        self._gate = gate
+        self._kept: OrderedDict[int, Sighting] = OrderedDict()
+        self._last = 0
+        self._windows = Arrangement()
+        self._clicked: tuple[Point, int] | None = None
+        self._under: dict[Point | None, int] = {}
+
+    def arrange(self) -> None:
+        """Look at the windows, right before a picture is taken: one that comes up between is in the picture alone."""
+        self._windows = arrangement(self._link)
+
+    def keep(self, picture: Picture) -> int:
+        """Remember a picture that was taken after `arrange`; return its number."""
+        sighting = Sighting(picture, self._windows)
+        # The same screen again is no reason to forget another: somebody may be asked for a long time about that one.
+        for number, known in reversed(self._kept.items()):
+            if known == sighting:
+                self._kept.move_to_end(number)
+                return number
+        self._last += 1
+        self._kept[self._last] = sighting
+        while len(self._kept) > FEWEST and sum(len(known.pixels.bgrx) for known in self._kept.values()) > MOST_BYTES:
+            self._kept.popitem(last=False)
+        return self._last
+
+    def acted(self, gesture: Gesture) -> None:
+        """Note where was clicked last: what is typed later may be meant for it."""
+        if isinstance(gesture, Click | Write) and gesture.at is not None:
+            self._clicked = gesture.at, _top_at(self._link, gesture.at)
+
+    def compare(self, number: int, gesture: Gesture) -> None:
+        """Return when the screen is as in that picture where a gesture goes.
+
+        Raises `ScreenChanged` if it does not become so for a while.
+        """
+        where = self._aim(gesture)
+        if where is None:
+            return
+        about = "click" if where.points else "type"
+        before = self._kept.get(number)
+        if before is None:
+            raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
+        until = time.monotonic() + PATIENCE_S
+        now = self._sighting()
+        turns: Counter[tuple[Box, int]] = Counter()
+        while why := moved(before, now, where):
+            if time.monotonic() >= until:
+                restless = {area: _restless(turns, area) for area in areas(now, where)}
+                if moved(before, now, where, restless):
+                    raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
+                break
+            self._gate.sleep(NAP_S)
+            last, now = now, self._sighting()
+            if last.pixels.size == now.pixels.size:
+                for area in areas(now, where):
+                    turns.update((area, column) for column in stirred(last, now, area))
+        points = where.points or (None,)
+        self._under = {point: _top_at(self._link, point) for point in points}
+
+    def same_window(self, at: Point | None) -> None:
+        """Raise `ScreenChanged` unless the window there, or with the keyboard, is the one of the last comparison."""
+        if at in self._under and _top_at(self._link, at) != self._under[at]:
+            where = "has the keyboard" if at is None else "is there"
+            raise ScreenChanged(f"The screen changed at the last moment: another window {where}. Nothing was done.")
+
+    def _aim(self, gesture: Gesture) -> Aim | None:
+        where, last = aim(gesture), self._clicked
+        if where is not None and not where.points and last is not None and last[1] == _top_at(self._link, None):
+            return aim(gesture, last[0])
+        return where
+
+    def _sighting(self) -> Sighting:
+        return Sighting(self._screen.take(), arrangement(self._link))
+
+
+def _restless(turns: Counter[tuple[Box, int]], area: Box) -> frozenset[int]:
+    moving = [column for (box, column), times in turns.items() if box == area and times >= TURNS]
+    return frozenset(near for column in moving for near in range(column - NEIGHBOURS, column + NEIGHBOURS + 1))
+
+
+def arrangement(link: XLink) -> Arrangement:
+    """Return the windows directly on the root that can be hit, the lowest first, in one wait for all of them."""
+    core = link.conn.core
+    asked = [
+        (window, core.GetWindowAttributes(window), core.GetGeometry(window))
+        for window in core.QueryTree(link.root).reply().children
+    ]
+    panes = []
+    for window, attributes, geometry in asked:
+        try:
+            shown, place = attributes.reply().map_state == VIEWABLE, geometry.reply()
+        except Refused:
+            continue
+        if shown:
+            border = 2 * place.border_width
+            panes.append(Pane(window, Box(place.x, place.y, place.width + border, place.height + border)))
+    return Arrangement(tuple(panes), _top_at(link, None))
+
+
+def _top_at(link: XLink, at: Point | None) -> int:
+    """Return the window directly on the root that gets a press at a point or, without one, the keys; 0 for none."""
+    core = link.conn.core
+    try:
+        if at is not None:
+            return int(core.TranslateCoordinates(link.root, link.root, at.x, at.y).reply().child)
+        window = int(core.GetInputFocus().reply().focus)
+        while window > 1:  # neither nothing nor whatever is under the pointer
+            tree = core.QueryTree(window).reply()
+            if tree.parent in (link.root, 0):
+                return window
+            window = int(tree.parent)
+    except Refused:
+        return 0
+    return window

@@ -1,0 +1,193 @@
+"""What changes between look and input, on a real display: nothing of it is clicked, and it is looked at again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.errors import ScreenChanged
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click, Gesture, Hotkey, Write
+from holo_tasks.core.slip import Slip, gesture_digest
+from holo_tasks.core.walk import Walk
+from holo_tasks.desktop import Settle, VirtualDesktop
+from tests.support.inputs import Inputs, witness
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
+
+FIRST_OPEN, SUBMIT, FIELD = (295, 60), (120, 358), (150, 290)
+Order = Callable[[], None]
+
+
+class Probe:
+    """The program, what it says it got, and what the X server says was sent."""
+
+    def __init__(self, desktop: VirtualDesktop, command: list[str], log: Path, inputs: Inputs) -> None:
+        self.desktop, self.log, self.inputs = desktop, log, inputs
+        env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+        self.program = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, text=True)
+        self.corner = self.until("mapped")[1:]
+
+    def said(self, *kinds: str) -> list[Any]:
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        return [event for line in lines if (event := json.loads(line))[0] in kinds]
+
+    def until(self, kind: str) -> Any:
+        end = time.monotonic() + 20
+        while not (found := self.said(kind)):
+            assert time.monotonic() < end, f"waited for {kind}"
+            time.sleep(0.01)
+        return found[-1]
+
+    def tell(self, order: str, until: str = "told") -> None:
+        assert self.program.stdin is not None
+        self.program.stdin.write(order + "\n")
+        self.program.stdin.flush()
+        self.until(until)
+
+    def at(self, place: tuple[int, int]) -> Point:
+        return Point(self.corner[0] + place[0], self.corner[1] + place[1])
+
+    def walk(self, says: list[tuple[dict[str, Any], Order]], *, recheck: bool = True, **options: Any) -> Walk:
+        """Return a walk whose model says these things, and something happens each time before it does."""
+
+        def script(number: int, body: Any) -> Any:
+            said, happens = [*says, (step("answer", content="done"), lambda: None)][min(number, len(says))]
+            happens()
+            return wrote(said)
+
+        walk = walk_of(as_model(MemoryModel(script)), desktop=self.desktop, recorder=MemoryRecorder())
+        walk.doors = type(walk.doors)(**{**vars(walk.doors), "recheck": recheck, **options})
+        return walk
+
+    def click(self, place: tuple[int, int]) -> dict[str, Any]:
+        at = self.at(place)
+        x, y = (round(1000 * (v + 0.5) / size) for v, size in ((at.x, 1280), (at.y, 800)))
+        return step("click", element="it", x=x, y=y)
+
+
+def nothing() -> None:
+    pass
+
+
+def of(walk: Walk, kind: str) -> list[Any]:
+    recorder = walk.doors.recorder
+    assert isinstance(recorder, MemoryRecorder)
+    return recorder.of(kind)
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[VirtualDesktop, Inputs]]:
+    log = tmp_path_factory.mktemp("recheck") / "inputs"
+    desktop = asyncio.run(VirtualDesktop.start(settle=Settle(first_change_s=0.1)))
+    env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+    with subprocess.Popen(witness(log), env=env) as watching:
+        while not Inputs(log).ready:
+            time.sleep(0.01)
+        yield desktop, Inputs(log)
+        watching.kill()
+    asyncio.run(desktop.close())
+
+
+@pytest.fixture
+def probe(shown: tuple[VirtualDesktop, Inputs], probe: Callable[..., list[str]], tmp_path: Path) -> Iterator[Probe]:
+    one = Probe(shown[0], probe("moving", tmp_path / "log"), tmp_path / "log", shown[1])
+    yield one
+    one.program.kill()
+    one.program.wait()
+
+
+@pytest.mark.parametrize("recheck", [True, False])
+@pytest.mark.parametrize(("order", "wrong"), [("shift", ["open", "TX-1039"]), ("popup", ["discarded"])])
+async def test_what_came_to_be_there_is_not_clicked(probe: Probe, order: str, wrong: list[str], recheck: bool) -> None:
+    before = len(probe.inputs.sent())
+    walk = probe.walk([(probe.click(FIRST_OPEN), lambda: probe.tell(order))], recheck=recheck)
+    await work(walk)
+    await probe.desktop.look()
+    assert probe.said("open", "discarded") == ([] if recheck else [wrong])
+    assert (len(probe.inputs.sent()) == before) is recheck
+    assert len(of(walk, "looked_again")) == recheck
+    told = str(walk.doors.model.client.bodies[-1])  # type: ignore[attr-defined]
+    assert ("Nothing was done." in told) is recheck
+
+
+@pytest.mark.parametrize("recheck", [True, False])
+@pytest.mark.parametrize("call", [step("write", content="x"), step("hotkey", keys=["x"])], ids=["write", "hotkey"])
+async def test_keys_do_not_go_to_a_window_that_took_the_keyboard(probe: Probe, call: Any, recheck: bool) -> None:
+    says = [(probe.click(FIELD), nothing), (call, lambda: probe.tell("focus", "focused"))]
+    walk = probe.walk(says, recheck=recheck)
+    await work(walk)
+    await probe.desktop.look()
+    assert probe.said("field") == []
+    assert [key for _, key in probe.said("popup key")] == ([] if recheck else ["x"])
+    assert len(of(walk, "looked_again")) == recheck
+
+
+async def test_after_another_look_the_click_is_done(probe: Probe) -> None:
+    click = probe.click(FIRST_OPEN)
+    await work(probe.walk([(click, lambda: probe.tell("shift")), (click, nothing)]))
+    await probe.desktop.look()
+    assert probe.said("open") == [["open", "TX-1039"]]
+
+
+async def test_a_blinking_caret_holds_nothing_up(probe: Probe) -> None:
+    says = [(probe.click(FIELD), nothing), (step("write", content="a"), nothing), (probe.click(FIELD), nothing)]
+    says += [(step("write", content=letter), lambda: time.sleep(0.35)) for letter in "bcd"]
+    walk = probe.walk(says)
+    await work(walk)
+    await probe.desktop.look()
+    assert probe.said("field")[-1] == ["field", "abcd"]
+    assert of(walk, "looked_again") == []
+
+
+async def test_what_keeps_moving_in_the_row_of_a_target_does_not_keep_it_from_being_clicked(probe: Probe) -> None:
+    probe.tell("spin")
+    walk = probe.walk([(probe.click(FIRST_OPEN), nothing)])
+    await work(walk)
+    assert probe.said("open") == [["open", "TX-1040"]]
+
+
+@pytest.mark.parametrize("gesture", [Click(Point(300, 300)), Write("x"), Hotkey(("x",))])
+async def test_a_frame_that_is_not_remembered_is_good_for_nothing(probe: Probe, gesture: Gesture) -> None:
+    before = len(probe.inputs.sent())
+    slip = Slip(gesture_digest(gesture), time.monotonic() + 60, frame=10**6)
+    with pytest.raises(ScreenChanged, match="too long ago"):
+        await probe.desktop.do(gesture, slip=slip)
+    await probe.desktop.look()
+    assert len(probe.inputs.sent()) == before
+
+
+async def test_the_same_screen_has_the_same_number_however_often_it_is_looked_at(probe: Probe) -> None:
+    probe.tell("popup")
+    first, *later = [(await probe.desktop.look()).number for _ in range(30)]
+    assert set(later) == {first}
+
+
+@pytest.mark.parametrize(
+    ("labels", "events"),
+    [((), [["ignored"]]), (("Delete*",), [["ignored"]]), (("sub*",), [["ignored"], ["submitted"]])],
+)
+async def test_a_button_that_ignored_a_click_is_clicked_again_only_if_that_is_safe(
+    probe: Probe, labels: tuple[str, ...], events: list[list[str]]
+) -> None:
+    nearby = pytest.importorskip("holo_tasks.playbooks.nearby")
+    # The pointer is there already, so that its coming changes nothing.
+    await probe.desktop.do(Click(probe.at((400, 330))))
+    walk = probe.walk([(probe.click(SUBMIT), nothing)], reader=nearby.ScreenText())
+    walk.safe_to_repeat = labels
+    await work(walk)
+    await probe.desktop.look()
+    assert probe.said("ignored", "submitted") == events
+    outcomes = [event.outcome for event in of(walk, "verdict")]
+    again = len(events) > 1
+    assert outcomes == (["unchanged", "elsewhere"] if again else ["unchanged"])
+    assert [(event.dx, event.dy) for event in of(walk, "repeated")] == [(3, 3)] * again
+    assert len(of(walk, "action")) == len(of(walk, "permit")) == walk.guard.actions == 1 + again
