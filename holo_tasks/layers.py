@@ -18,6 +18,7 @@ from holo_tasks.core.loop import pursue as run_loop
 from holo_tasks.core.once import Once
 from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
 from holo_tasks.core.states import Screens
+from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Did, Transcript
 from holo_tasks.core.walk import Walk
 from holo_tasks.handoff import hand_over
@@ -141,7 +142,7 @@ class Layered:
                 decide=self._decide(brain),
                 act=act_by(layer),
                 max_steps=self.max_steps,
-                guide=self._guide(layer),
+                guide=self._guide(layer, brain),
                 once=self._once,
                 layer=layer,
                 last=last,
@@ -239,7 +240,7 @@ class Layered:
             return 0
         return len(await asyncio.to_thread(claim.ledger.intents, claim.token, claim.goal))
 
-    def _guide(self, layer: str) -> Guide | None:
+    def _guide(self, layer: str, brain: Brain | None = None) -> Guide | None:
         handling = self.handling
         if handling.screens is None:
             return None
@@ -251,18 +252,26 @@ class Layered:
             before=handling.before,
             after=handling.after,
             layer=layer,
+            expect=(lambda: brain.intent.expect) if brain else str,
         )
 
     def _brain(self, layer: str) -> Brain | None:
         if layer != SCRIPT:
             return None
         assert self.handling.script is not None
-        return self.handling.script.brain()
+        return self.handling.script.brain(self.run.recogniser, self.handling.screens)
 
     def _decide(self, brain: Brain | None) -> Decide:
         if brain is None:
             return decide_as_task
-        return lambda walk, answer_only: decide_by_script(walk, brain)
+
+        async def decide(walk: Walk, answer_only: bool) -> Step:
+            step = await decide_by_script(walk, brain)
+            # A script says of each step whether it is safe to repeat, whatever is written on its target.
+            walk.safe_to_repeat = ("*",) if brain.intent.safe else self.handling.safe_to_repeat
+            return step
+
+        return decide
 
     def _facts(self, why: str) -> str:
         """Say in a line what the next layer should know of the one before."""
@@ -281,6 +290,8 @@ class Layered:
             _attempt=0,
             _asked=False,
             _spans={},
+            whereabouts=None,
+            safe_to_repeat=self.handling.safe_to_repeat,
         )
 
     def _check_windows(self) -> None:

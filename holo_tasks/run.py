@@ -30,6 +30,7 @@ from holo_tasks.core.ports import Desktop, Encoder, Purse, Recorder, Redactor, T
 from holo_tasks.core.states import Recogniser, Screens
 from holo_tasks.core.walk import Doors
 from holo_tasks.kill_switch import KillSwitch
+from holo_tasks.playbooks.nearby import ScreenText, can_read
 from holo_tasks.publish import publish_table
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.items import Items
@@ -120,16 +121,6 @@ class Run:
             self.sees = ScreenRecogniser(ask=ask)
         return self.sees
 
-    def text_reader(self) -> TextReader:
-        """What reads the labels of buttons; made when it is first needed."""
-        if self.reader is None:
-            from holo_tasks.playbooks.nearby import ScreenText, can_read
-
-            if not can_read():
-                raise InvalidUsage("To know buttons by their labels takes OCR: pip install 'prefect-holo[rehearsal]'.")
-            self.reader = ScreenText()
-        return self.reader
-
     def watch(self, screens: Screens) -> None:
         """Have the desktop's frames tell what the states of these screens are recognised by."""
         from holo_tasks.playbooks.recognising import needs_windows
@@ -143,8 +134,10 @@ class Run:
         self.aside.add(task)
         task.add_done_callback(self.aside.discard)
 
-    def doors(self) -> Doors:
-        """The outside world, as a walk needs it."""
+    def doors(self, *, reads: bool = False) -> Doors:
+        """The outside world, as a walk needs it; with what reads the screen if it ``reads`` what it acts on."""
+        if reads and self.reader is None and can_read():
+            self.reader = ScreenText()
         return Doors(
             desktop=self.desktop,
             redactor=self.redactor,

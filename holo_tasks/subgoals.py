@@ -334,15 +334,14 @@ async def pursue(
     )
     handling.check_script()
     guard = current_guard() or run.guard
-    reads = bool(handling.once or handling.safe_to_repeat)
     walk = Walk(
-        replace(run.doors(), reader=run.text_reader()) if reads else run.doors(),
+        run.doors(reads=bool(handling.safe_to_repeat or handling.script or handling.once)),
         guard,
         here.number,
         Transcript(task_text(text, here.progress, returns)),
         region,
         here.token or run.token,
-        safe_to_repeat=handling.safe_to_repeat,
+        handling.safe_to_repeat,
     )
     layered = Layered(run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe)
     await walk.record(

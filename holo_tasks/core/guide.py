@@ -13,7 +13,7 @@ from typing import Any
 
 from holo_tasks.core import events
 from holo_tasks.core.actions import HotkeyCall
-from holo_tasks.core.errors import GaveUp, InvalidUsage, PolicyRefused
+from holo_tasks.core.errors import GaveUp, InvalidUsage, PolicyRefused, ScreenChanged
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.states import Asked, Do, Interruption, Recogniser, Screens, State, Way, marks_in, plan
 from holo_tasks.core.step import Step
@@ -36,6 +36,7 @@ class Guide:
     """Knows the screens of a program, and where one layer of a sub-goal is among them.
 
     ``before`` is the state the work begins in, ``after`` those that it may end in; empty where it does not matter.
+    ``expect`` tells which one the last decision is to lead to, empty if it does not say.
     """
 
     screens: Screens
@@ -45,6 +46,7 @@ class Guide:
     before: str = ""
     after: tuple[str, ...] = ()
     layer: str = "model"
+    expect: Callable[[], str] = str
     here: str = ""
     times: Counter[str] = field(default_factory=Counter)
     lost: int = 0
@@ -121,10 +123,17 @@ class Guide:
             return await self._go_home(walk, home)
         return await escape(walk, self.act)
 
-    async def state_after(self, frame: Frame) -> tuple[str, bool]:
-        """Return the state that a frame shows after an action, empty if none, and whether it is one to be in."""
+    async def whereabouts(self, frame: Frame) -> tuple[str, bool]:
+        """Return the state that a frame shows after an action, empty if none, and whether it is one to be in.
+
+        What is busy or was interrupted is no wrong state: what comes after it may be.
+        """
         state = await self.recogniser.recognise(frame, self.screens.candidates)
-        return (state.name, True) if state else ("", not self.screens.closed)
+        expected = self.expect()
+        if state is None:
+            return "", not (self.screens.closed or expected)
+        passing = state.busy or self.screens.interruption(state) is not None
+        return state.name, passing or not expected or state.name == expected
 
     def said(self) -> str:
         """Return what was done since this was asked for last, in the words that a model is told."""
@@ -289,6 +298,9 @@ async def escape(walk: Walk, act: Act) -> str:
     await walk.decided(step, scripted=True)
     try:
         await act(walk, step)
+    except ScreenChanged as error:
+        await walk.look()
+        return f"Escape was not pressed to get back: {error}"
     except (PolicyRefused, InvalidUsage) as error:
         return f"Escape could not be pressed to get back: {error}"
     await walk.verify(before, call, started_s=started)

@@ -71,6 +71,7 @@ async def pursue(
     first = walk.step
     await walk.look()
     if guide is not None:
+        walk.whereabouts = guide.whereabouts
         await guide.begin(walk)
     walk.begin()
     while True:

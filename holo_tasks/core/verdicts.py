@@ -39,6 +39,8 @@ class Verdict:
             case "elsewhere":
                 where = "in the window you wrote into" if self.keys else "where you clicked"
                 return f"The screen changed, but not {where}."
+            case "wrong_state":
+                return "The screen changed, but it is not one that was to come of this."
             case _:
                 return "The screen changed."
 

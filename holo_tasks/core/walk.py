@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -66,6 +66,7 @@ STILL_S = 0.25
 _INVERTED = bytes(range(255, -1, -1))
 
 Annotate = Callable[[RedactedFrame], RedactedFrame]
+Whereabouts = Callable[[Frame], Awaitable[tuple[str, bool]]]
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,10 @@ class Doors:
     reader: TextReader | None = None
     typed: Callable[[Sequence[Typed]], None] = lambda fields: None
     """Told where secrets show, before the next frame is taken."""
-    recheck: bool = True
-    """Whether the screen is compared, right before input lands, with the frame it was decided on."""
     person: Person | None = None
     """Whom the model can ask for, if somebody is waited for."""
+    recheck: bool = True
+    """Whether the screen is compared, right before input lands, with the frame it was decided on."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,8 @@ class Walk:
     region: Box | None = None
     token: str = ""
     safe_to_repeat: tuple[str, ...] = ()
+    whereabouts: Whereabouts | None = field(default=None, repr=False)
+    """Tells the state after an action, and whether it is one to be in; None where no states are declared."""
     step: int = 0
     seen: Seen | None = None
     _correction: Correction | None = field(default=None, repr=False)
@@ -383,12 +386,16 @@ class Walk:
         after = await self.look(after_action=True)
         # What changed under a mask is not told: it would be known from where, and how often.
         verdict = judge(before.redacted, after.redacted, self._expected)
+        state, right = await self.whereabouts(after.frame) if self.whereabouts else ("", True)
+        if not right and verdict.outcome in ("changed", "elsewhere"):
+            verdict = replace(verdict, outcome="wrong_state")
         await self._record(
             events.Judged(
                 outcome=verdict.outcome,
                 before=before.shot.sha256,
                 after=after.shot.sha256,
                 changed_box=_corners(verdict.box),
+                state=state,
             )
         )
         return verdict

@@ -24,6 +24,7 @@ from holo_tasks.audit.index import as_json, row_of, write_index
 from holo_tasks.audit.reader import open_trace
 from holo_tasks.audit.report import write_report
 from holo_tasks.audit.story import Teller, seconds_between, tell
+from holo_tasks.audit.timeline import subgoal_markdown
 from holo_tasks.audit.words import clock
 from holo_tasks.cli import EMPTY, carry_out
 from holo_tasks.core import events as e
@@ -302,6 +303,30 @@ def test_what_resolved_the_sub_goals_is_counted(runs: Path) -> None:
     assert [goal.layer for goal in story.subgoals] == ["done before", ""]
     rows = {run.run_id: row_of(run) for run in gather(str(runs / "a"))}
     assert rows["plain"].layers == "model 1"
+
+
+def test_a_sub_goal_says_which_layer_came_to_its_answer_and_how_it_got_there() -> None:
+    happened: list[e.AnyEvent] = [
+        e.SubgoalOpened(subgoal=1, title="file it", goal="file it"),
+        e.Interrupted(subgoal=1, name="tip", times=1),
+        e.StateSeen(subgoal=1, state="menu", wanted="form", how="takes the way to ‘form’"),
+        e.Decided(subgoal=1, step=1, note=None, thought="", tool_name="click", arguments={}, label="click ‘OK’"),
+        e.Backtracked(subgoal=1, step=1, by="Escape"),
+        e.LayerChanged(subgoal=1, step=1, source="model", target="script", reason="The agent is stuck."),
+        e.SubgoalClosed(subgoal=1, status="answered", answer="7", steps=1, cost_micro_usd=0, layer="script"),
+    ]
+    records = [record(event) for event in happened]
+    (goal,) = tell(records).subgoals
+    assert goal.layer == "script"
+    assert goal.guided == [
+        ("Interrupted", "‘tip’ was in the way, for the 1st time"),
+        ("Wanted ‘form’", "the screen was ‘menu’; takes the way to ‘form’"),
+    ]
+    assert goal.steps[0].guided == [("Taken back", "by Escape"), ("From model to script", "The agent is stuck.")]
+    assert row_of(Gathered("here", None, tell(records), "")).layers == "script 1"
+    page = subgoal_markdown(records, 1, lambda sha256: b"")
+    assert "by script" in page
+    assert "From model to script: The agent is stuck" in page
 
 
 def test_runs_that_go_on_are_no_failures_and_unknown_costs_are_not_nothing(runs: Path, tmp_path: Path) -> None:

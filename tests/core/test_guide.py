@@ -1,0 +1,272 @@
+"""Before every decision popups are cleared, work is waited for, states are reached, and unknown screens left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause
+from holo_tasks.core.guide import Guide
+from holo_tasks.core.loop import Answered, pursue
+from holo_tasks.core.states import Interruption, Screens, Way
+from holo_tasks.core.walk import Walk
+from tests.support.coloured_program import ColouredProgram, Colours, state
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, wrote
+
+CLICK = wrote(step("click", element="OK button", x=500, y=500))
+DONE = wrote(step("answer", content="done"))
+STATES = [state(name) for name in ("menu", "form", "record", "filed")]
+ESCAPE = Hotkey(("esc",))
+
+
+class Clock:
+    """A tenth of a second passes whenever it is looked at."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        self.now_s += 0.1
+        return self.now_s
+
+
+class Case:
+    """A program, a model that says what it is told to, and a guide between them."""
+
+    def __init__(self, program: ColouredProgram, screens: Screens, *said: Any, **declared: Any) -> None:
+        self.program, self.recorder, self.model = program, MemoryRecorder(), MemoryModel([*said, DONE])
+        self.walk = walk_of(as_model(self.model), desktop=program, recorder=self.recorder, now_s=Clock())
+
+        async def perform(do: Any, what: str) -> Any:
+            return await do()
+
+        self.guide = Guide(screens, Colours(), perform, Walk.act, **declared)
+
+    async def pursue(self) -> Answered[str]:
+        async def decide(walk: Walk, final: bool) -> Any:
+            return await walk.decide(answer_only=final)
+
+        return await pursue(self.walk, read=str, decide=decide, act=Walk.act, max_steps=20, guide=self.guide)
+
+    async def gives_up(self, why: str) -> None:
+        with pytest.raises(GaveUp, match=why):
+            await self.pursue()
+
+    @property
+    def acted(self) -> list[Gesture]:
+        return [gesture for gesture in self.program.gestures if not isinstance(gesture, Pause)]
+
+    @property
+    def told(self) -> str:
+        """What the model was told last."""
+        return str(self.model.bodies[-1]["messages"])
+
+    def seen(self, kind: str, *fields: str) -> list[Any]:
+        found = [tuple(getattr(event, name) for name in fields) for event in self.recorder.of(kind)]
+        return [one[0] if len(one) == 1 else one for one in found]
+
+
+def after_pauses(number: int, to: str) -> Callable[[str, Gesture], str | None]:
+    """Say that a screen changes by itself once it was waited for some times."""
+    left = [number]
+
+    def moves(screen: str, gesture: Gesture) -> str | None:
+        left[0] -= isinstance(gesture, Pause)
+        return to if left[0] == 0 and isinstance(gesture, Pause) else None
+
+    return moves
+
+
+def screens(program: ColouredProgram, **options: Any) -> Screens:
+    tip = Interruption(state("tip"), program.going("menu"), most=2)
+    return Screens([*STATES, state("working", busy=True)], [tip], patience_s=2.0, **options)
+
+
+async def test_a_popup_is_cleared_before_any_decision_counted_and_told() -> None:
+    program = ColouredProgram("tip")
+    case = Case(program, screens(program))
+    await case.pursue()
+    assert case.seen("interruption", "name", "times") == [("tip", 1)]
+    assert len(case.model.bodies) == 1
+    assert "‘tip’ had come up and was dealt with." in case.told
+    assert case.acted == []
+
+
+async def test_a_popup_after_an_action_is_cleared_before_the_next_one_and_told_then() -> None:
+    program = ColouredProgram("menu", lambda screen, gesture: "tip" if isinstance(gesture, Click) else None)
+    case = Case(program, screens(program), CLICK)
+    await case.pursue()
+    assert "dealt with" not in str(case.model.bodies[0]["messages"])
+    assert "dealt with" in str(case.model.bodies[1]["messages"][-2])
+
+
+async def test_a_popup_that_comes_back_too_often_is_for_the_next_layer() -> None:
+    program = ColouredProgram("menu", lambda screen, gesture: "tip" if isinstance(gesture, Click) else None)
+    case = Case(program, screens(program), *[CLICK] * 5)
+    await case.gives_up("‘tip’ came up more than 2 times")
+    assert case.seen("interruption", "times") == [1, 2]
+    assert len(case.acted) == 3
+
+
+async def test_a_busy_program_is_waited_for_without_a_model_call() -> None:
+    program = ColouredProgram("working", after_pauses(3, "menu"))
+    case = Case(program, screens(program))
+    await case.pursue()
+    assert [type(gesture) for gesture in program.gestures] == [Pause] * 3
+    assert len(case.model.bodies) == 1
+
+
+async def test_a_program_that_is_busy_for_ever_is_never_acted_on() -> None:
+    program = ColouredProgram("working")
+    case = Case(program, screens(program))
+    await case.gives_up("still at ‘working’ after 2 s")
+    assert (case.acted, case.model.bodies) == ([], [])
+
+
+async def test_an_unknown_screen_is_waited_for_escaped_and_never_clicked_through() -> None:
+    program = ColouredProgram("nothing known")
+    case = Case(program, screens(program, closed=True), CLICK)
+    await case.gives_up("none of the declared ones")
+    assert case.acted == [ESCAPE, ESCAPE]
+    assert case.model.bodies == []
+    assert isinstance(program.gestures[0], Pause), "it was waited for first"
+    assert case.seen("backtracked", "by") == ["Escape", "Escape"]
+
+
+async def test_an_unknown_screen_that_goes_away_is_told_and_the_work_goes_on() -> None:
+    program = ColouredProgram("nothing known", lambda screen, gesture: "menu" if gesture == ESCAPE else None)
+    case = Case(program, screens(program, closed=True))
+    assert (await case.pursue()).text == "done"
+    assert "Escape was pressed" in case.told
+
+
+async def test_where_escape_does_not_help_the_declared_way_home_is_taken() -> None:
+    program = ColouredProgram("nothing known")
+    home = screens(program, closed=True, home="menu", ways=[Way(program.going("menu"), "menu")])
+    case = Case(program, home)
+    await case.pursue()
+    assert case.seen("backtracked", "by", "to") == [("Escape", ""), ("declared way", "menu")]
+
+
+async def test_an_unknown_screen_is_left_to_who_works_where_not_all_are_declared() -> None:
+    program = ColouredProgram("nothing known")
+    case = Case(program, screens(program), CLICK)
+    await case.pursue()
+    assert [type(gesture) for gesture in program.gestures] == [Click]
+
+
+async def test_a_new_window_over_an_unknown_screen_is_an_interruption_and_escaped() -> None:
+    def moves(screen: str, gesture: Gesture) -> str | None:
+        if isinstance(gesture, Click):
+            program.popups = ["Rate us!"]
+            return "nothing known"
+        if gesture == ESCAPE:
+            program.popups = []
+            return "menu"
+        return None
+
+    program = ColouredProgram("menu", moves)
+    case = Case(program, screens(program, closed=True), CLICK)
+    await case.pursue()
+    assert case.seen("interruption", "name") == ["unexpected window ‘Rate us!’"]
+    assert not any(isinstance(gesture, Pause) for gesture in program.gestures), "it was known for what it is"
+
+
+async def test_the_work_does_not_begin_before_its_state_is_there() -> None:
+    program = ColouredProgram("nothing known", after_pauses(2, "form"))
+    case = Case(program, screens(program), before="form")
+    await case.pursue()
+    assert len(case.model.bodies) == 1
+    assert case.program.screen == "form"
+
+
+async def test_the_declared_ways_lead_to_where_the_work_begins() -> None:
+    program = ColouredProgram("record")
+    ways = [Way(program.going("menu"), "menu"), Way(program.going("form"), "form", start="menu")]
+    case = Case(program, screens(program, ways=ways), before="form")
+    await case.pursue()
+    assert [how for how in case.seen("state", "how") if how] == ["takes the way to ‘menu’", "takes the way to ‘form’"]
+    assert not program.gestures
+
+
+async def test_a_way_that_leads_nowhere_is_taken_twice_and_no_more() -> None:
+    program, taken = ColouredProgram("record"), []
+
+    async def nowhere() -> None:
+        taken.append(1)
+
+    case = Case(program, screens(program, ways=[Way(nowhere, "form")]), before="form")
+    await case.gives_up("The screen is not ‘form’")
+    assert len(taken) == 2
+    assert case.model.bodies == []
+
+
+async def test_after_an_interruption_the_program_is_brought_back_from_home() -> None:
+    """A session that has expired: signing on again ends in the menu."""
+    left = ["sign on"]
+
+    def moves(screen: str, gesture: Gesture) -> str | None:
+        return left.pop() if left and isinstance(gesture, Click) else None
+
+    program = ColouredProgram("form", moves)
+    expired = Interruption(state("sign on"), program.going("menu"), name="the session had expired")
+    known = Screens(STATES, [expired], [Way(program.going("form"), "form", start="menu")], home="menu")
+    case = Case(program, known, CLICK)
+    await case.pursue()
+    assert program.screen == "form"
+    assert "‘the session had expired’" in case.told
+    assert "brought back to ‘form’" in case.told
+
+
+async def test_what_came_of_the_last_action_is_not_gone_back_from() -> None:
+    """A popup over the confirmation: going back to the form would be to file it twice."""
+    program = ColouredProgram("form", lambda screen, gesture: "tip" if isinstance(gesture, Click) else None)
+    tip = Interruption(state("tip"), program.going("filed"))
+    known = Screens(STATES, [tip], [Way(program.going("form"), "form")], home="menu")
+    case = Case(program, known, CLICK)
+    await case.pursue()
+    assert program.screen == "filed"
+
+
+async def test_an_answer_is_not_taken_before_the_screen_is_where_the_work_may_end() -> None:
+    program = ColouredProgram("form", lambda screen, gesture: "filed" if isinstance(gesture, Click) else None)
+    case = Case(program, screens(program), DONE, CLICK, after=("filed",))
+    assert (await case.pursue()).steps == 3
+    assert "The screen is not ‘filed’" in case.told
+
+
+async def test_who_answers_twice_on_the_wrong_screen_gives_up() -> None:
+    program = ColouredProgram("form")
+    case = Case(program, screens(program), after=("filed", "record"))
+    await case.gives_up("The screen is not ‘filed’ or ‘record’")
+    assert len(case.model.bodies) == 2
+
+
+async def test_an_end_that_comes_late_is_waited_for() -> None:
+    program = ColouredProgram("form", after_pauses(2, "filed"))
+    case = Case(program, screens(program), after=("filed",))
+    await case.pursue()
+    assert len(case.model.bodies) == 1
+
+
+async def test_an_action_that_leads_to_a_screen_nobody_declared_is_judged_so() -> None:
+    def moves(screen: str, gesture: Gesture) -> str | None:
+        return "nothing known" if isinstance(gesture, Click) else "menu" if gesture == ESCAPE else None
+
+    program = ColouredProgram("menu", moves)
+    case = Case(program, screens(program, closed=True), CLICK)
+    await case.pursue()
+    assert case.seen("verdict", "outcome", "state") == [("wrong_state", ""), ("changed", "menu")]
+    assert "it is not one that was to come of this" in case.told
+
+
+async def test_a_stuck_agent_is_taken_home_where_a_way_is_declared() -> None:
+    program = ColouredProgram("form")
+    known = screens(program, home="menu", ways=[Way(program.going("menu"), "menu", start="form")])
+    case = Case(program, known, *[CLICK] * 12)
+    await case.pursue()
+    assert case.seen("backtracked", "by", "to") == [("declared way", "menu")]
+    assert "brought back to ‘menu’" in case.told

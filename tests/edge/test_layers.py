@@ -1,0 +1,324 @@
+"""Who works on a sub-goal when another has given up, what is looked at in between, and where it can be seen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from prefect import flow
+
+from holo_tasks import (
+    NOT_DONE,
+    InvalidUsage,
+    LimitReached,
+    Limits,
+    NeedsPerson,
+    PolicyRefused,
+    cost_guardrail,
+    pursue,
+    recover_to,
+    subgoal,
+)
+from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.events import AnyEvent
+from holo_tasks.core.gestures import Click, Hotkey
+from holo_tasks.core.states import Interruption, Screens, Way
+from holo_tasks.playbooks.hands import Hands
+from holo_tasks.playbooks.scripted import Script
+from holo_tasks.run import Run
+from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.store import store_at
+from tests.support.agents import agent, events
+from tests.support.coloured_program import ColouredProgram, Colours, state
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import ScriptedModel, step
+
+CLICK = step("click", element="OK button", x=500, y=500)
+ASK = step("ask_human", question="Which one?")
+DONE = step("answer", content="by model")
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+
+async def press_enter(hands: Hands) -> str:
+    await hands.hotkey("enter")
+    return "by script"
+
+
+async def give_up(hands: Hands) -> str:
+    raise hands.give_up("I do not know this screen.")
+
+
+ENTER, LOST = Script(press_enter), Script(give_up)
+
+
+class Worked:
+    """A flow with an agent around some work: what it came to, and all that was seen of it."""
+
+    def __init__(self, folder: Path, said: Sequence[Any], desktop: PaintedDesktop | None = None) -> None:
+        self.folder, self.desktop = folder, desktop or PaintedDesktop()
+        self.model = ScriptedModel(said or [DONE])
+        self.value: Any = None
+        self.error: Exception | None = None
+        self.run: Run
+
+    async def by(self, work: Callable[[], Awaitable[Any]], **options: Any) -> Worked:
+        @flow(name="layers", persist_result=False)
+        async def around() -> None:
+            async with agent(self.model, self.desktop, self.folder, **options) as self.run:
+                self.run.sees = Colours()
+                try:
+                    self.value = await work()
+                except Exception as error:
+                    self.error = error
+
+        with self.model:
+            await around()
+        return self
+
+    @property
+    def events(self) -> list[AnyEvent]:
+        return events(self.run.trace)
+
+    @property
+    def changes(self) -> list[tuple[str, str]]:
+        return [(event.source, event.target) for event in self.events if event.kind == "layer_changed"]
+
+    @property
+    def closed(self) -> list[tuple[str, str]]:
+        return [(event.status, event.layer) for event in self.events if event.kind == "subgoal_closed"]
+
+
+@pytest.mark.parametrize(
+    ("layers", "said", "script", "value", "changes"),
+    [
+        (("model", "script"), [CLICK, ASK], ENTER, "by script", [("model", "script")]),
+        (("model", "script"), ["babble"], ENTER, "by script", [("model", "script")]),
+        (("model", "script"), [CLICK], ENTER, "by script", [("model", "script")]),
+        (("model", "script"), [DONE], LOST, "by model", []),
+        (("script", "model"), [DONE], ENTER, "by script", []),
+        (("script", "model"), [DONE], LOST, "by model", [("script", "model")]),
+    ],
+)
+async def test_a_layer_that_gives_up_hands_over_to_the_next(
+    tmp_path: Path, layers: Sequence[str], said: list[Any], script: Script, value: str, changes: list[Any]
+) -> None:
+    worked = Worked(tmp_path, said)
+    await worked.by(lambda: pursue("Press OK.", layers=layers, script=script, max_steps=2))
+    assert worked.value == value
+    assert worked.changes == changes
+    layer = value.removeprefix("by ")
+    assert worked.closed == [("answered", layer)]
+    assert worked.run.layers == {layer: 1}
+    if layers[0] == "script":
+        assert len(worked.model.requests) == len(changes), "a script costs no call"
+        assert ("gave up: I do not know this screen." in str(worked.model.requests)) == bool(changes)
+
+
+async def test_with_the_model_alone_it_ends_as_it_always_did(tmp_path: Path) -> None:
+    worked = await Worked(tmp_path, [ASK]).by(lambda: pursue("Press OK."))
+    assert isinstance(worked.error, NeedsPerson)
+    assert str(worked.error) == "The agent needs a person: Which one?"
+    assert worked.closed == [("needs_person", "")]
+    assert worked.changes == []
+
+
+async def test_refusals_and_limits_are_for_no_other_layer(tmp_path: Path) -> None:
+    async def work() -> Any:
+        return await pursue("Press OK.", layers=("model", "script"), script=ENTER)
+
+    refused = await Worked(tmp_path, [CLICK]).by(work, allow="read")
+    limited = await Worked(tmp_path, [CLICK]).by(work, limits=Limits(max_actions=1))
+    assert isinstance(refused.error, PolicyRefused)
+    assert isinstance(limited.error, LimitReached)
+    assert refused.changes == limited.changes == []
+    assert [type(gesture) for gesture in limited.desktop.gestures] == [Click]
+
+
+def filing(probe: Any, layers: Sequence[str] = ("model", "script")) -> Callable[[str], Awaitable[str]]:
+    """Return a sub-goal with an effect, whose model clicks and then asks a person."""
+
+    @subgoal(title="File {item}", token="{item}", probe=probe, layers=layers, script=ENTER)
+    async def file_it(item: str) -> str:
+        return str(await pursue("File it.", returns=str)) + "!"
+
+    return file_it
+
+
+async def test_between_layers_the_effect_is_looked_for_and_the_next_acts_only_if_it_is_not_there(
+    tmp_path: Path,
+) -> None:
+    asked: list[str] = []
+
+    async def absent(item: str) -> Any:
+        asked.append(item)
+        return NOT_DONE
+
+    async def present(item: str) -> Any:
+        return "filed before"
+
+    async def unknown(item: str) -> Any:
+        return None
+
+    runs = {}
+    for name, probe in (("absent", absent), ("present", present), ("unknown", unknown), ("no", None)):
+        worked = Worked(tmp_path / name, [CLICK, ASK])
+        runs[name] = await worked.by(lambda name=name, probe=probe: filing(probe)(f"I-{name}"))  # type: ignore[misc]
+    pressed = {name: Hotkey(("enter",)) in worked.desktop.gestures for name, worked in runs.items()}
+    assert pressed == {"absent": True, "present": False, "unknown": False, "no": False}
+    assert asked == ["I-absent"]
+    assert (runs["absent"].value, runs["absent"].closed) == ("by script!", [("answered", "script")])
+    assert (runs["present"].value, runs["present"].closed) == ("filed before", [("answered", "model")])
+    for name in ("unknown", "no"):
+        assert isinstance(runs[name].error, NeedsPerson)
+        assert "nothing was repeated" in str(runs[name].error)
+
+
+async def test_what_did_nothing_is_not_looked_for(tmp_path: Path) -> None:
+    worked = Worked(tmp_path, [ASK])
+    await worked.by(lambda: filing(None)("I-1"))
+    assert worked.value == "by script!"
+
+
+@pytest.mark.parametrize(
+    ("said", "choices", "value", "layer"),
+    [
+        ([ASK, DONE], ["done"], "by model", "person"),
+        ([ASK, DONE], ["try again"], "by model", "model"),
+        ([ASK, ASK, DONE], ["try again", "done"], "by model", "person"),
+        ([ASK], ["give up"], None, ""),
+    ],
+)
+async def test_a_person_is_the_last_layer(
+    tmp_path: Path, said: list[Any], choices: list[str], value: str | None, layer: str
+) -> None:
+    worked = Worked(tmp_path, said)
+    handoffs = Handoffs(store_at(tmp_path / "holo"))
+
+    async def answering() -> None:
+        for choice in choices:
+            while not (found := handoffs.waiting()):
+                await asyncio.sleep(0.05)
+            handoffs.answer(found[0].id, choice, note="as you say", by="ada")
+
+    person = asyncio.ensure_future(answering())
+    await worked.by(lambda: pursue("Press OK.", layers=("model", "person")))
+    await person
+    assert worked.value == value
+    assert worked.changes == [("model", "person")]
+    assert worked.closed == [("answered" if value else "needs_person", layer)]
+    if value is None:
+        assert "ada gave up (as you say)" in str(worked.error)
+    else:
+        assert "as you say" in str(worked.model.requests[-1])
+
+
+async def test_a_layer_shows_in_prefect(tmp_path: Path, prefect_url: str) -> None:
+    @subgoal(layers=("model", "script"), script=ENTER)
+    async def press_it() -> str:
+        return str(await pursue("Press it."))
+
+    worked = await Worked(tmp_path, [ASK]).by(press_it)
+
+    def found(what: str, **query: Any) -> list[Any]:
+        answer: list[Any] = httpx.post(f"{prefect_url}/{what}/filter", json=query).json()
+        return answer
+
+    (table,) = found("artifacts", artifacts={"key": {"any_": [f"layers-{worked.run.run_id}"]}})
+    assert table["description"] == "Resolved by: script 1"
+    assert '"resolved by": "script"' in table["data"]
+    runs = found("flow_runs", flow_runs={"parent_flow_run_id": {"any_": [worked.run.flow_run_id]}})
+    assert [run["state"]["name"] for run in runs] == ["Completed by script"]
+    names: dict[str, list[str]] = {}
+    for _ in range(100):  # task runs reach the server as events, a moment later
+        tasks = found("task_runs", flow_runs={"id": {"any_": [run["id"] for run in runs]}})
+        names = {task["name"]: task["tags"] for task in tasks}
+        if len(names) == 4:
+            break
+        await asyncio.sleep(0.1)
+    by = ["layer:script"]
+    assert names == {"1 · decide": [], "2 · script · decide": by, "2 · script · press enter": by,
+                     "3 · script · decide": by}  # fmt: skip
+
+
+async def test_an_interruption_may_be_cleared_by_a_whole_sub_goal(tmp_path: Path) -> None:
+    """Signing on again, while the sub-goal that was interrupted has the screen."""
+    program = ColouredProgram("sign on", lambda screen, gesture: "menu" if isinstance(gesture, Click) else None)
+
+    @subgoal
+    async def sign_on() -> str:
+        return str(await pursue("Sign on."))
+
+    known = Screens([state("menu")], [Interruption(state("sign on"), sign_on, name="session")])
+
+    @subgoal(screens=known, before="menu", after="menu")
+    @cost_guardrail(max_actions=5)
+    async def read_it() -> str:
+        return str(await pursue("Read it."))
+
+    worked = Worked(tmp_path, [CLICK, step("answer", content="signed on"), DONE], program)
+    await worked.by(read_it)
+    assert worked.value == "by model"
+    opened = [(event.subgoal, event.title) for event in worked.events if event.kind == "subgoal_opened"]
+    assert opened == [(1, "read it"), (2, "sign on")]
+    assert [event.name for event in worked.events if event.kind == "interruption"] == ["session"]
+    closed = {event.subgoal: event.cost_micro_usd for event in worked.events if event.kind == "subgoal_closed"}
+    assert sum(cost or 0 for cost in closed.values()) == worked.run.guard.spent_micro, "nothing is counted twice"
+    assert "‘session’ had come up" in str(worked.model.requests[-1])
+
+
+async def test_what_is_inside_is_charged_to_the_guardrails_around(tmp_path: Path) -> None:
+    @subgoal
+    async def sign_on() -> str:
+        return str(await pursue("Sign on."))
+
+    known = Screens([state("menu")], [Interruption(state("sign on"), sign_on)])
+
+    @subgoal(screens=known)
+    @cost_guardrail(max_actions=2)
+    async def read_it() -> str:
+        return str(await pursue("Read it."))
+
+    worked = await Worked(tmp_path, [CLICK], ColouredProgram("sign on")).by(read_it)
+    assert isinstance(worked.error, LimitReached)
+    assert len(worked.desktop.gestures) == 2
+
+
+async def test_a_flow_may_have_the_program_brought_to_a_state(tmp_path: Path) -> None:
+    program = ColouredProgram("record")
+    known = Screens([state("record"), state("menu")], ways=[Way(program.going("menu"), "menu")])
+
+    async def work() -> None:
+        await recover_to("menu", screens=known)
+        with pytest.raises(GaveUp):
+            await recover_to("record", screens=Screens(known.states, patience_s=0.1))
+        with pytest.raises(InvalidUsage, match="no screens"):
+            await recover_to("menu")
+
+    worked = await Worked(tmp_path, [], program).by(work)
+    assert worked.error is None
+    assert program.screen == "menu"
+    assert [event.how for event in worked.events if event.kind == "state" and event.how] == ["takes the way to ‘menu’"]
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"layers": ()},
+        {"layers": ("person", "model")},
+        {"layers": ("model", "oracle")},
+        {"layers": ("script",)},
+        {"script": ENTER},
+        {"before": "menu"},
+        {"screens": Screens([state("menu")]), "after": "form"},
+    ],
+)
+def test_what_does_not_fit_together_is_refused_as_it_is_declared(declared: dict[str, Any]) -> None:
+    with pytest.raises(InvalidUsage):
+
+        @subgoal(**declared)
+        async def work() -> None: ...

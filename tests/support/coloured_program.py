@@ -1,0 +1,61 @@
+"""A program that shows one of a few named screens, each in a colour of its own; and what recognises them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from holo_tasks.core.frame import Frame, OnScreen
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.slip import Slip
+from holo_tasks.core.states import Recogniser, State, Text
+from tests.support.painted_desktop import SIZE, WHOLE, PaintedDesktop
+
+NAMES = ("nothing known", "menu", "form", "record", "tip", "working", "sign on", "filed")
+
+
+def state(name: str, *, busy: bool = False) -> State:
+    """Return the state of a screen; what it is told by does not matter to `Colours`."""
+    return State(name, Text(name), busy=busy)
+
+
+class ColouredProgram(PaintedDesktop):
+    """``moves`` says which screen comes after a gesture on another one; the same one unless it says so."""
+
+    def __init__(self, screen: str, moves: Callable[[str, Gesture], str | None] = lambda screen, gesture: None) -> None:
+        super().__init__()
+        self.screen, self._moves = screen, moves
+        self.popups: list[str] = []
+        self.looks = 0
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        self.looks += 1
+        shade = 20 * NAMES.index(self.screen)
+        windows = [OnScreen(WHOLE, (Owner("/usr/bin/program", title="Program"),), solid=True)]
+        windows += [OnScreen(Box(9, 9, 9, 9), (Owner("/usr/bin/program", title=one),), True) for one in self.popups]
+        return Frame(bytes([shade]) * (SIZE.width * SIZE.height * 3), SIZE, self.display, windows=tuple(windows))
+
+    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        receipt = await super().do(gesture, deadline=deadline, slip=slip)
+        self.screen = self._moves(self.screen, gesture) or self.screen
+        return receipt
+
+    def going(self, to: str) -> Callable[[], object]:
+        """Return what shows another screen, as a way or an interruption's handler does."""
+
+        async def go() -> None:
+            self.screen = to
+
+        return go
+
+
+class Colours(Recogniser):
+    """Knows the screens by their colours."""
+
+    async def recognise(self, frame: Frame, states: Sequence[State]) -> State | None:
+        name = NAMES[frame.rgb[0] // 20]
+        return next((state for state in states if state.name == name), None)
+
+    async def holds(self, frame: Frame, state: State) -> bool:
+        return await self.recognise(frame, (state,)) is state
