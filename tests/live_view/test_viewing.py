@@ -33,7 +33,8 @@ from holo_tasks.core.gestures import Write
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.processes import descendants
 from holo_tasks.lazy import LazyDesktop
-from holo_tasks.live_view import open_live_view, programs
+from holo_tasks.live_view import programs
+from holo_tasks.live_view.view import open_live_view
 from tests.support.browser import Tab
 from tests.support.inputs import APPS
 from tests.support.viewer import Person
@@ -261,7 +262,7 @@ async def test_only_this_user_can_open_its_socket_and_it_listens_on_loopback_alo
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         assert urlsplit(view.url).hostname == "127.0.0.1"
-        inodes = {os.readlink(each) for each in Path(f"/proc/{server}/fd").iterdir() if each.is_symlink()}
+        inodes = {str(each.readlink()) for each in Path(f"/proc/{server}/fd").iterdir() if each.is_symlink()}
         for table in ("tcp", "tcp6"):
             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
                 assert f"socket:[{line.split()[9]}]" not in inodes
@@ -275,8 +276,7 @@ async def test_when_it_is_left_nothing_of_it_is(held: Fields, caplog: pytest.Log
         viewer = await person.__aenter__()
         assert await status(view.url) == 200
     with pytest.raises(ConnectionClosed):
-        await viewer.socket.recv()
-        await viewer.socket.recv()
+        await viewer.picture()
     await person.__aexit__(None, None, None)
     with pytest.raises(OSError):
         socket.create_connection((urlsplit(view.url).hostname, urlsplit(view.url).port)).close()
@@ -290,7 +290,7 @@ async def test_when_it_is_left_nothing_of_it_is(held: Fields, caplog: pytest.Log
 DRIVER = """
 import asyncio, sys
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.live_view import open_live_view
+from holo_tasks.live_view.view import open_live_view
 async def main():
     async with VirtualDesktop() as desktop:
         async with open_live_view(desktop) as view:

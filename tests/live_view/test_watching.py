@@ -1,0 +1,48 @@
+"""A run that can be watched all along says where, in Prefect, and takes no input from who watches."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from prefect.artifacts import acreate_link_artifact
+
+from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
+from tests.support.viewer import Person
+
+pytestmark = pytest.mark.desktop
+
+
+async def test_a_run_can_be_watched_all_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    links: list[str] = []
+
+    async def take(**artifact: Any) -> UUID:
+        inspect.signature(acreate_link_artifact).bind(**artifact)
+        links.append(artifact["link"])
+        return UUID(int=0)
+
+    # A server of Prefect's takes a minute to start, and would show the same.
+    monkeypatch.setattr("holo_tasks.publish.acreate_link_artifact", take)
+    async with holo_agent(
+        title="to be watched",
+        model=HoloModel(base_url="http://127.0.0.1:9/v1"),
+        desktop=HoloDesktop(width=320, height=240, live_view="always"),
+        audit=AuditBucket(local_folder=str(tmp_path)),
+    ) as run:
+        assert run.live_view == "always"
+        frame = await run.desktop.look()
+        await asyncio.gather(*run.aside)
+        (url,) = links
+        async with Person.at(url) as watcher:
+            await watcher.click(100, 100)
+            seen = await watcher.picture()
+        assert len(seen) == 320 * 240 * 4
+        other = sum(a != b for a, b in zip(seen[2::4], frame.rgb[::3], strict=True))
+        assert other < 500  # the pointer, which a VNC server draws
+    with pytest.raises(OSError):
+        async with Person.at(url):
+            pass
