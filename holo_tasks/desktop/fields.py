@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,6 +23,8 @@ TALL = 64
 """How far above and below the text an outline is looked for."""
 PADDING = 4
 AROUND = 32
+LATE_NS = 2_000_000_000
+"""A program on a busy machine, or one that asks a server, has read its keys well before it draws them."""
 Pixels = Image.Image
 
 
@@ -41,12 +44,21 @@ class Fields:
         """Look at the screen before a text is typed, once it has come to rest."""
         self._before = None
         self._began_in = self._window()
-        self._before = self._settled(last_event_ns)
+        self._before, _ = self._look(last_event_ns)
 
     def shown(self, last_event_ns: int) -> list[Typed]:
-        """Return where the text shows since."""
-        after = self._settled(last_event_ns)
-        return self._between(after, [self._began_in, self._window()])
+        """Return where the text shows since; nowhere, if nothing of it shows after a while either.
+
+        All of the window, where the program does not even say that it has read its keys.
+        """
+        until = time.monotonic_ns() + LATE_NS
+        while True:
+            after, settled = self._look(last_event_ns)
+            windows = [self._began_in, self._window()]
+            if found := self._between(after, windows):
+                return found
+            if (last_event_ns := time.monotonic_ns()) >= until:
+                return [] if settled else _wholes(after, windows)
 
     def stopped(self) -> list[Typed]:
         """Return where the text may show, at once and in any case: typing, or looking at it, was cut short.
@@ -69,9 +81,10 @@ class Fields:
             return _wholes(after, windows)  # to be on the safe side
         return list(dict.fromkeys(found for window in windows for found in fields(before, after, window)))
 
-    def _settled(self, last_event_ns: int) -> Pixels:
+    def _look(self, last_event_ns: int) -> tuple[Pixels, bool]:
         self._eyes.acted(last_event_ns)
-        return _image(self._eyes.look(after_action=True).picture)
+        seen = self._eyes.look(after_action=True)
+        return _image(seen.picture), seen.settled
 
 
 def _wholes(after: Pixels, windows: Sequence[Box | None]) -> list[Typed]:

@@ -17,7 +17,7 @@ What is compared is kept in memory, and goes nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from PIL import Image, ImageChops
@@ -68,8 +68,10 @@ class TypedFields:
                 continue
             now = screen.crop(_corners(field.around))
             here = _same_around(field, now)
-            shown = _places(field, frame, here)
+            shown = _places(field, frame, here, self._fields)
             found += [each.box for each in shown]
+            # Where another field shows it, too, that says nothing of this one.
+            shown = [each for each in shown if each is field or each not in self._fields]
             if here and not was_cleared:
                 kept[field] = not shown and _cleared(field, now)
                 if not kept[field]:
@@ -123,10 +125,11 @@ def _pieces_left(field: Typed, now: Pixels) -> bool:
     return False
 
 
-def _places(field: Typed, frame: Frame, here: bool) -> list[Typed]:
+def _places(field: Typed, frame: Frame, here: bool, known: Iterable[Typed]) -> list[Typed]:
     """Return the field wherever all that was typed shows by now, pixel by pixel; ``here`` says that it is where it was.
 
-    A text that shows twice in one field is in one place: from how far apart they are its length could be told.
+    A text that shows twice in one field is in one place, and one in another ``known`` field is where that is: from how
+    far apart the texts, or the masks, are its length could be told.
     """
     after, ink = _ink(field)
     if ink is None or ink[2] - ink[0] < PIECE:
@@ -147,6 +150,10 @@ def _places(field: Typed, frame: Frame, here: bool) -> list[Typed]:
             if here and surrounds(field.box, seen):
                 found.append(field)
             elif not any(surrounds(each.box, seen) for each in found):
+                there = next((each for each in known if each is not field and surrounds(each.box, seen)), None)
+                if there is not None:
+                    found.append(there)
+                    continue
                 moved = _shifted(field.box, across, down), _shifted(field.around, across, down)
                 found.append(replace(field, box=moved[0], around=moved[1]))
     return found

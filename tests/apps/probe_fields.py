@@ -1,4 +1,7 @@
-"""Three Tk fields that keep a file up to date with what they hold: `probe_fields.py STATE`."""
+"""Three Tk fields that keep a file up to date with what they hold: `probe_fields.py STATE [LATE_MS]`.
+
+With a number of milliseconds the first one shows what is typed only that much after it was read.
+"""
 
 import json
 import sys
@@ -48,6 +51,16 @@ def soon(*_):
         root.after_idle(save)
 
 
+def insert_late(event):
+    if not event.char.isprintable() or not event.char:
+        return None
+    root.after(int(sys.argv[2]), entry.insert, "end", event.char)
+    root.after(int(sys.argv[2]), soon)
+    return "break"
+
+
+if len(sys.argv) > 2:
+    entry.bind("<Key>", insert_late)
 entry.bind("<Return>", lambda event: entered.append(entry.get()))
 for field in fields.values():
     for happening in ("<Key>", "<KeyRelease>", "<FocusIn>", "<<Paste>>"):

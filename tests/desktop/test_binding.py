@@ -105,6 +105,17 @@ async def test_its_field_is_masked_until_it_is_cleared(fields):
         await fields.desktop.do(Write("", overwrite=True))
 
 
+async def test_the_field_of_a_program_that_draws_late_is_known(probe, state, until, tmp_path):
+    told = state(tmp_path / "late")
+    async with VirtualDesktop(app=probe("fields", told.path, 700), secrets=secrets()) as desktop:
+        await until(told.path.exists)
+        await desktop.do(Click(told.at("entry")))
+        (typed,) = (await desktop.do(Write("{{secret:pw}}"))).typed
+        left, top = told.read()["at"]["entry"][2:]
+        assert typed.box.left <= left
+        assert typed.box.top <= top < typed.box.bottom < told.at("themed").y
+
+
 async def test_frames_that_differ_in_a_typed_value_only_are_the_same_when_painted(fields):
     masker, painting = TypedFields(), []
     await fields.desktop.do(Click(fields.told.at("entry")))
@@ -112,7 +123,7 @@ async def test_frames_that_differ_in_a_typed_value_only_are_the_same_when_painte
         receipt = await fields.desktop.do(Write(text, overwrite=True))
         masker.typed(receipt.typed)
         frame = await fields.desktop.look(after_action=True)
-        painting.append(painted(frame, await masker.masks(frame)).frame.rgb)
+        painting.append(painted(frame, await masker.masks(frame)).frame.digest)
     assert painting[0] == painting[1]
     await fields.desktop.do(Write("", overwrite=True))
 
@@ -120,6 +131,7 @@ async def test_frames_that_differ_in_a_typed_value_only_are_the_same_when_painte
 async def test_its_field_is_known_also_when_the_typing_is_cancelled(fields, until):
     await fields.desktop.do(Click(fields.told.at("entry")))
     await fields.desktop.do(Write("", overwrite=True))
+    assert await fields.told.becomes("entry", "") == "", "what it holds below is what is typed then"
     typing = asyncio.create_task(fields.desktop.do(Write("{{secret:PASSWORD}}" * 100)))
     await until(lambda: fields.told.read()["fields"]["entry"])
     typing.cancel()

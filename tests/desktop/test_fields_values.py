@@ -78,7 +78,7 @@ class Program:
         self._blind -= 1
         if self._blind < 0:
             raise LimitReached("Too late.", limit="deadline")
-        return SimpleNamespace(picture=self.take())
+        return SimpleNamespace(picture=self.take(), settled=True)
 
 
 def hands_on(program: Any, typing: Callable[[str], None]) -> Hands:

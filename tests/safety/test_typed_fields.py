@@ -99,6 +99,25 @@ async def test_a_value_that_shows_twice_in_its_field_has_no_other_mask() -> None
         assert await boxes(masker, screen("KranichKranich", move=move)) == [one]
 
 
+async def test_what_another_field_shows_too_is_masked_as_that_field_and_no_further() -> None:
+    def both(first: str, second: str) -> Image.Image:
+        image = screen(first)
+        image.paste(screen(second).crop((0, 90, 500, 135)), (0, 190))
+        return image
+
+    empty, twice, filled = both("", ""), both(VALUE * 2, ""), both("", VALUE)
+    masker = TypedFields()
+    masker.typed(fields(both(VALUE, ""), twice, None))  # the second of two, typed one after the other
+    (first,) = await boxes(masker, twice)
+    assert await boxes(masker, empty) == []
+    masker.typed(fields(empty, filled, None))
+    (second,) = await boxes(masker, filled)
+    assert (second.left, second.width) == (first.left, first.width), "from where it begins its length could be told"
+    assert second.top > first.bottom
+    assert await boxes(masker, empty) == []
+    assert await boxes(masker, filled) == [second], "the other field is still empty"
+
+
 async def test_every_place_that_shows_it_is_masked() -> None:
     def twice(text: str) -> Image.Image:
         image = screen(text)
