@@ -10,8 +10,9 @@ from prefect import flow
 from pydantic import Field
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent, load_block
-from holo_tasks import InvalidUsage, cost_guardrail, pursue, subgoal
+from holo_tasks import HandOff, InvalidUsage, cost_guardrail, pursue, subgoal
 from holo_tasks.audit.report import write_report
+from holo_tasks.core.person import LONGEST_S
 from holo_tasks.quiet import one_line_errors
 
 
@@ -44,6 +45,12 @@ async def run_goal(
         default=None,
         description="If given, the goal is pursued only once for it: a re-run returns the first answer.",
     ),
+    hand_off_seconds: float = Field(
+        default=0,
+        ge=0,
+        le=LONGEST_S,
+        description="How long a person is waited for where the agent asks for one; 0 ends the run there.",
+    ),
     report: str | None = Field(default=None, description="Where an HTML report of the run goes."),
 ) -> str:
     """Look at a screen, and if allowed use its mouse and keyboard, until the goal is answered."""
@@ -58,6 +65,7 @@ async def run_goal(
         audit=bucket,
         allow=allow,
         max_steps=max_steps,
+        handoff=HandOff(hand_off_seconds) if hand_off_seconds else False,
     ) as run:
         run.answer = answer = await pursue_goal(goal, token or None)
     if report:

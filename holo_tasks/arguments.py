@@ -34,6 +34,7 @@ def command_line() -> argparse.ArgumentParser:
     _add_keys(commands)
     _add_models(commands)
     _add_approve(commands)
+    _add_handoff(commands)
     _add_kill(commands)
     _add_runs(commands)
     _add_retry(commands)
@@ -69,6 +70,12 @@ def _add_run(commands: Commands) -> None:
         action="append",
         default=[],
         help="to be typed as {{secret:NAME}}, into that program; its value is HOLO_SECRET_NAME's or a Secret block's",
+    )
+    run.add_argument(
+        "--hand-off",
+        metavar="SECONDS",
+        type=float,
+        help="wait so long for a person where the agent asks for one, or an action needs a yes; else the run ends",
     )
     run.add_argument("--token", metavar="KEY", help="business item; finished once, it is never done again")
     run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
@@ -145,6 +152,23 @@ def _add_approve(commands: Commands) -> None:
     approve.add_argument("id", metavar="ID", type=int, nargs="?", help="as the run said; without it, list what waits")
     approve.add_argument("--by", metavar="NAME", help="who says yes (you)")
     approve.add_argument("--ttl", type=float, default=900.0, metavar="SECONDS", help="how long it can be used (900)")
+
+
+def _add_handoff(commands: Commands) -> None:
+    handoff = commands.add_parser("handoff", help="list who waits for a person, and answer")
+    which = handoff.add_subparsers(dest="which", required=True, metavar="COMMAND", parser_class=_Parser)
+    listed = which.add_parser("list", help="what waits for an answer, with links to the live desktops")
+    listed.add_argument("--json", action="store_true", help="print one JSON array")
+    resume = which.add_parser(
+        "resume",
+        help="answer: the run goes on",
+        description="Answer a hand-off, once: the first answer counts, here or in Prefect's pages.",
+        epilog="exit codes: 0 answered, 2 it waits for no answer, or not for this one",
+    )
+    resume.add_argument("id", metavar="ID", help="as the run said, or `holo-tasks handoff list`")
+    resume.add_argument("--choice", metavar="CHOICE", help="one of those that are offered; needed if there are more")
+    resume.add_argument("--note", metavar="TEXT", default="", help="kept in the trace; the agent may be told")
+    resume.add_argument("--by", metavar="NAME", help="who answers (you)")
 
 
 def _add_kill(commands: Commands) -> None:

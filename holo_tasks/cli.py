@@ -16,6 +16,7 @@ from holo_tasks.stopping import interrupt_at_signals
 
 EMPTY: dict[str, dict[str, object]] = {
     "models": {},
+    "handoff": {},
     "doctor": {"status": "failed", "checks": []},
     "runs": {"runs": [], "items": []},
     "index": {
@@ -163,6 +164,18 @@ def _approve(options: argparse.Namespace) -> int:
     return put(told, 0)
 
 
+def _handoff(options: argparse.Namespace) -> int:
+    from holo_tasks.handing import listed, resume
+
+    if options.which == "resume":
+        return put(resume(options.id, choice=options.choice, note=options.note, by=options.by), 0)
+    told = listed(as_json=options.json)
+    if not told:
+        say("nobody waits for a person")
+        return 0
+    return put(told, 0)
+
+
 def _kill(options: argparse.Namespace) -> int:
     from holo_tasks.home import holo_home
     from holo_tasks.kill_command import check, kill
@@ -203,6 +216,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "keys": _keys,
     "models": _models,
     "approve": _approve,
+    "handoff": _handoff,
     "kill": _kill,
     "runs": _runs,
     "retry": _retry,

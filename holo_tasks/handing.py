@@ -13,9 +13,7 @@ from holo_tasks.safety.handoffs import Handoff, Handoffs, words
 from holo_tasks.safety.store import store_at
 from holo_tasks.whoever import whoever
 
-
-def add_arguments(commands: Any) -> None:
-    """Add the command to the parser."""
+LOST = "Nobody waits for an answer to hand-off {0.id} any more: its run {0.run_id} is gone. Run it again."
 
 
 def listed(*, as_json: bool) -> str:
@@ -31,9 +29,7 @@ def resume(id: str, *, choice: str | None = None, note: str = "", by: str | None
     handoffs = Handoffs(store_at(holo_home()))
     found = handoffs.find(id)
     if found.state == "open" and found.lost:
-        raise InvalidUsage(
-            f"Nobody waits for an answer to hand-off {found.id} any more: its run {found.run_id} is gone. Run it again."
-        )
+        raise InvalidUsage(LOST.format(found))
     said = _chosen(found, choice)
     handoffs.answer(found.id, said, note=note, by=whoever() if by is None else by)
     return f"{found.id}: ‘{printable(said)}’; run {found.run_id} goes on."

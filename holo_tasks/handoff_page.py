@@ -7,7 +7,6 @@ import shlex
 
 from holo_tasks.audit.pictures import smaller
 from holo_tasks.audit.timeline import escaped
-from holo_tasks.audit.words import safe
 from holo_tasks.safety.handoffs import Handoff
 
 PICTURE_WIDTH, PICTURE_QUALITY = 640, 60
@@ -15,23 +14,37 @@ PICTURE_WIDTH, PICTURE_QUALITY = 640, 60
 
 def page(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
     """Return Markdown that says what happened and what to do, with a small picture."""
-    parts = [f"### {escaped(title, 120)}: the agent asks for a person", f"> {escaped(handoff.question, 1000)}"]
-    if picture and (small := smaller(picture, width=PICTURE_WIDTH, quality=PICTURE_QUALITY)):
-        encoded = base64.b64encode(small.data).decode("ascii")
-        parts.append(f"![The screen as it was then](data:image/jpeg;base64,{encoded})")
-    if handoff.live:
-        parts.append(f"**[Open the live desktop]({handoff.live})** and do what is needed there; it is not recorded.")
-    parts += [
-        "Then answer: the agent takes a new look at the screen and goes on.",
+    ways = [
         f"- In Prefect: the *Resume* button of this run, until {handoff.expires_at}",
-        f"- From a shell: <code>{safe(command(handoff))}</code>",
+        f"- From a shell: {_code(command(handoff))}",
     ]
-    return "\n\n".join(parts[:-2]) + "\n\n" + "\n".join(parts[-2:]) + "\n"
+    answer = "Then answer: the agent takes a new look at the screen and goes on."
+    return "\n\n".join([*_what(handoff, title), *_picture(picture), answer, "\n".join(ways)]) + "\n"
 
 
 def form_text(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
-    """Return the same for the form itself, where the button is at hand."""
-    return page(handoff, picture, title=title)
+    """Return what stands above Prefect's form, which has the room of a few lines."""
+    end = f"Hand-off {_code(handoff.id)}, until {handoff.expires_at}. The agent takes a new look afterwards."
+    return "\n\n".join([*_what(handoff, title), *_picture(picture), end]) + "\n"
+
+
+def _what(handoff: Handoff, title: str) -> list[str]:
+    parts = [f"### {escaped(title.rstrip('.'), 120)}", f"> {escaped(handoff.question, 1000)}"]
+    if handoff.live:
+        parts.append(f"**[Open the live desktop]({handoff.live})** and do there what is needed; it is not recorded.")
+    return parts
+
+
+def _picture(picture: bytes | None) -> list[str]:
+    small = smaller(picture, width=PICTURE_WIDTH, quality=PICTURE_QUALITY) if picture else None
+    if small is None:
+        return []
+    return [f"![The screen as it was](data:image/jpeg;base64,{base64.b64encode(small.data).decode('ascii')})"]
+
+
+def _code(text: str) -> str:
+    # Prefect's pages take tags inside a line apart.
+    return "`" + text.replace("`", "'") + "`"
 
 
 def command(handoff: Handoff) -> str:

@@ -129,6 +129,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             allow=settings.allow,
             rules=settings.rules,
             redaction=settings.redaction,
+            handoff=settings.handoff or False,
             token=settings.token or "",
             budget=item_key(settings.token, "run") if settings.token else "",
             limits=settings.limits,

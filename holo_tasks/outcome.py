@@ -24,6 +24,7 @@ from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Status
 from holo_tasks.core.geometry import Size
+from holo_tasks.core.person import HandOff
 from holo_tasks.core.secret import Secret
 from holo_tasks.models.profile import Profile
 from holo_tasks.safety.masking.settings import Redaction
@@ -61,6 +62,7 @@ class Settings:
     allow: Trust | None = None
     rules: Rules | None = None
     redaction: Redaction | None = None
+    handoff: HandOff | None = None
     token: str | None = None
     home: Path = field(default_factory=Path)
     began_s: float = field(default_factory=time.monotonic)

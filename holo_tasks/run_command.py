@@ -182,6 +182,7 @@ def _load() -> None:
 def _settings(options: argparse.Namespace) -> Settings:
     from holo_tasks import chosen
     from holo_tasks.core.budget import Limits
+    from holo_tasks.core.person import HandOff
     from holo_tasks.core.scrub import Scrubber
     from holo_tasks.home import holo_home
     from holo_tasks.models.dialects import dialect_for
@@ -216,6 +217,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         allow=options.allow,
         rules=Rules.load(options.rules) if options.rules is not None else None,
         redaction=_redaction(options.redact, secrets),
+        handoff=HandOff(options.hand_off) if options.hand_off is not None else None,
         audit=chosen.audit(options.audit, home),
         token=options.token,
         home=home,

@@ -11,8 +11,24 @@ import httpx
 import pytest
 from prefect import flow
 
-from holo_tasks import Answer, hand_over
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks import (
+    Answer,
+    HandOff,
+    InvalidUsage,
+    LimitReached,
+    Limits,
+    NeedsPerson,
+    PolicyRefused,
+    Rules,
+    cost_guardrail,
+    current_run,
+    hand_over,
+    pursue,
+    subgoal,
+)
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click
+from holo_tasks.decorators import before_deadline
 from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.store import store_at
 from tests.support.agents import agent, events
@@ -42,7 +58,7 @@ class Stage:
         self.handoffs = Handoffs(store_at(folder / "holo"))
         self.trace = ""
         self.flow_run = ""
-        self.model = ScriptedModel([step("ask_human", question="Solve the captcha."), step("answer", content="done")])
+        self.model = ScriptedModel([step("ask_human", question="Solve the captcha."), step("answer", content="filed")])
 
     def flow(self, work: Callable[[], Awaitable[Any]], **options: Any) -> Awaitable[Any]:
         """Begin a flow with an agent around some work."""
@@ -99,3 +115,189 @@ async def test_the_form_of_prefect_answers_and_the_command_line_comes_too_late(s
         stage.handoffs.answer(handoff.id, "done", by="ada")
     told = [event for event in events(stage.trace) if event.kind in ("handoff", "taken_back")]
     assert [event.handoff for event in told] == [handoff.id, handoff.id]  # type: ignore[union-attr]
+
+
+async def test_an_answer_from_a_shell_lets_the_paused_flow_run_go_on(stage: Stage) -> None:
+    running = stage.flow(lambda: hand_over("Solve the captcha."))
+    handoff = await stage.waiting()
+    await stage.state("PAUSED")
+    stage.handoffs.answer(handoff.id, "try again", note="all done", by="ada")
+    assert await running == Answer("try again", "all done", "ada")
+    await stage.state("COMPLETED")
+    assert stage.resume(choice="done")["status"] == "ABORT"
+
+
+async def test_nobody_answering_in_time_is_needs_person_and_the_flow_is_not_left_paused(stage: Stage) -> None:
+    async def work() -> str:
+        with pytest.raises(NeedsPerson, match=r"Nobody has answered hand-off ....-.... within 2 s: Solve it"):
+            await hand_over("Solve it", timeout_s=2)
+        return "went on"
+
+    running = stage.flow(work)
+    handoff = await stage.waiting()
+    await stage.state("PAUSED")
+    assert await running == "went on"
+    await stage.state("COMPLETED")
+    assert stage.handoffs.find(handoff.id).state == "expired"
+    assert stage.desktop.told == ["hold", "release"]
+    with pytest.raises(InvalidUsage, match="was not answered in time"):
+        stage.handoffs.answer(handoff.id, "done", by="ada")
+
+
+async def test_cancelling_the_paused_flow_run_kills_the_run_and_gives_nobody_the_input(stage: Stage) -> None:
+    running = stage.flow(lambda: hand_over("Solve it"))
+    handoff = await stage.waiting()
+    await stage.state("PAUSED")
+    body = {"state": {"type": "CANCELLING"}}
+    httpx.post(f"{stage.url}/flow_runs/{stage.flow_run}/set_state", json=body).raise_for_status()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert stage.handoffs.find(handoff.id).state == "killed"
+    assert stage.desktop.told == ["hold"]
+    assert [event.status for event in events(stage.trace) if event.kind == "run_closed"] == ["killed"]
+
+
+async def test_a_guardrails_time_stands_still_while_a_person_has_the_screen(stage: Stage) -> None:
+    @subgoal
+    @cost_guardrail(timeout_seconds=4)
+    async def slow() -> str:
+        answer = await hand_over("Solve it")
+        await asyncio.sleep(0 if answer.note else 30)
+        return answer.note
+
+    for note in ("quick", ""):
+        stage.model = ScriptedModel([])
+        limits = Limits(timeout_seconds=6)
+        running = stage.flow(lambda: before_deadline(current_run().guard, slow()), limits=limits)
+        handoff = await stage.waiting()
+        await asyncio.sleep(7)
+        stage.handoffs.answer(handoff.id, "done", note=note, by="ada")
+        if note:
+            assert await running == note
+        else:
+            with pytest.raises(LimitReached, match="‘slow’ ran out of its 4 s"):
+                await running
+
+
+async def test_an_answer_is_for_one_attempt_only(stage: Stage) -> None:
+    first = stage.flow(lambda: hand_over("Solve it"))
+    handoff = await stage.waiting()
+    stage.handoffs.answer(handoff.id, "done", by="ada")
+    await first
+    stage.model = ScriptedModel([])
+    second = stage.flow(lambda: hand_over("Solve it", timeout_s=3))
+    again = await stage.waiting()
+    assert again.id != handoff.id
+    with pytest.raises(NeedsPerson):
+        await second
+
+
+async def test_the_model_goes_on_with_what_the_person_says(stage: Stage) -> None:
+    running = stage.flow(lambda: pursue("File the entry."), handoff=True)
+    handoff = await stage.waiting()
+    stage.handoffs.answer(handoff.id, "done", note="It was a bus.", by="ada")
+    assert await running == "filed"
+    told = str(stage.model.requests[1]["messages"])
+    assert "A person has had the screen, and answers: done. They say: It was a bus." in told
+    assert len(stage.model.images()) == 3, "a fresh screen was shown"
+
+
+@pytest.mark.parametrize("handoff", [False, True])
+async def test_without_a_person_or_with_one_who_gives_up_the_work_ends(stage: Stage, handoff: bool) -> None:
+    running = stage.flow(lambda: pursue("File the entry."), handoff=handoff)
+    if handoff:
+        stage.handoffs.answer((await stage.waiting()).id, "give up", note="no captcha solver here", by="ada")
+    with pytest.raises(NeedsPerson, match="ada gave up: no captcha" if handoff else "needs a person: Solve"):
+        await running
+    assert len([event for event in events(stage.trace) if event.kind == "handoff"]) == 1
+
+
+CLICK = step("click", element="OK button", x=500, y=500)
+CONFIRM = Rules.model_validate({"trust": "act", "confirm": [{"kinds": ["click"]}]})
+
+
+@pytest.mark.parametrize("choice", ["approve", "refuse"])
+async def test_an_action_that_needs_a_yes_waits_for_it_and_an_old_yes_is_no_yes(stage: Stage, choice: str) -> None:
+    def flow_() -> Awaitable[Any]:
+        stage.model = ScriptedModel([CLICK, step("answer", content="clicked")])
+        return stage.flow(lambda: pursue("Press OK."), handoff=HandOff(20), rules=CONFIRM, allow=None, token="T-1")
+
+    running = flow_()
+    asked = await stage.waiting()
+    assert asked.choices == ("approve", "refuse")
+    assert stage.desktop.gestures == []
+    stage.handoffs.answer(asked.id, choice, by="ada")
+    if choice == "approve":
+        assert await running == "clicked"
+    else:
+        with pytest.raises(PolicyRefused, match="ada said no"):
+            await running
+    assert len(stage.desktop.gestures) == (choice == "approve")
+
+    stage.desktop.gestures.clear()  # the very same screen
+    running = flow_()
+    again = await stage.waiting()
+    assert again.id != asked.id
+    stage.handoffs.answer(again.id, "refuse", by="bob")
+    with pytest.raises(PolicyRefused, match="bob said no"):
+        await running
+    assert stage.desktop.gestures == []
+
+
+async def test_a_yes_is_for_the_screen_it_was_said_about(stage: Stage) -> None:
+    stage.model = ScriptedModel([CLICK])
+    running = stage.flow(lambda: pursue("Press OK."), handoff=True, rules=CONFIRM, allow=None)
+    asked = await stage.waiting()
+    stage.desktop.gestures.append(Click(Point(1, 1)))  # the person did something else first
+    stage.handoffs.answer(asked.id, "approve", by="ada")
+    with pytest.raises(PolicyRefused, match="Nobody said yes to this on the screen as it is now"):
+        await running
+    assert len(stage.desktop.gestures) == 1
+
+
+async def test_outside_of_a_flow_the_answer_comes_from_a_shell(stage: Stage) -> None:
+    async def work() -> Answer:
+        with stage.model:
+            async with agent(stage.model, stage.desktop, stage.folder):
+                return await hand_over("Solve it", choices=["yes"])
+
+    running = asyncio.ensure_future(work())
+    stage.handoffs.answer((await stage.waiting()).id, "yes", by="ada")
+    assert await running == Answer("yes", "", "ada")
+
+
+async def test_two_desktops_of_one_flow_can_wait_at_once(stage: Stage) -> None:
+    @subgoal
+    async def ask(which: str) -> str:
+        async with agent(stage.model, HeldDesktop(), stage.folder / which):
+            return (await hand_over(which)).note
+
+    @flow(persist_result=False)
+    async def both() -> list[str]:
+        with stage.model:
+            async with agent(stage.model, stage.desktop, stage.folder):
+                return list(await asyncio.gather(ask("a"), ask("b")))
+
+    running = asyncio.ensure_future(both())
+    for which in ("a", "b"):
+        handoffs = Handoffs(store_at(stage.folder / which / "holo"))
+        while not handoffs.waiting():
+            await asyncio.sleep(0.05)
+        handoffs.answer(handoffs.waiting()[0].id, "done", note=which, by="ada")
+    assert await running == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"question": " "}, "The question is empty"),
+        ({"choices": ()}, "one or more different choices"),
+        ({"choices": ("a", "a")}, "one or more different choices"),
+        ({"timeout_s": 0}, "more than 0"),
+        ({"timeout_s": float("nan")}, "more than 0"),
+    ],
+)
+async def test_what_nobody_could_answer_is_not_asked(stage: Stage, arguments: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidUsage, match=reason):
+        await stage.flow(lambda: hand_over(**{"question": "Solve it", **arguments}))
+    assert stage.desktop.told == []

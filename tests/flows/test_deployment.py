@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.prefect_server import TemporaryServer
 from tests.faults.harness import Audit, Outcome, Runner
 from tests.support.long import few
 
@@ -106,17 +105,6 @@ def until(ready: Callable[[], Any]) -> Any:
         assert time.monotonic() < deadline
         time.sleep(0.3)
     return found
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A whole Prefect server, with the services that schedule runs and watch for events."""
-    home = tmp_path_factory.mktemp("prefect")
-    server = TemporaryServer({**os.environ, "PREFECT_HOME": str(home)}, ui=True)
-    try:
-        yield server.wait()
-    finally:
-        server.stop()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`make nasty`: each nasty program 20 times with the library's care and 20 times without, and a table of what came of it.
+"""`make nasty`: each nasty program 20 times with the care of this library and 20 times without; a table of it all.
 
 Each outcome is a line of ``outcomes.jsonl``; started again, it goes on where it stopped. Exit code 1 if a careful run
 had a wrong effect, or neither filed the entry nor handed it over.

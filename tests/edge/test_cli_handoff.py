@@ -1,0 +1,74 @@
+"""From the command line: a run that waits for a person, the list of those, and the answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.cli import carry_out
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.store import store_at
+from tests.support.command_line import CommandLine, until
+from tests.support.scripted_model import ScriptedModel, step
+
+
+@pytest.mark.desktop
+def test_a_run_waits_for_a_person_and_goes_on(cli: CommandLine, app: str) -> None:
+    script = [step("ask_human", question="Which button?"), step("answer", content="the big one")]
+    handoffs = Handoffs(store_at(Path(cli.env["HOLO_HOME"])))
+    with ScriptedModel(script) as model:
+        options = ("--app", app, "--base-url", model.base_url, "--hand-off", "120", "--timeout", "90", "--json")
+        running = cli.start("run", "Look.", *options)
+        (waiting,) = until(handoffs.waiting)
+        said = cli("handoff", "resume", waiting.id, "--choice", "done", "--note", "the big one", "--by", "ada")
+        assert (said.code, said.stderr) == (0, "")
+        assert said.stdout == f"{waiting.id}: ‘done’; run {waiting.run_id} goes on.\n"
+        ended = running.end()
+        assert ended.told["answer"] == "the big one"
+        assert "They say: the big one" in str(model.requests[1]["messages"])
+
+
+@pytest.fixture
+def handoffs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Handoffs:
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path))
+    return Handoffs(store_at(tmp_path))
+
+
+def test_the_list_says_all_that_is_needed_to_answer(handoffs: Handoffs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert carry_out(["handoff", "list"]) == 0
+    assert capsys.readouterr() == ("", "holo-tasks: nobody waits for a person\n")
+    one = handoffs.open("Solve it", ("done", "give up"), run_id="R-1", timeout_s=60, token="T-1", live="http://here/x")
+    carry_out(["handoff", "list"])
+    said = capsys.readouterr().out
+    for part in (one.id, "Solve it", "R-1", "T-1", "‘done’ or ‘give up’", "http://here/x", one.expires_at):
+        assert part in said
+    carry_out(["handoff", "list", "--json"])
+    (told,) = json.loads(capsys.readouterr().out)
+    assert (told["id"], told["choices"], told["live"]) == (one.id, ["done", "give up"], "http://here/x")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["ID"], "needs --choice ‘done’ or ‘give up’"),
+        (["ID", "--choice", "maybe"], "'maybe' is no choice here"),
+        (["2222-2222", "--choice", "done"], "There is no hand-off '2222-2222'"),
+    ],
+)
+def test_an_answer_that_is_none_is_refused(handoffs: Handoffs, words: list[str], reason: str) -> None:
+    id = handoffs.open("Solve it", ("done", "give up"), run_id="R-1", timeout_s=60).id
+    with pytest.raises(InvalidUsage, match=re.escape(reason)):
+        carry_out(["handoff", "resume", *[id if word == "ID" else word for word in words]])
+
+
+def test_the_second_answer_is_told_whose_the_first_was(handoffs: Handoffs, capsys: pytest.CaptureFixture[str]) -> None:
+    id = handoffs.open("Solve it", ("done",), run_id="R-1", timeout_s=60).id
+    answer: list[Any] = ["handoff", "resume", id, "--by"]
+    assert carry_out([*answer, "ada"]) == 0
+    with pytest.raises(InvalidUsage, match=f"Hand-off {id} was answered already: ‘done’ by ada"):
+        carry_out([*answer, "bob"])

@@ -1,0 +1,63 @@
+"""Of all who answer a hand-off one does, and of an answer and a time-out one counts; on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.store import DATABASE_VARIABLE, store_at
+
+ROUNDS = 25
+
+
+@pytest.fixture
+def handoffs(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Handoffs:
+    monkeypatch.setenv(DATABASE_VARIABLE, store_url)
+    return Handoffs(store_at(Path("unused")))
+
+
+def others() -> Handoffs:
+    """Return them with a connection of their own."""
+    return Handoffs(store_at(Path("unused")))
+
+
+def answered(handoffs: Handoffs, id: str, by: str) -> bool:
+    try:
+        return handoffs.answer(id, "done", by=by).by == by
+    except InvalidUsage:
+        return False
+
+
+def race(handoffs: Handoffs, *racers: Callable[[Handoffs, str], bool]) -> list[int]:
+    """Let some do something to each of some hand-offs at once; return how many of them succeeded, for each."""
+    ids = [handoffs.open("Solve it", ("done",), run_id="R", timeout_s=60).id for _ in range(ROUNDS)]
+    start = Barrier(len(racers))
+
+    def run(racer: Callable[[Handoffs, str], bool]) -> list[bool]:
+        mine = others()
+        found = []
+        for id in ids:
+            start.wait()
+            found.append(racer(mine, id))
+        return found
+
+    with ThreadPoolExecutor(len(racers)) as pool:
+        told = list(pool.map(run, racers))
+    return [sum(each) for each in zip(*told, strict=True)]
+
+
+def test_of_two_answers_one_counts(handoffs: Handoffs) -> None:
+    ada, bob = (lambda their, id: answered(their, id, "ada")), (lambda their, id: answered(their, id, "bob"))
+    assert race(handoffs, ada, bob) == [1] * ROUNDS
+    assert handoffs.waiting() == []
+
+
+def test_of_an_answer_and_a_time_out_one_counts(handoffs: Handoffs) -> None:
+    late = lambda their, id: their.close(id, "expired")  # noqa: E731
+    assert race(handoffs, lambda their, id: answered(their, id, "ada"), late) == [1] * ROUNDS

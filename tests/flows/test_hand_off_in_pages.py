@@ -1,0 +1,128 @@
+"""A deployment's hand-off is answered in Prefect's own pages, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tk_python import tk_python
+
+from tests.support.agents import events
+from tests.support.form_browser import Browser
+from tests.support.scripted_model import ScriptedModel, step
+
+pytestmark = [pytest.mark.slow, pytest.mark.desktop]
+
+HERE = Path(__file__).parent
+QUESTION = "The program wants to know the word that is hidden in a picture. Please type it and press Continue."
+NAME = "hand-off"
+
+
+class Pages:
+    """A served deployment, and what Prefect's API says of its run."""
+
+    def __init__(self, url: str, folder: Path, model: ScriptedModel) -> None:
+        self.url, self.folder, self.model = url, folder, model
+        app = [tk_python(), str(HERE.parent / "apps" / "nasty.py"), "puzzle", "--store", str(folder / "store")]
+        told = {"name": NAME, "base_url": model.base_url, "app": shlex.join(app), "folder": str(folder / "evidence")}
+        self.log = (folder / "served").open("w")
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "served_goal.py"), json.dumps(told)],
+            env={
+                **os.environ,
+                "PREFECT_API_URL": url,
+                "HOLO_HOME": str(folder / "holo"),
+                "PREFECT_RUNNER_POLL_FREQUENCY": "1",
+            },
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+        )
+
+    def start(self) -> str:
+        """Start a run, as the button in Prefect's pages does; return its id."""
+        parameters = {"goal": "File the entry.", "hand_off_seconds": 300, "timeout_seconds": 200}
+        parameters |= dict.fromkeys(("model", "desktop", "audit"), NAME)
+        found = self.until(lambda: self.maybe("/deployments/name/Run%20a%20goal/goal"))
+        body = {"parameters": parameters, "state": {"type": "SCHEDULED"}}
+        made = httpx.post(f"{self.url}/deployments/{found['id']}/create_flow_run", json=body).raise_for_status()
+        return str(made.json()["id"])
+
+    def state(self, flow_run: str) -> str:
+        return str(httpx.get(f"{self.url}/flow_runs/{flow_run}").json()["state"]["type"])
+
+    def maybe(self, path: str) -> Any:
+        answer = httpx.get(self.url + path)
+        return answer.json() if answer.status_code == 200 else None
+
+    def until(self, true: Any) -> Any:
+        deadline = time.monotonic() + 120
+        while not (found := true()):
+            assert time.monotonic() < deadline, (self.folder / "served").read_text()
+            time.sleep(0.3)
+        return found
+
+    def close(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+
+@pytest.fixture
+def pages(server: str, tmp_path: Path) -> Iterator[Pages]:
+    with ScriptedModel([step("ask_human", question=QUESTION), step("answer", content="filed")]) as model:
+        made = Pages(server, tmp_path, model)
+        try:
+            yield made
+        finally:
+            made.close()
+
+
+def by_text(tag: str, text: str) -> str:
+    return f"[...document.querySelectorAll({tag!r})].find(one => one.innerText.trim() === {text!r})"
+
+
+def test_a_person_answers_in_the_form_of_prefects_pages(pages: Pages, tmp_path: Path) -> None:
+    flow_run = pages.start()
+    with Browser(tmp_path / "profile") as browser:
+        pages.until(lambda: pages.state(flow_run) == "PAUSED")
+        browser.open(f"{pages.url.removesuffix('/api')}/runs/flow-run/{flow_run}")
+        browser.click(by_text("button", "Resume"))
+        submit = by_text("[role=dialog] button", "Submit")
+        browser.click(submit)
+        says = "document.querySelector('[role=dialog]').innerText"
+        browser.until(lambda: "'choice' is a required property" in browser.value(says))
+        assert QUESTION in browser.value(says)
+        shown = "document.querySelector('[role=dialog] .markdown-renderer img').naturalWidth"
+        assert browser.value(shown) == 640, "the picture is drawn"
+        assert pages.state(flow_run) == "PAUSED"
+
+        browser.choose("document.querySelector('[role=dialog] select')", "done")
+        browser.click("document.querySelector('[role=dialog] textarea')")
+        browser.write("It was BUS.")
+        browser.picture(tmp_path / "form.png")
+        browser.click(submit)
+        pages.until(lambda: pages.state(flow_run) == "COMPLETED")
+
+    told = str(pages.model.requests[1]["messages"])
+    assert "A person has had the screen, and answers: done. They say: It was BUS." in told
+    (folder,) = (tmp_path / "evidence").iterdir()
+    (asked,) = [event for event in events(str(folder)) if event.kind == "handoff"]
+    (taken,) = [event for event in events(str(folder)) if event.kind == "taken_back"]
+    assert (asked.question, taken.choice, taken.note) == (QUESTION, "done", "It was BUS.")
+    assert asked.handoff == taken.handoff
+    listed = httpx.post(f"{pages.url}/artifacts/filter", json={}).json()
+    assert QUESTION.rstrip(".") in str(listed).replace("\\", "")
