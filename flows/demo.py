@@ -19,8 +19,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -77,6 +77,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=ROOT / "demo-output", help="where everything goes")
     parser.add_argument("--fresh", action="store_true", help="forget earlier runs first")
     parser.add_argument("--quick", action="store_true", help="one letter of each kind instead of all 16")
+    parser.add_argument("--person", action="store_true", help="wait for you where a person is asked")
     parser.add_argument("--keep", action="store_true", help="leave Prefect and S3 running until Enter is pressed")
     parser.add_argument("--size", default="1280x800", help="of the desktop")
     parser.add_argument("--font-size", default="11", help="of the legacy program")
@@ -108,7 +109,9 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
     workbook, report = out / "expense-audit.xlsx", out / "expense-audit.html"
 
     async def audit() -> None:
-        await expense_audit(mailbox=str(out / "mailbox"), workbook=str(workbook), report=str(report))
+        paths = {"mailbox": str(out / "mailbox"), "workbook": str(workbook), "report": str(report)}
+        async with _person(by_hand=options.person):
+            await expense_audit(**paths, ask_person_seconds=900)
 
     asyncio.run(audit())
     _show_flags(out / "meridian.db")
@@ -128,6 +131,44 @@ def _told(what: str) -> Iterator[None]:
     print(f"  {what} … ", end="", flush=True)
     yield
     print(f"{time.monotonic() - started:.1f} s", flush=True)
+
+
+@asynccontextmanager
+async def _person(*, by_hand: bool) -> AsyncIterator[None]:
+    """Play the person who is asked, by the command that a person would type; or say what to type."""
+    answering = asyncio.create_task(_answer(by_hand))
+    try:
+        yield
+    finally:
+        answering.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await answering
+
+
+async def _answer(by_hand: bool) -> None:
+    from holo_tasks.handoff_page import command
+    from holo_tasks.home import holo_home
+    from holo_tasks.safety.handoffs import Handoffs
+    from holo_tasks.safety.store import store_at
+
+    handoffs, answered = Handoffs(store_at(holo_home())), set[str]()
+    while True:
+        await asyncio.sleep(1)
+        for handoff in await asyncio.to_thread(handoffs.waiting):
+            if handoff.id in answered:
+                continue
+            answered.add(handoff.id)
+            print(f"  a person is asked: {handoff.question}", flush=True)
+            if by_hand:
+                print(f"  answer with: HOLO_HOME={holo_home()} {Path(sys.executable).parent}/{command(handoff)}")
+                print(f"  the desktop: {handoff.live or 'is not shown'}", flush=True)
+                continue
+            words = ["handoff", "resume", handoff.id, "--choice", handoff.choices[0], "--note", "Asked for a new scan."]
+            print(f"  the demo answers: holo-tasks {shlex.join(words)}", flush=True)
+            holo = Path(sys.executable).with_name("holo-tasks")
+            done = await asyncio.create_subprocess_exec(holo, *words, stdout=asyncio.subprocess.PIPE)
+            said, _ = await done.communicate()
+            print(f"    {said.decode().strip()}", flush=True)
 
 
 @contextmanager

@@ -31,8 +31,10 @@ from holo_tasks import (
     ModelFailed,
     NeedsPerson,
     NotDone,
+    Script,
     agent_step,
     cost_guardrail,
+    hand_over,
     progress,
     publish_table,
     pursue,
@@ -41,6 +43,7 @@ from holo_tasks import (
 from holo_tasks.audit.report import write_report
 from holo_tasks.core.errors import TokenConflict
 from holo_tasks.core.money import usd
+from holo_tasks.core.person import HandOff
 from holo_tasks.office.mailbox import ImapAccount, Letter, read_imap, read_maildir
 from holo_tasks.office.receipts import Receipt, read_receipt, same_merchant
 from holo_tasks.office.workbook import Column, Workbook
@@ -49,6 +52,8 @@ from holo_tasks.run import Run, current_run
 from holo_tasks.subgoals import is_done
 
 PROGRAM = "Meridian Ledger"
+SCRIPTS = Path(__file__).with_name("reading_records.playbook.yaml")
+"""What is done without the model where it gives up."""
 COLUMNS = [
     Column("Receipt", "text"),
     Column("Date", "date"),
@@ -123,7 +128,11 @@ async def sign_on() -> SignedOn:
     return answer
 
 
-@subgoal(title="Look up {reference}", token="{token}", effect=False)
+def _reading(reference: str, token: str) -> Script:
+    return Script(SCRIPTS, "read-record", reference=reference)
+
+
+@subgoal(title="Look up {reference}", token="{token}", effect=False, layers=("model", "script"), script=_reading)
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def look_up(reference: str, token: str) -> PortalRecord:
     """Read a transaction off the program's screen."""
@@ -172,6 +181,13 @@ async def audit_receipt(receipt: Receipt, duplicate_of: str | None) -> Finding:
     """Audit one receipt: look up, compare, flag where the two disagree."""
     evidence = current_run().trace
     if receipt.kind == "unreadable" or receipt.reference is None or receipt.amount is None:
+        if current_run().handoff is not None:
+            await hand_over(
+                f"The receipt {receipt.receipt_id}, ‘{receipt.subject}’, cannot be read: "
+                f"{'; '.join(receipt.problems) or 'no reference or no amount'}. Ask who sent it for a better one.",
+                choices=("leave it out",),
+                picture=False,
+            )
         return Finding(receipt=receipt, status="missing: receipt cannot be read", evidence=evidence)
     with progress(2) as story:
         record = await look_up(receipt.reference, receipt.receipt_id)
@@ -271,6 +287,7 @@ async def expense_audit(
     mailbox_password: str | None = None,
     max_cost_usd: float = 5.0,
     since: date | None = None,
+    ask_person_seconds: float = 0,
 ) -> dict[str, int]:
     """Audit every receipt of a mailbox.
 
@@ -287,6 +304,7 @@ async def expense_audit(
         mailbox_password: Name of the Secret block with the IMAP password.
         max_cost_usd: The whole audit stops before it costs more.
         since: Leave out letters older than this day.
+        ask_person_seconds: For so long a person is waited for about what nobody can read; 0 for not at all.
     """
     one_line_errors()
     console = Console(stderr=True)
@@ -316,6 +334,7 @@ async def expense_audit(
         desktop=desktop_block,
         audit=bucket,
         allow="act",
+        handoff=HandOff(ask_person_seconds) if ask_person_seconds else False,
     ) as run:
         done = {r.receipt_id for r in receipts if was_audited(r, firsts[r.receipt_id])}
         if len(done) < len(receipts):
@@ -431,7 +450,7 @@ def _print_summary(
     table = Table(title="Expense audit")
     for name, side in (("Receipt", "left"), ("Merchant", "left"), ("Reference", "left"), ("Receipt says", "right")):
         table.add_column(name, justify=side)  # type: ignore[arg-type]
-    for name, side in (("Ledger says", "right"), ("Status", "left"), ("Flag", "left")):
+    for name, side in (("Ledger says", "right"), ("Status", "left"), ("Flag", "left"), ("By", "left")):
         table.add_column(name, justify=side)  # type: ignore[arg-type]
     for finding in findings:
         receipt = finding.receipt
@@ -443,8 +462,12 @@ def _print_summary(
             "–" if finding.ledger_amount is None else f"{finding.ledger_amount:,.2f}",
             finding.status,
             finding.flag,
+            run.layer_of(receipt.receipt_id) or "–",
         )
     console.print(table)
+    if run.layers:
+        told = ", ".join(f"{count} by {layer}" for layer, count in run.layers.most_common())
+        console.print(f"sub-goals came to their answers: {told}", highlight=False)
     console.print(f"{run.steps} steps in {seconds:.0f} s, model cost {usd(run.guard.total_micro)}", highlight=False)
     console.print(f"workbook  {sheet.path}\nevidence  {run.trace}", highlight=False)
     if report:

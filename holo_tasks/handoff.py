@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from prefect.context import FlowRunContext
 from prefect.events import emit_event
@@ -23,12 +23,12 @@ from holo_tasks.core.consent import Asked
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, PolicyRefused, StoreLost
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff, LiveView
-from holo_tasks.core.ports import Desktop
+from holo_tasks.core.ports import Desktop, Held, Shown
 from holo_tasks.core.walk import Walk
 from holo_tasks.handoff_page import command, form_text, page
 from holo_tasks.pausing import Pausing
 from holo_tasks.publish import publish_markdown
-from holo_tasks.run import Run, current_guard, current_run, surely
+from holo_tasks.run import Resolved, Run, current_guard, current_run, surely
 from holo_tasks.safety.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices
 from holo_tasks.safety.scrubbing import hushed
 
@@ -36,14 +36,8 @@ EVENT = "holo.handoff.opened"
 AGAIN_S = 1.0
 """How often it is looked whether somebody has answered."""
 YES, NO = "approve", "refuse"
+PERSON = "person"
 logger = logging.getLogger("holo_tasks.handoff")
-
-
-@runtime_checkable
-class _Held(Protocol):
-    async def hold(self) -> None: ...
-
-    async def release(self) -> None: ...
 
 
 async def hand_over(
@@ -76,11 +70,14 @@ async def hand_over(
         here = walk or _beside()
         shot = await _picture(here, fresh=walk is None) if picture else None
         stack.enter_context(_no_time(current_guard() or run.guard))
-        if isinstance(run.desktop, _Held):
+        if isinstance(run.desktop, Held):
             await run.desktop.hold()
             stack.push_async_callback(_take_back, run, run.desktop)
-        link = await _shown(stack, run.desktop, live or settings.live)
-        return await _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shot, link).answer()
+        link = await _shown(stack, run, live or settings.live)
+        answer = await _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shot, link).answer()
+        if walk is None and answer.choice != GIVE_UP:
+            _count_person(run)
+        return answer
 
 
 @dataclass
@@ -231,19 +228,40 @@ def _no_time(guard: Guard) -> Iterator[None]:
         guard.start_clocks(time.monotonic())
 
 
-async def _take_back(run: Run, desktop: _Held) -> None:
+async def _take_back(run: Run, desktop: Held) -> None:
     """Let the agent have the screen again, unless its run is being stopped: then nobody has it."""
     if not run.switch.why():
         await desktop.release()
 
 
-async def _shown(stack: AsyncExitStack, desktop: Desktop, live: LiveView | None) -> str:
+def _count_person(run: Run) -> None:
+    """Note that a person settled what the sub-goal around this asked about."""
+    from holo_tasks.subgoals import current_subgoal  # made over agents, which are made with this
+
+    here = current_subgoal()
+    if here is not None:
+        here.resolved.append(PERSON)
+        run.resolved.append(Resolved(here.number, here.title, here.token, PERSON))
+
+
+async def _shown(stack: AsyncExitStack, run: Run, live: LiveView | None) -> str:
     """Show the desktop to a person if that is possible; return the link."""
+    if live is None and (run.live_view == "never" or not isinstance(run.desktop, Shown)):
+        return ""
     try:
-        return await stack.enter_async_context(live(desktop)) if live else ""
+        return await stack.enter_async_context((live or _live)(run.desktop))
     except HoloError as error:
         logger.warning("The desktop cannot be shown (%s).", error)
         return ""
+
+
+@asynccontextmanager
+async def _live(desktop: Desktop) -> AsyncIterator[str]:
+    from holo_tasks.live_view.view import open_live_view
+
+    assert isinstance(desktop, Shown)
+    async with open_live_view(desktop) as view:
+        yield view.url
 
 
 def _beside() -> Walk:

@@ -132,7 +132,7 @@ class Layered:
 
     async def _by(self, layer: str, *, last: bool) -> Answered[Any]:
         """Let the model or the script work, with a history of its own."""
-        if PERSON in self.handling.layers:  # then it is the last layer, and not one that the model calls
+        if not last or PERSON in self.handling.layers:  # whoever comes next is asked first
             self.walk.doors = replace(self.walk.doors, person=None)
         brain = self._brain(layer)
         try:

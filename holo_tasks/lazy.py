@@ -41,6 +41,8 @@ class LazyDesktop:
 
     async def look(self, *, after_action: bool = False) -> Frame:
         desktop = await self._started()
+        if self.tells_windows and isinstance(desktop, ports.TellsWindows):
+            desktop.tells_windows = True  # it may be wanted later than the start
         return await desktop.look(after_action=after_action)
 
     async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
@@ -128,8 +130,6 @@ class LazyDesktop:
                 except BaseException:
                     await desktop.close()
                     raise
-                if self.tells_windows and isinstance(desktop, ports.TellsWindows):
-                    desktop.tells_windows = True
                 self._desktop = desktop
                 if self._latched:
                     self.latch()

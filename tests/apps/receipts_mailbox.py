@@ -26,6 +26,7 @@ Outcome = Literal[
     "match", "wrong_amount", "duplicate", "no_transaction", "unknown_merchant", "not_a_receipt", "unreadable"
 ]
 UNKNOWN_MERCHANT = "UNKNOWN MERCHANT 0042"
+ARCHIVED = "TX-10785"
 FLAG_REASONS: dict[str, str] = {
     "wrong_amount": "Wrong amount",
     "duplicate": "Duplicate receipt",
@@ -132,10 +133,13 @@ def transactions() -> list[dict[str, object]]:
         if sale.outcome not in ("no_transaction", "duplicate")
     ]
     names = ("reference", "merchant", "date", "amount_cents", "currency", "card_holder")
-    return [
-        {**dict(zip(names, row, strict=True)), "status": "Open" if row[0] >= "TX-10400" else "Posted"}
-        for row in sorted([*rows, *_OTHERS])
-    ]
+    return [{**dict(zip(names, row, strict=True)), "status": _status(row[0])} for row in sorted([*rows, *_OTHERS])]
+
+
+def _status(reference: str) -> str:
+    if reference == ARCHIVED:
+        return "Archived"
+    return "Open" if reference >= "TX-10400" else "Posted"
 
 
 def write_maildir(path: str | Path, *, one_of_each: bool = False) -> list[Expected]:
