@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from holo_tasks.core.budget import Limits
     from holo_tasks.core.errors import (
         DesktopFailed,
+        GaveUp,
         HoloError,
         InvalidUsage,
         Killed,
@@ -41,9 +42,12 @@ if TYPE_CHECKING:
         TokenConflict,
     )
     from holo_tasks.core.geometry import Box
+    from holo_tasks.core.states import Absent, AnyOf, Asked, Interruption, Picture, Screens, State, Text, Way, Window
     from holo_tasks.decorators import cost_guardrail
     from holo_tasks.judging import judge
     from holo_tasks.locating import localize
+    from holo_tasks.playbooks.hands import Hands
+    from holo_tasks.playbooks.scripted import Script, screens_of
     from holo_tasks.publish import publish_markdown, publish_table
     from holo_tasks.run import current_run, progress
     from holo_tasks.safety.masking.settings import Redaction
@@ -60,6 +64,7 @@ _HOMES = {
     "NotDone": "claims",
     "Limits": "core.budget",
     "DesktopFailed": "core.errors",
+    "GaveUp": "core.errors",
     "HoloError": "core.errors",
     "InvalidUsage": "core.errors",
     "Killed": "core.errors",
@@ -70,9 +75,22 @@ _HOMES = {
     "RedactionFailed": "core.errors",
     "TokenConflict": "core.errors",
     "Box": "core.geometry",
+    "Absent": "core.states",
+    "AnyOf": "core.states",
+    "Asked": "core.states",
+    "Interruption": "core.states",
+    "Picture": "core.states",
+    "Screens": "core.states",
+    "State": "core.states",
+    "Text": "core.states",
+    "Way": "core.states",
+    "Window": "core.states",
     "cost_guardrail": "decorators",
     "judge": "judging",
     "localize": "locating",
+    "Hands": "playbooks.hands",
+    "Script": "playbooks.scripted",
+    "screens_of": "playbooks.scripted",
     "publish_markdown": "publish",
     "publish_table": "publish",
     "current_run": "run",
@@ -87,10 +105,16 @@ _HOMES = {
 
 __all__ = [
     "NOT_DONE",
+    "Absent",
+    "AnyOf",
+    "Asked",
     "Box",
     "DesktopFailed",
     "EvidenceFailed",
+    "GaveUp",
+    "Hands",
     "HoloError",
+    "Interruption",
     "InvalidUsage",
     "Killed",
     "LimitReached",
@@ -98,12 +122,19 @@ __all__ = [
     "ModelFailed",
     "NeedsPerson",
     "NotDone",
+    "Picture",
     "PolicyRefused",
     "Redaction",
     "RedactionFailed",
     "Rules",
+    "Screens",
+    "Script",
     "SecretSpec",
+    "State",
+    "Text",
     "TokenConflict",
+    "Way",
+    "Window",
     "agent_step",
     "cost_guardrail",
     "current_run",
@@ -115,6 +146,7 @@ __all__ = [
     "publish_markdown",
     "publish_table",
     "pursue",
+    "screens_of",
     "subgoal",
 ]
 
