@@ -145,7 +145,7 @@ def values_of(function: Function, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answer(value: Any) -> Step:
-    plain = TypeAdapter(Any).dump_python(value, mode="json")
+    plain = "done" if value is None else TypeAdapter(Any).dump_python(value, mode="json")
     text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
     return Step.model_validate(
         {"thought": "The script is done.", "tool_call": {"tool_name": "answer", "content": text}}

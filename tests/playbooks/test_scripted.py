@@ -293,3 +293,17 @@ def test_a_script_means_the_very_pixel_whatever_the_size(width: int, height: int
     down = data.draw(st.integers(0, height - 1)) if data else 799
     x, y = exactly(Point(across, down), size)
     assert to_pixel(x, y, Shot(b"", "image/png", "", size, size, "")) == Point(across, down)
+
+
+async def test_in_a_region_the_same_pixel_of_the_screen_is_meant() -> None:
+    async def into_the_field(hands: Hands) -> None:
+        assert not (await hands.sight()).has("SEARCH")
+        await hands.click(field="Reference")
+
+    desktop = Program()
+    walk = walk_on(desktop)
+    walk.region = Box(10, 60, 460, 60)
+    assert await done(walk, Script(into_the_field).brain()) == "done"
+    (click,) = desktop.gestures
+    assert isinstance(click, Click)
+    assert (150 <= click.at.x <= 400, 76 <= click.at.y <= 106) == (True, True)
