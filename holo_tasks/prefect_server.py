@@ -26,7 +26,8 @@ from holo_tasks.core.this_machine import switched_on
 from holo_tasks.desktop.environment import withheld
 from holo_tasks.desktop.processes import tied
 
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
+"""A first start makes a database: seen to take over two minutes on a busy machine. One that ended is seen at once."""
 CLOUD = "prefect.cloud"
 """Prefect Cloud has no health page below a workspace."""
 APP = ("--factory", "prefect.server.api.server:create_app")

@@ -23,7 +23,7 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.desktop import Settle, VirtualDesktop, xauth
 
 APPS = Path(__file__).parent.parent / "apps"
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -79,7 +79,7 @@ def x_client() -> Callable[..., str]:
 
     def run(desktop: Any, *command: str) -> str:
         env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
-        return subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=20).stdout
+        return subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=120).stdout
 
     return run
 

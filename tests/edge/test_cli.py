@@ -16,6 +16,7 @@ from PIL import Image
 
 from tests.edge.conftest import command
 from tests.support.command_line import EXECUTABLE, CommandLine, Ended, Running, until
+from tests.support.long import few
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 CLICK = step("click", element="the {Count} button ‘100 %’", x=390, y=450)
@@ -89,7 +90,10 @@ def test_somebody_elses_screen_is_driven_without_a_window_manager(
     assert (cli.home / "clicks").read_text() == "1"
 
 
-def test_a_run_that_may_only_read_sends_no_input(cli: CommandLine, x_server: XServer, display: str) -> None:
+@pytest.mark.parametrize("tools", few([(("click", "hotkey"),), (("write", "move_to"),)]))
+def test_a_run_that_may_only_read_sends_no_input(
+    cli: CommandLine, x_server: XServer, display: str, tools: tuple[str, ...]
+) -> None:
     log = cli.home / "events"
     x_server(display, *command("events", log))
     until(lambda: log.exists() and "mapped" in log.read_text())
@@ -105,9 +109,9 @@ def test_a_run_that_may_only_read_sends_no_input(cli: CommandLine, x_server: XSe
         "hotkey": {"keys": ["ctrl", "s"]},
     }
     with Runs(cli) as runs:
-        for name, arguments in calls.items():
+        for name in tools:
             # From the environment, as for any X program.
-            runs.start(name, [step(name, **arguments)], env={"DISPLAY": display})
+            runs.start(name, [step(name, **calls[name])], env={"DISPLAY": display})
         ends = runs.ends()
     for ended in ends.values():
         assert (ended.code, ended.told["status"], ended.told["steps"]) == (12, "refused", 1)
@@ -141,34 +145,40 @@ def test_a_model_that_cannot_go_on_ends_a_run(cli: CommandLine, x_server: XServe
     with Runs(cli) as runs:
         here = ("--display", display)
         runs.start("person", [step("ask_human", question="What is\nthe {code}?")], *here)
-        runs.start("garbage", ["I would rather not."], *here)
         runs.start("overloaded", [Answer(status=500)], *here)
+        runs.start("locked", [Answer(status=401)], *here)
+        ends = runs.ends()
+        asked = len(runs.models["overloaded"].requests)
+    ended_as(ends, {"person": "needs_person", "overloaded": "model_failed", "locked": "invalid"})
+    assert "What is the {code}?" in ends["person"].complaint
+    assert asked == 5
+    assert "HTTP 500" in ends["overloaded"].complaint
+    assert "HOLO_API_KEY" in ends["locked"].complaint
+
+
+@pytest.mark.long
+def test_other_models_that_cannot_go_on_end_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
+    x_server(display)
+    with Runs(cli) as runs:
+        here = ("--display", display)
+        runs.start("garbage", ["I would rather not."], *here)
         runs.start("echo", [Answer(status=400, body=b'{"error": {"message": "bad key k-3y"}}')], *here,
                    env={"HOLO_API_KEY": "k-3y"})  # fmt: skip
         runs.start("unreachable", [], *here, "--base-url", "http://127.0.0.1:9/v1")
         runs.start("unknown", [Answer(status=404)], *here, "--model", "nope")
-        runs.start("locked", [Answer(status=401)], *here)
         ends = runs.ends()
-        asked = len(runs.models["overloaded"].requests)
-    assert {name: ended.told["status"] for name, ended in ends.items()} == {
-        "person": "needs_person",
-        "garbage": "model_failed",
-        "overloaded": "model_failed",
-        "echo": "model_failed",
-        "unreachable": "model_failed",
-        "unknown": "invalid",
-        "locked": "invalid",
-    }
+    ended_as(ends, {**dict.fromkeys(("garbage", "echo", "unreachable"), "model_failed"), "unknown": "invalid"})
+    assert "k-3y" not in ends["echo"].stderr + str(events(ends["echo"]))
+    assert "'nope'" in ends["unknown"].complaint
+
+
+def ended_as(ends: dict[str, Ended], expected: dict[str, str]) -> None:
+    """Hold that runs ended with their status and its code, in their traces, too."""
     codes = {"needs_person": 11, "model_failed": 14, "invalid": 2}
+    assert {name: ended.told["status"] for name, ended in ends.items()} == expected
     for ended in ends.values():
         assert ended.code == codes[ended.told["status"]]
         assert events(ended)[-1]["status"] == ended.told["status"]
-    assert "What is the {code}?" in ends["person"].complaint
-    assert asked == 5
-    assert "HTTP 500" in ends["overloaded"].complaint
-    assert "k-3y" not in ends["echo"].stderr + str(events(ends["echo"]))
-    assert "'nope'" in ends["unknown"].complaint
-    assert "HOLO_API_KEY" in ends["locked"].complaint
 
 
 def test_a_screen_that_is_not_there_ends_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:

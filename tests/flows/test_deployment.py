@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 ROOT = Path(__file__).parent.parent.parent
 PREFECT = str(Path(sys.executable).with_name("prefect"))
 OUTCOMES = ("wrong_amount", "match")
-PATIENCE_S = 240.0
+PATIENCE_S = 600.0
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
 

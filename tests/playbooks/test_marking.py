@@ -30,7 +30,7 @@ from holo_tasks.playbooks.tags import FONT_SIZE, PALETTE, colour_of, contrast, i
 from tests.support.long import few
 
 APPS = Path(__file__).parents[1] / "apps"
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 LEGIBLE = 0.97
 
 Boxes = dict[str, list[int]]

@@ -15,7 +15,7 @@ from typing import Any
 
 EXECUTABLE = Path(sys.executable).with_name("holo-tasks")
 KEYS = ("status", "answer", "steps", "cost_usd", "trace", "flow_run_id")
-PATIENCE_S = 180.0
+PATIENCE_S = 600.0
 
 
 @dataclass(frozen=True)
