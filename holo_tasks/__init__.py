@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from holo_tasks.core.budget import Limits
     from holo_tasks.core.errors import (
         DesktopFailed,
+        GaveUp,
         HoloError,
         InvalidUsage,
         Killed,
@@ -42,10 +43,13 @@ if TYPE_CHECKING:
     )
     from holo_tasks.core.geometry import Box
     from holo_tasks.core.person import Answer, HandOff
+    from holo_tasks.core.states import Absent, AnyOf, Asked, Interruption, Picture, Screens, State, Text, Way, Window
     from holo_tasks.decorators import cost_guardrail
     from holo_tasks.handoff import hand_over
     from holo_tasks.judging import judge
     from holo_tasks.locating import localize
+    from holo_tasks.playbooks.hands import Hands
+    from holo_tasks.playbooks.scripted import Script, screens_of
     from holo_tasks.publish import publish_markdown, publish_table
     from holo_tasks.recovering import recover_to
     from holo_tasks.run import current_run, progress
@@ -63,6 +67,7 @@ _HOMES = {
     "NotDone": "claims",
     "Limits": "core.budget",
     "DesktopFailed": "core.errors",
+    "GaveUp": "core.errors",
     "HoloError": "core.errors",
     "InvalidUsage": "core.errors",
     "Killed": "core.errors",
@@ -75,10 +80,23 @@ _HOMES = {
     "Box": "core.geometry",
     "Answer": "core.person",
     "HandOff": "core.person",
+    "Absent": "core.states",
+    "AnyOf": "core.states",
+    "Asked": "core.states",
+    "Interruption": "core.states",
+    "Picture": "core.states",
+    "Screens": "core.states",
+    "State": "core.states",
+    "Text": "core.states",
+    "Way": "core.states",
+    "Window": "core.states",
     "cost_guardrail": "decorators",
     "hand_over": "handoff",
     "judge": "judging",
     "localize": "locating",
+    "Hands": "playbooks.hands",
+    "Script": "playbooks.scripted",
+    "screens_of": "playbooks.scripted",
     "publish_markdown": "publish",
     "publish_table": "publish",
     "recover_to": "recovering",
@@ -94,12 +112,18 @@ _HOMES = {
 
 __all__ = [
     "NOT_DONE",
+    "Absent",
     "Answer",
+    "AnyOf",
+    "Asked",
     "Box",
     "DesktopFailed",
     "EvidenceFailed",
+    "GaveUp",
     "HandOff",
+    "Hands",
     "HoloError",
+    "Interruption",
     "InvalidUsage",
     "Killed",
     "LimitReached",
@@ -107,12 +131,19 @@ __all__ = [
     "ModelFailed",
     "NeedsPerson",
     "NotDone",
+    "Picture",
     "PolicyRefused",
     "Redaction",
     "RedactionFailed",
     "Rules",
+    "Screens",
+    "Script",
     "SecretSpec",
+    "State",
+    "Text",
     "TokenConflict",
+    "Way",
+    "Window",
     "agent_step",
     "cost_guardrail",
     "current_run",
@@ -126,6 +157,7 @@ __all__ = [
     "publish_table",
     "pursue",
     "recover_to",
+    "screens_of",
     "subgoal",
 ]
 

@@ -17,6 +17,8 @@ from pydantic import BaseModel, ConfigDict
 from holo_tasks import InvalidUsage, LimitReached, Limits, ModelFailed, cost_guardrail, judge, pursue, subgoal
 from holo_tasks.core.errors import TransientModelFault
 from holo_tasks.core.geometry import Box
+from holo_tasks.core.gestures import Hotkey
+from holo_tasks.judging import shows
 from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
@@ -136,6 +138,22 @@ async def test_what_is_shown_is_the_screen_its_region_or_nothing(tmp_path: Path)
     told = events(court.run.trace)
     assert [event.region for event in told if event.kind == "frame"] == [[], [10, 10, 100, 40]]
     assert [len(event.shots) for event in told if event.kind == "request"] == [1, 1, 0]
+
+
+async def test_a_question_about_a_frame_is_about_that_very_picture(tmp_path: Path) -> None:
+    court = Court([YES], tmp_path)
+
+    async def work() -> bool:
+        before = await court.run.desktop.look()
+        await court.run.desktop.do(Hotkey(("escape",)))
+        assert (await court.run.desktop.look()).digest != before.digest
+        held = await shows("Is a list shown?", before)
+        (frame,) = [event for event in events(court.run.trace) if event.kind == "frame"]
+        assert frame.frame_digest == before.digest
+        return held
+
+    assert await court.hear(work) is True
+    assert "Is a list shown?" in court.text()
 
 
 async def test_a_budget_for_the_question_alone_is_held_before_it_is_asked(tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+"""Scripts drive a real program on a real display, through every door of the walk and without a model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from nasty_clerk import APPS, Clerk, seed_of
+
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.playbooks.hands import Hands
+from holo_tasks.playbooks.recognising import ScreenRecogniser
+from holo_tasks.playbooks.scripted import Script, screens_of
+from tests.support.scripts import done
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of
+
+pytestmark = pytest.mark.desktop
+PLAYBOOK = APPS / "nasty.playbook.yaml"
+
+
+@pytest.fixture
+async def clerk(tmp_path: Path) -> AsyncIterator[Clerk]:
+    desktop = await VirtualDesktop.start()
+    desktop.tells_windows = True
+    clerk = Clerk(desktop, tmp_path, "double", seed_of("double", "unguarded"), "", "--delay", "1")
+    await clerk.at("menu")
+    yield clerk
+    clerk.kill()
+    await desktop.close()
+
+
+async def no_sign_on() -> None:
+    """Nothing expires here."""
+
+
+async def file_it(hands: Hands, reference: str, amount: str, reason: str) -> str:
+    """File an entry, clicking Submit once."""
+    await hands.click("New entry", safe=True)
+    await hands.wait_for("form")
+    for field, text in (("Reference", reference), ("Amount", amount), ("Reason", reason)):
+        await hands.click(field=field, safe=True)
+        await hands.write(text, overwrite=True)
+    await hands.click("Submit")
+    await hands.wait_for("filed")
+    return "filed"
+
+
+async def files_once(clerk: Clerk, script: Script) -> None:
+    screens, recogniser = screens_of(PLAYBOOK, {"sign-on": no_sign_on}), ScreenRecogniser()
+    model = MemoryModel([])
+    walk = walk_of(as_model(model), desktop=clerk._desktop, recorder=MemoryRecorder())
+    assert await done(walk, script.brain(recogniser, screens)) == "filed"
+    assert clerk.store.filed_once(clerk.entry)
+    assert model.bodies == []
+    assert walk.seen is not None
+    state = await recogniser.recognise(walk.seen.frame, screens.candidates)
+    assert state is screens.state("filed")
+
+
+async def test_a_playbook_files_an_entry_once_though_a_second_click_would_file_it_twice(clerk: Clerk) -> None:
+    entry = clerk.entry
+    await files_once(
+        clerk, Script(PLAYBOOK, "file", reference=entry.reference, amount=entry.amount, reason=entry.reason)
+    )
+
+
+async def test_a_function_files_an_entry_once_too(clerk: Clerk) -> None:
+    entry = clerk.entry
+    await files_once(clerk, Script(file_it, reference=entry.reference, amount=entry.amount, reason=entry.reason))

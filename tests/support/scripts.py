@@ -1,0 +1,24 @@
+"""Works through a script in a walk, without a model and without Prefect."""
+
+from __future__ import annotations
+
+from holo_tasks.core.brain import Brain, Intent
+from holo_tasks.core.loop import pursue
+from holo_tasks.core.step import Step
+from holo_tasks.core.walk import Walk
+
+
+async def done(walk: Walk, brain: Brain, intents: list[Intent] | None = None, max_steps: int = 40) -> str:
+    """Return a script's answer; ``intents`` gets what it said of each of its steps."""
+
+    async def decide(walk: Walk, final: bool) -> Step:
+        step = await brain.decide(walk)
+        if intents is not None:
+            intents.append(brain.intent)
+        return step
+
+    try:
+        found = await pursue(walk, read=str, decide=decide, act=lambda it, step: it.act(step), max_steps=max_steps)
+        return found.text
+    finally:
+        await brain.close()
