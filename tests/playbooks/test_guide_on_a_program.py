@@ -53,7 +53,7 @@ async def test_a_tip_that_comes_up_late_is_closed_once_and_the_entry_filed_once(
         assert clerk.store.filed_once(entry)
         assert [(event.name, event.times) for event in recorder.of("interruption")] == [("tip", 1)]
         seen = dict.fromkeys(event.state for event in recorder.of("state"))
-        assert list(seen)[0] == "menu"
+        assert next(iter(seen)) == "menu"
         assert list(seen)[-1] == "filed"
         assert not [event for event in recorder.of("verdict") if event.outcome == "wrong_state"]
     finally:
