@@ -1,11 +1,8 @@
-"""`recover_to`: bring the program to a declared state, by the declared ways; and what tells the states of a run."""
+"""`recover_to`: bring the program to a declared state, by the declared ways."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.frame import Frame
 from holo_tasks.core.guide import Guide
 from holo_tasks.core.states import Screens
 from holo_tasks.layers import MODEL
@@ -31,10 +28,3 @@ async def recover_to(state: str, *, screens: Screens | None = None) -> None:
         guide = Guide(screens, run.recogniser, perform, act_by(MODEL))
         await guide.clear(walk)
         await guide.reach(walk, state)
-
-
-async def ask(question: str, frame: Frame) -> Any:
-    """Ask the model, or the only advisor, about the screen: the dearest way to tell a state."""
-    from holo_tasks.judging import judge
-
-    return await judge(question, returns=bool)

@@ -118,10 +118,10 @@ class Run:
     def recogniser(self) -> Recogniser:
         """What tells the states of the screen."""
         if self.sees is None:
+            from holo_tasks.judging import shows  # made over runs
             from holo_tasks.playbooks.recognising import ScreenRecogniser
-            from holo_tasks.recovering import ask  # made over runs
 
-            self.sees = ScreenRecogniser(ask=ask)
+            self.sees = ScreenRecogniser(ask=shows)
         return self.sees
 
     def watch(self, screens: Screens) -> None:

@@ -1,0 +1,61 @@
+"""A popup of a real program on a real display is recognised by what is written on it, cleared, and work goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nasty_clerk import APPS, Clerk, seed_of
+
+from holo_tasks.core.guide import Guide
+from holo_tasks.core.loop import pursue
+from holo_tasks.core.walk import Walk
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.playbooks.recognising import ScreenRecogniser
+from holo_tasks.playbooks.scripted import Script, screens_of
+from tests.support.scripts import done
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of
+
+PLAYBOOK = APPS / "nasty.playbook.yaml"
+
+
+async def no_sign_on() -> None:
+    """Nothing expires here."""
+
+
+@pytest.mark.desktop
+async def test_a_tip_that_comes_up_late_is_closed_once_and_the_entry_filed_once(tmp_path: Path) -> None:
+    desktop = await VirtualDesktop.start()
+    desktop.tells_windows = True
+    clerk = Clerk(desktop, tmp_path, "popups", seed_of("popups", "aside"), "", "--delay", "1")
+    try:
+        await clerk.at("menu")
+        entry, recorder, recogniser = clerk.entry, MemoryRecorder(), ScreenRecogniser()
+        screens, model = screens_of(PLAYBOOK, {"sign-on": no_sign_on}), as_model(MemoryModel([]))
+        script = Script(PLAYBOOK, "file", reference=entry.reference, amount=entry.amount, reason=entry.reason)
+        brain = script.brain(recogniser, screens)
+
+        async def perform(do: Any, what: str) -> Any:
+            return await done(walk_of(model, desktop=desktop), do.brain(recogniser, screens))
+
+        guide = Guide(screens, recogniser, perform, Walk.act, before="menu", after=("filed",), layer="script")
+        found = await pursue(
+            walk_of(model, desktop=desktop, recorder=recorder),
+            read=str,
+            decide=lambda walk, final: brain.decide(walk),
+            act=Walk.act,
+            max_steps=40,
+            guide=guide,
+            layer="script",
+        )
+        assert found.text == "filed"
+        assert clerk.store.filed_once(entry)
+        assert [(event.name, event.times) for event in recorder.of("interruption")] == [("tip", 1)]
+        seen = dict.fromkeys(event.state for event in recorder.of("state"))
+        assert next(iter(seen)) == "menu"
+        assert list(seen)[-1] == "filed"
+        assert not [event for event in recorder.of("verdict") if event.outcome == "wrong_state"]
+    finally:
+        clerk.kill()
+        await desktop.close()
