@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from prefect.context import FlowRunContext
 from prefect.events import emit_event
@@ -22,10 +22,11 @@ from holo_tasks.core.budget import Guard
 from holo_tasks.core.consent import Asked
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, PolicyRefused, StoreLost
 from holo_tasks.core.frame import Shot
-from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff, LiveView
-from holo_tasks.core.ports import Desktop
+from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff
+from holo_tasks.core.ports import Held, Shown
 from holo_tasks.core.walk import Walk
 from holo_tasks.handoff_page import command, form_text, page
+from holo_tasks.live_view.view import open_live_view
 from holo_tasks.pausing import Pausing
 from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Run, current_guard, current_run, surely
@@ -39,20 +40,12 @@ YES, NO = "approve", "refuse"
 logger = logging.getLogger("holo_tasks.handoff")
 
 
-@runtime_checkable
-class _Held(Protocol):
-    async def hold(self) -> None: ...
-
-    async def release(self) -> None: ...
-
-
 async def hand_over(
     question: str,
     *,
     choices: Sequence[str] = CHOICES,
     picture: bool = True,
     timeout_s: float | None = None,
-    live: LiveView | None = None,
     walk: Walk | None = None,
 ) -> Answer:
     """Give a person the screen and return their answer, from a flow's or a sub-goal's body.
@@ -70,16 +63,15 @@ async def hand_over(
     check_choices(choices)
     if run.handoffs is None:
         raise InvalidUsage("This run keeps no hand-offs: open its agent with `open_agent` or `holo_agent`.")
-    settings = run.handoff or HandOff()
-    seconds = settings.timeout_s if timeout_s is None else HandOff(timeout_s).timeout_s
+    seconds = (run.handoff or HandOff() if timeout_s is None else HandOff(timeout_s)).timeout_s
     async with run.screen_alone(), AsyncExitStack() as stack:
         here = walk or _beside()
         shot = await _picture(here, fresh=walk is None) if picture else None
         stack.enter_context(_no_time(current_guard() or run.guard))
-        if isinstance(run.desktop, _Held):
+        if isinstance(run.desktop, Held):
             await run.desktop.hold()
             stack.push_async_callback(_take_back, run, run.desktop)
-        link = await _shown(stack, run.desktop, live or settings.live)
+        link = await _shown(stack, run)
         return await _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shot, link).answer()
 
 
@@ -231,16 +223,18 @@ def _no_time(guard: Guard) -> Iterator[None]:
         guard.start_clocks(time.monotonic())
 
 
-async def _take_back(run: Run, desktop: _Held) -> None:
+async def _take_back(run: Run, desktop: Held) -> None:
     """Let the agent have the screen again, unless its run is being stopped: then nobody has it."""
     if not run.switch.why():
         await desktop.release()
 
 
-async def _shown(stack: AsyncExitStack, desktop: Desktop, live: LiveView | None) -> str:
-    """Show the desktop to a person if that is possible; return the link."""
+async def _shown(stack: AsyncExitStack, run: Run) -> str:
+    """Show the desktop to a person if that is wanted and possible; return the link."""
+    if run.live_view == "never" or not isinstance(run.desktop, Shown):
+        return ""
     try:
-        return await stack.enter_async_context(live(desktop)) if live else ""
+        return (await stack.enter_async_context(open_live_view(run.desktop))).url
     except HoloError as error:
         logger.warning("The desktop cannot be shown (%s).", error)
         return ""

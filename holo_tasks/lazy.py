@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from holo_tasks.core import ports
-from holo_tasks.core.errors import Killed
+from holo_tasks.core.by_hand import ByHand
+from holo_tasks.core.errors import InvalidUsage, Killed
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Gesture, Receipt
@@ -55,6 +56,35 @@ class LazyDesktop:
         self._served = (run_id, began_s, folder)
         if self._gated is not None:
             await self._gated.serve(*self._served)
+
+    async def hold(self) -> None:
+        """Give the screen to a person, who wants to see one."""
+        desktop = await self._started()
+        if not isinstance(desktop, ports.Held):
+            raise InvalidUsage("This desktop cannot be held for a person.")
+        await desktop.hold()
+
+    async def release(self) -> None:
+        if isinstance(self._desktop, ports.Held):
+            await self._desktop.release()
+
+    @property
+    def held(self) -> bool:
+        return isinstance(self._desktop, ports.Held) and self._desktop.held
+
+    async def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        if isinstance(self._desktop, ports.Shown):
+            await self._desktop.by_hand(inputs)
+
+    async def open_vnc(self) -> Path:
+        desktop = await self._started()
+        if not isinstance(desktop, ports.Shown):
+            raise InvalidUsage("This desktop cannot be shown to a person.")
+        return await desktop.open_vnc()
+
+    async def close_vnc(self, path: Path) -> None:
+        if isinstance(self._desktop, ports.Shown):
+            await self._desktop.close_vnc(path)
 
     def renew(self, until_s: float) -> None:
         if self._gated is not None:

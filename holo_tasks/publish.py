@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
-from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
+from prefect.artifacts import acreate_link_artifact, acreate_markdown_artifact, acreate_table_artifact
 from prefect.exceptions import PrefectException
 from prefect.logging.handlers import APILogHandler
 
@@ -39,6 +39,13 @@ async def publish_table(key: str, rows: Sequence[Mapping[str, Any]], description
     table = [dict(hushed_plain(row)) for row in rows]
     return await _patiently(
         acreate_table_artifact(table=table, key=artifact_key(hushed(key)), description=hushed(description))
+    )
+
+
+async def publish_link(key: str, link: str, description: str) -> UUID | None:
+    """Publish a link on the current run; return None if that was not possible in time."""
+    return await _patiently(
+        acreate_link_artifact(link=link, link_text=description, key=artifact_key(key), description=description)
     )
 
 

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from holo_tasks.audit import Delivery
 from holo_tasks.claims import current_journal, journalled
@@ -33,6 +33,8 @@ from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Ledger
 from holo_tasks.safety.scrubbing import hushed
 
+LiveViewing: TypeAlias = Literal["never", "handoff", "always"]
+"""When a person can see the desktop in a browser: while it is handed to them, or also, without input, all along."""
 ASIDE_PATIENCE_S, KILLED_PATIENCE_S = 15.0, 1.0
 LIBRARY = "prefect-holo 0.1.0"
 
@@ -76,6 +78,7 @@ class Run:
     delivery: Delivery | None = None
     aside: set[asyncio.Task[None]] = field(default_factory=set)
     deployment_id: str = ""
+    live_view: LiveViewing = "handoff"
     resumed: set[str] = field(default_factory=set)
     """The business items that an earlier attempt worked on."""
 

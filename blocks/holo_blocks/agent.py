@@ -15,10 +15,14 @@ from holo_blocks.model import HoloModel
 from holo_tasks.agent import open_agent
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.person import HandOff
+from holo_tasks.core.secret import Secret
+from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.lazy import LazyDesktop
+from holo_tasks.live_view.view import LiveView, open_live_view
 from holo_tasks.local_only import check_rest, enter_late
 from holo_tasks.models.encoding import Tier
-from holo_tasks.run import Run
+from holo_tasks.publish import publish_link
+from holo_tasks.run import Run, current_run
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
 from holo_tasks.secret_sources import SecretSpec
@@ -74,7 +78,8 @@ async def holo_agent(
             one if isinstance(one, SecretSpec) else SecretSpec.parse(one) for one in secrets
         )
         await asyncio.to_thread(destination.check)
-        screen = LazyDesktop(lambda: desktop.start(known))
+        views = AsyncExitStack()
+        screen = LazyDesktop(lambda: _start(desktop, known, views))
         try:
             async with open_agent(
                 title=title,
@@ -95,6 +100,27 @@ async def holo_agent(
                 secrets=known,
                 handoff=handoff,
             ) as run:
+                run.live_view = desktop.live_view
                 yield run
         finally:
+            await views.aclose()
             await screen.close()
+
+
+async def _start(
+    block: HoloDesktop, secrets: Mapping[str, Secret], views: AsyncExitStack
+) -> VirtualDesktop | AttachedDesktop:
+    """Bring the desktop up, and show it to whoever may watch the run."""
+    desktop = await block.start(secrets)
+    if block.live_view == "always":
+        try:
+            view = await views.enter_async_context(open_live_view(desktop))
+        except BaseException:
+            await desktop.close()
+            raise
+        current_run().do_aside(_tell(view))
+    return desktop
+
+
+async def _tell(view: LiveView) -> None:
+    await publish_link("live-view", view.watch_url, "Watch the agent's desktop, for as long as the run lasts")

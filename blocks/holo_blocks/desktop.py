@@ -17,6 +17,7 @@ from holo_tasks.core.secret import Secret as TypedSecret
 from holo_tasks.core.secret import check_bound
 from holo_tasks.core.this_machine import check_display
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.run import LiveViewing
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
 from holo_tasks.secret_sources import SecretSpec, resolved
@@ -63,6 +64,12 @@ class HoloDesktop(Block):
     rules: Rules | None = Field(default=None, description="What an agent may do on this desktop.")
     redaction: Redaction | None = Field(
         default=None, description="What is painted over before its screen leaves the machine."
+    )
+
+    live_view: LiveViewing = Field(
+        default="handoff",
+        description="When its screen can be seen in a browser of the machine that runs it: while it is handed to "
+        "a person, always (watching only, otherwise), or never. It takes Debian's tigervnc-scraping-server and novnc.",
     )
 
     async def resolved_secrets(self, more: Iterable[SecretSpec] = ()) -> dict[str, TypedSecret]:

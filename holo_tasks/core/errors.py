@@ -63,6 +63,10 @@ class NeedsPerson(HoloError):
     handoff: str = ""
 
 
+class ScreenHeld(NeedsPerson):
+    """A person has the screen: no input was sent, and no picture was taken."""
+
+
 class PolicyRefused(HoloError):
     """The action is not allowed here."""
 

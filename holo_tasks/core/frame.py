@@ -35,7 +35,7 @@ class Frame:
     changing as the time limit for settling ran out. Times are nanoseconds: ``taken_at_ns`` since
     the epoch, ``settle_ns`` spent waiting, ``quiet_ns`` from the last repaint to the capture
     (zero when nothing was seen to repaint). ``windows`` are those in the picture, the lowest first; None where nobody
-    can say.
+    can say. ``holds`` is how often a person had the screen before.
     """
 
     rgb: bytes = field(repr=False)
@@ -48,6 +48,7 @@ class Frame:
     quiet_ns: int = 0
     capture_ns: int = 0
     windows: tuple[OnScreen, ...] | None = field(default=None, repr=False)
+    holds: int = 0
 
     def __post_init__(self) -> None:
         expected = self.size.width * self.size.height * 3

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from holo_tasks.core.budget import Guard
+from holo_tasks.core.by_hand import ByHand
 from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Receipt
@@ -93,6 +94,44 @@ class Gated(Protocol):
 
     def kill(self) -> None:
         """End the desktop by force."""
+        ...
+
+
+@runtime_checkable
+class Held(Protocol):
+    """A desktop that a person can be given, and that takes no input of the agent's and shows it nothing meanwhile."""
+
+    async def hold(self) -> None:
+        """Keep the agent away: when this returns nothing is pressed, and `look` and `do` raise `ScreenHeld`.
+
+        What is being done is stopped half-way, what waits its turn is not begun. Held as often as it was asked for.
+        """
+        ...
+
+    async def release(self) -> None:
+        """Let the agent go on, once this was called as often as `hold`; what a person left pressed is let go."""
+        ...
+
+    @property
+    def held(self) -> bool:
+        """Whether a person has the screen."""
+        ...
+
+
+@runtime_checkable
+class Shown(Protocol):
+    """A desktop that a person can look at and use from elsewhere."""
+
+    async def open_vnc(self) -> Path:
+        """Start a VNC server that wants no password and takes no input; return its socket, which is this user's."""
+        ...
+
+    async def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        """Do what a person does. Raises a `HoloError`, before any of it, unless the desktop is held for one."""
+        ...
+
+    async def close_vnc(self, path: Path) -> None:
+        """End a VNC server, and with it what is connected to it."""
         ...
 
 

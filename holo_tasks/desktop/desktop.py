@@ -13,7 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from holo_tasks.core.errors import InvalidUsage, Killed
+from holo_tasks.core.by_hand import ByHand
+from holo_tasks.core.errors import InvalidUsage, Killed, ScreenHeld
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
@@ -58,6 +59,8 @@ class Desktop:
             raise InvalidUsage(f"app_timeout_s is a positive number of seconds, not {app_timeout_s!r}.")
         self._app_timeout_s = app_timeout_s
         self._child: Child | None = None
+        self._holders = 0
+        self._holds = 0
         self.display = ""
         self.size = Size(1, 1)
         self.scale = 1.0
@@ -98,6 +101,7 @@ class Desktop:
         """
         child = self._running()
         async with child.turn:  # the pixels must be fetched before the next picture is taken
+            self._refuse_held()
             answer = await child.ask("look", after_action=after_action, windows=self.tells_windows)
             rgb = child.pixels(answer["bytes"])
         self.size = Size(**answer["size"])
@@ -112,6 +116,7 @@ class Desktop:
             quiet_ns=answer["quiet_ns"],
             capture_ns=answer["capture_ns"],
             windows=None if answer["windows"] is None else tuple(map(_on_screen, answer["windows"])),
+            holds=self._holds,
         )
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
@@ -127,6 +132,7 @@ class Desktop:
         async with child.turn:
             if child.page.latched:
                 raise Killed("The kill switch was used: this desktop takes no more input.")
+            self._refuse_held()
             told = {"gesture": wire.from_gesture(gesture), "slip": wire.from_slip(slip)}
             answer = await child.ask("do", **told, deadline=deadline)
         return Receipt(answer["done_at_ns"], answer["took_ns"], answer["events"], wire.to_typed(answer["typed"]))
@@ -145,6 +151,66 @@ class Desktop:
             answer = await child.ask("owner", at=asdict(at) if at else None)
         told = answer["owner"]
         return Owner(**{**told, "box": Box(**told["box"]) if told["box"] else None})
+
+    async def hold(self) -> None:
+        """Give the screen to a person: keep the agent away until `release` was called as often as this.
+
+        What is being done is stopped, with nothing left pressed; what waits its turn, and whatever is asked for later,
+        raises `ScreenHeld`. When this returns every key means what it always did.
+        """
+        child = self._running()
+        if child.page.latched:
+            raise Killed("The kill switch was used: there is no screen to give to a person.")
+        self._holders += 1
+        child.page.hold(True)
+        try:
+            async with child.turn:
+                await child.ask("hold")
+        except BaseException:
+            self._holders -= 1
+            child.page.hold(self._holders > 0)
+            raise
+        self._holds += 1
+
+    async def release(self) -> None:
+        """Let the agent go on, which finds nothing pressed; if this fails, the screen stays held."""
+        child = self._running()
+        async with child.turn:
+            if self._holders == 1:
+                await child.ask("release")
+            self._holders = max(0, self._holders - 1)
+            child.page.hold(self._holders > 0)
+
+    @property
+    def held(self) -> bool:
+        """Whether a person has the screen."""
+        return self._holders > 0
+
+    async def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        """Do what a person does from elsewhere, in this order; raises `PolicyRefused` unless they have the screen."""
+        child = self._running()
+        async with child.turn:
+            await child.ask("by_hand", inputs=wire.from_inputs(inputs))
+
+    async def open_vnc(self) -> Path:
+        """Start a VNC server on this screen, to watch it; return its socket, which only this user can open.
+
+        It belongs to the desktop, and ends with it at the latest.
+        """
+        child = self._running()
+        async with child.turn:
+            answer = await child.ask("open_vnc")
+        return Path(answer["path"])
+
+    async def close_vnc(self, path: Path) -> None:
+        """End a VNC server; all that is connected to it is cut off."""
+        child = self._running()
+        async with child.turn:
+            await child.ask("close_vnc", path=str(path))
+
+    def _refuse_held(self) -> None:
+        if self.held:
+            raise ScreenHeld("A person has the screen: the agent neither sees it nor touches it.")
 
     async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
         """Make this the desktop of a run, for the rest of its life: a later run may take it over.

@@ -106,10 +106,32 @@ class Host:
         self._gate.serve(Served(request["run_id"], request["began_s"], Path(request["folder"])))
         return {}
 
+    def _hold(self, request: Message) -> Message:
+        with self._gate.clearing():
+            self._station.lend()
+        return {}
+
+    def _release(self, request: Message) -> Message:
+        self._station.take_back()
+        return {}
+
+    def _by_hand(self, request: Message) -> Message:
+        self._station.by_hand(wire.to_inputs(request["inputs"]))
+        return {}
+
+    def _open_vnc(self, request: Message) -> Message:
+        return {"path": str(self._station.open_vnc())}
+
+    def _close_vnc(self, request: Message) -> Message:
+        self._station.close_vnc(Path(request["path"]))
+        return {}
+
     def _windows(self, request: Message) -> Message:
+        self._gate.check()
         return {"windows": self._station.windows()}
 
     def _owner(self, request: Message) -> Message:
+        self._gate.check()
         at = request["at"]
         return {"owner": self._station.owner(Point(**at) if at else None)}
 

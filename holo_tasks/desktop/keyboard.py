@@ -112,7 +112,8 @@ class Keyboard:
         return {key: symbol for key in self.free if (symbol := self.layout.symbol(key))}
 
     def put_back(self) -> None:
-        """Take the characters away from the free keys again."""
+        """Take the characters away from the free keys again, also those that others lent them."""
+        self.layout = self.read()
         restore(self._link, list(self.lent()))
         self.layout = self.read()
         self._strokes = self.layout.strokes(self.layout.best_group())
@@ -174,12 +175,22 @@ class Keyboard:
 
 
 def let_go(link: XLink) -> None:
-    """Release every key that XTEST holds down; keys a person holds stay as they are."""
+    """Release every key that XTEST holds down; keys a person holds on a keyboard stay as they are."""
     test = link.conn(xcffib.xtest.key)
     pressed = bytes(link.conn.core.QueryKeymap().reply().keys)
     for keycode in range(8, 256):
         if pressed[keycode // 8] >> (keycode % 8) & 1:
             test.FakeInput(RELEASE, keycode, 0, 0, 0, 0, 0)
+    link.conn.flush()
+
+
+def let_go_of_buttons(link: XLink) -> None:
+    """Release every button that is down."""
+    test = link.conn(xcffib.xtest.key)
+    held = link.conn.core.QueryPointer(link.root).reply().mask
+    for button in range(1, 6):
+        if held >> (7 + button) & 1:
+            test.FakeInput(RELEASE_BUTTON, button, 0, 0, 0, 0, 0)
     link.conn.flush()
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 
-import xcffib.xtest
-
-from holo_tasks.desktop.keyboard import RELEASE_BUTTON, let_go, restore
+from holo_tasks.desktop.keyboard import let_go, let_go_of_buttons, restore
 from holo_tasks.desktop.xlink import XLink
 
 
@@ -15,11 +13,7 @@ def main() -> None:
     display, *keys = sys.argv[1:]
     link = XLink(display)
     let_go(link)
-    test = link.conn(xcffib.xtest.key)
-    held = link.conn.core.QueryPointer(link.root).reply().mask
-    for button in range(1, 6):
-        if held >> (7 + button) & 1:
-            test.FakeInput(RELEASE_BUTTON, button, 0, 0, 0, 0, 0)
+    let_go_of_buttons(link)
     restore(link, map(int, keys))
 
 

@@ -10,12 +10,12 @@ import mmap
 import os
 
 SIZE = mmap.PAGESIZE
-_LATCHED, _LEASE, _SEEN = 0, 1, 2
+_LATCHED, _LEASE, _SEEN, _HELD = 0, 1, 2, 3
 """Places of aligned words of eight bytes, which a processor reads and writes in one piece."""
 
 
 class Page:
-    """The kill latch, and the lease of input. Safe to use from any thread."""
+    """The kill latch, the lease of input, and whether a person has the screen. Safe to use from any thread."""
 
     def __init__(self, file: int) -> None:
         memory = memoryview(mmap.mmap(file, SIZE))
@@ -37,6 +37,15 @@ class Page:
     def latch(self) -> None:
         """Stop input for good: there is no way back."""
         self._words[_LATCHED] = 1
+
+    @property
+    def held(self) -> bool:
+        """Whether a person has the screen."""
+        return self._words[_HELD] != 0
+
+    def hold(self, held: bool) -> None:
+        """Say whether a person has the screen; the latch stays above it."""
+        self._words[_HELD] = int(held)
 
     @property
     def lease_until_s(self) -> float:

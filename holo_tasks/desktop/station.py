@@ -6,16 +6,17 @@ import contextlib
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holo_tasks.core.by_hand import ByHand
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Gesture, Typed
 from holo_tasks.core.secret import Secret
-from holo_tasks.desktop import processes, xauth, xserver
+from holo_tasks.desktop import processes, vnc, xauth, xserver
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.vault import Vault
@@ -35,6 +36,7 @@ class Station:
         self._gate = gate
         self._server: xserver.XServer | None = None
         self._helpers: list[subprocess.Popen[bytes]] = []
+        self._vnc: dict[Path, vnc.VncServer] = {}
         self._display: str = order["display"] or ""
         self._times: dict[str, float] = {}
         self._clock = time.monotonic()
@@ -132,6 +134,7 @@ class Station:
         from holo_tasks.desktop.binding import Binding
         from holo_tasks.desktop.eyes import Eyes
         from holo_tasks.desktop.fields import Fields
+        from holo_tasks.desktop.guest import Guest
         from holo_tasks.desktop.hands import Hands
         from holo_tasks.desktop.keyboard import Keyboard
         from holo_tasks.desktop.owners import owner_of
@@ -145,11 +148,14 @@ class Station:
         link, gate = self._link, self._gate
         self._screen = Screen(link, self._pixels)
         repaints = Repaints(self._display, self._screen.fingerprint)
-        pulse = Pulse(link, repaints)
+        pulse = self._pulse = Pulse(link, repaints)
         self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), gate, lambda: stacked(link))
         self._keyboard = Keyboard(link, gate)
         self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate)
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
+        free = gate.for_person()
+        keyboard = Keyboard(link, free)
+        self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box)
         self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields)
         gate.owner_at = lambda at: _owner_at(link, at)
@@ -212,10 +218,46 @@ class Station:
             return error
         return DesktopFailed(f"The X server of display {self._display} is gone: start the desktop again.")
 
+    def lend(self) -> None:
+        """Leave pointer and keyboard to a person: nothing is pressed, and every key means what it always did."""
+        self._clear()
+        self._pulse.await_manager()
+
+    def take_back(self) -> None:
+        """Let go of what a person left pressed, and have the program say when it has drawn what they did."""
+        self._guest.finish()
+        from holo_tasks.desktop.keyboard import let_go_of_buttons
+
+        self._keyboard.release_all(held_by_others=True)
+        let_go_of_buttons(self._link)
+        # What else typed may have lent the free keys, too, and takes its own back when it likes.
+        self._keyboard.put_back()
+        self._pulse.await_manager()
+        self._eyes.met()
+
+    def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        """Do what a person does from elsewhere."""
+        self._guest.do(inputs)
+
+    def open_vnc(self) -> Path:
+        """Start a VNC server; return its socket."""
+        server = vnc.launch(self._folder, self._env)
+        vnc.listening(server)
+        self._vnc[server.path] = server
+        return server.path
+
+    def close_vnc(self, path: Path) -> None:
+        """End a VNC server."""
+        if (server := self._vnc.pop(path, None)) is not None:
+            vnc.end(server)
+
     def leave(self) -> None:
         """Leave an X server that is not ours as it was found."""
-        if self._keyboard is None or self._server is not None or not self._link.alive():
-            return
+        if self._keyboard is not None and self._server is None and self._link.alive():
+            self._clear()
+
+    def _clear(self) -> None:
+        """Let go of all that we hold, and take back the keys that were lent."""
         self._hands.let_go()
         with contextlib.suppress(HoloError):  # a frozen program, or nobody to wait for any more
             self._typist.finish()
@@ -228,13 +270,16 @@ class Station:
 
     def _started(self, pid: int) -> bool:
         """Say whether a process is of the program that this desktop was started with, or was started by it."""
-        helpers = {helper.pid for helper in self._helpers}
+        helpers = self._helper_pids()
         line = processes.ancestry(pid)
         return os.getpid() in line[1:] and helpers.isdisjoint(line)
 
     def _living(self) -> bool:
-        helpers = {helper.pid for helper in self._helpers}
+        helpers = self._helper_pids()
         return any(pid not in helpers for pid in processes.descendants(os.getpid()))
+
+    def _helper_pids(self) -> set[int]:
+        return {helper.pid for helper in (*self._helpers, *(server.process for server in self._vnc.values()))}
 
     def _scale(self) -> float:
         """Read how much larger than on a plain screen programs draw (Xft.dpi, 96 is plain)."""

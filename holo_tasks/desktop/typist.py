@@ -56,7 +56,10 @@ class Typist:
 
     def type(self, text: str) -> None:
         """Type a text; the keyboard must be `Keyboard.plain`."""
-        symbols = [keynames.of_character(c) for c in text.replace("\r\n", "\n")]
+        self.strike([keynames.of_character(c) for c in text.replace("\r\n", "\n")])
+
+    def strike(self, symbols: list[int]) -> None:
+        """Type keysyms, as `type` does; the list is used up."""
         while symbols:
             some = self._bind(symbols)
             self._strike(symbols[:some])

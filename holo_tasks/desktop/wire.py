@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from holo_tasks.core import errors
+from holo_tasks.core.by_hand import ByHand, Key, Pointing
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Typed, Write
 from holo_tasks.core.slip import Slip
@@ -33,6 +34,7 @@ _ERRORS = (
     errors.InvalidUsage,
     errors.SecretRefused,
     errors.PolicyRefused,
+    errors.ScreenHeld,
     errors.LimitReached,
     errors.Killed,
 )
@@ -67,6 +69,16 @@ def to_gesture(message: Message) -> Gesture:
             values[name] = tuple(values[name])
     gesture: Gesture = kind(**values)
     return gesture
+
+
+def from_inputs(inputs: Sequence[ByHand]) -> list[Message]:
+    """Describe a person's input in plain values."""
+    return [asdict(one) for one in inputs]
+
+
+def to_inputs(messages: Sequence[Message]) -> list[ByHand]:
+    """Build the input that `from_inputs` described."""
+    return [Key(**told) if "keysym" in told else Pointing(**told) for told in messages]
 
 
 def from_slip(slip: Slip | None) -> Message | None:

@@ -12,6 +12,7 @@ from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Model
 from holo_tasks.doctor.findings import Chain, Finding
 from holo_tasks.doctor.screen import check_screen
 from holo_tasks.doctor.services import check_audit, check_prefect
+from holo_tasks.doctor.view import check_view
 from holo_tasks.stopping import cancel_at_signals
 
 LONGEST_S = 3600
@@ -82,6 +83,7 @@ def _checks(asked: Asked) -> list[tuple[Sequence[str], Check, type[HoloError]]]:
     return [
         (("endpoint", "key", "model", "image", "output"), check_model, ModelFailed),
         (("display", "input"), lambda chain: check_screen(chain, asked.display, asked.timeout_s), DesktopFailed),
+        (("view",), check_view, InvalidUsage),
         (("audit",), lambda chain: check_audit(chain, asked.audit, asked.timeout_s), InvalidUsage),
         (("prefect",), lambda chain: check_prefect(chain, asked.timeout_s), InvalidUsage),
     ]

@@ -10,6 +10,8 @@ A field is masked in a frame when
 
 Otherwise another screen is shown. It is not masked, but the field is remembered: when it comes back, so does the mask.
 A field that was cleared is masked again as soon as a piece of what was typed shows: an undo brings it back.
+After a person had the screen no field counts as cleared until it is seen empty: they may have typed the secret anew.
+What else a person typed, and where, nobody knows.
 What is compared is kept in memory, and goes nowhere.
 """
 
@@ -43,6 +45,7 @@ class TypedFields:
     def __init__(self) -> None:
         self._fields: dict[Typed, bool] = {}
         """With whether it was cleared."""
+        self._holds = 0
 
     def typed(self, fields: Sequence[Typed]) -> None:
         """Mask these from the next frame on."""
@@ -52,6 +55,9 @@ class TypedFields:
         """Return the fields to paint over."""
         if not self._fields:
             return ()
+        if frame.holds != self._holds:
+            self._holds = frame.holds
+            self._fields = dict.fromkeys(self._fields, False)
         screen = Image.frombytes("RGB", (frame.size.width, frame.size.height), frame.rgb)
         kept: dict[Typed, bool] = {}
         found: list[Box] = []

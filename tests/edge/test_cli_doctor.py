@@ -28,7 +28,7 @@ from tests.support.long import few
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 MODEL = "holo3-1-35b-a3b"
-NAMES = ("endpoint", "key", "model", "image", "output", "display", "input", "audit", "prefect")
+NAMES = ("endpoint", "key", "model", "image", "output", "display", "input", "view", "audit", "prefect")
 KEY = "s3cret-model-key"
 NOBODY = "http://127.0.0.1:9/v1"
 
@@ -415,7 +415,8 @@ def test_a_missing_package_is_named(doctor: CommandLine, tmp_path: Path, missing
     with ScriptedModel(seen, models=[MODEL]) as model:
         ended = doctor("doctor", "--json", "--base-url", model.base_url, env={"PATH": str(path)})
     found = checks(ended, 15)
-    assert statuses(found) == {"display": "failed", "input": "skipped"}
+    assert statuses(found) == {"display": "failed", "input": "skipped", "view": "warning"}
+    says(found["view"], "apt-get install --no-install-recommends tigervnc-scraping-server`")
     says(found["display"], f"apt-get install {package}`")
 
 

@@ -51,6 +51,10 @@ class HeldDesktop(PaintedDesktop):
     async def release(self) -> None:
         self.told.append("release")
 
+    @property
+    def held(self) -> bool:
+        return self.told[-1:] == ["hold"]
+
 
 class Stage:
     def __init__(self, folder: Path, url: str) -> None:

@@ -37,12 +37,12 @@ def screen(
     return image
 
 
-def frame(image: Image.Image) -> Frame:
-    return Frame(image.tobytes(), Size(*image.size), ":1")
+def frame(image: Image.Image, holds: int = 0) -> Frame:
+    return Frame(image.tobytes(), Size(*image.size), ":1", holds=holds)
 
 
-async def boxes(masker: TypedFields, image: Image.Image) -> list[Box]:
-    return [mask.box for mask in await masker.masks(frame(image))]
+async def boxes(masker: TypedFields, image: Image.Image, holds: int = 0) -> list[Box]:
+    return [mask.box for mask in await masker.masks(frame(image, holds))]
 
 
 def masker_for(text: str = VALUE, *, outlined: bool = True) -> TypedFields:
@@ -140,3 +140,13 @@ async def test_another_screen_is_not_masked_and_coming_back_is() -> None:
     assert not await boxes(masker, menu)
     assert await boxes(masker, screen(VALUE))
     assert await boxes(masker, Image.new("RGB", (200, 100), "white")), "what cannot be compared is masked"
+
+
+async def test_what_a_person_typed_into_a_field_that_held_a_secret_is_masked_until_the_field_is_seen_empty() -> None:
+    masker, by_hand = masker_for(), "typed by hand, 12"
+    assert not await boxes(masker, screen())
+    assert not await boxes(masker, screen(by_hand))
+    assert await boxes(masker, screen(by_hand), holds=1)
+    assert await boxes(masker, screen(by_hand + "3"), holds=1)
+    assert not await boxes(masker, screen(), holds=1)
+    assert not await boxes(masker, screen("a name, typed by the agent"), holds=1)

@@ -1,102 +1,91 @@
-"""A real Chromium without a window, driven over its own protocol."""
+"""A real Chromium, told what to do over its DevTools protocol."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import itertools
 import json
 import shutil
 import subprocess
 import time
-import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from websockets.sync.client import connect
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
 
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    " --disable-component-update --disable-sync --remote-debugging-port=0 --window-size=1280,1000"
-)
 PATIENCE_S = 60.0
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --no-proxy-server --remote-debugging-port=0 --window-size=1000,700"
+)
 
 
-class Browser:
-    """One page in a browser with a profile of its own."""
+class Tab:
+    """One page of it."""
 
-    def __init__(self, profile: Path) -> None:
-        program = shutil.which("chromium")
-        assert program is not None, "Chromium is missing: apt-get install chromium"
-        self._process = subprocess.Popen(
-            [program, *FLAGS.split(), f"--user-data-dir={profile}", "about:blank"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        written = profile / "DevToolsActivePort"
-        self.until(lambda: written.exists() and written.read_text().count("\n") >= 1)
-        port = written.read_text().split()[0]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=20) as answer:
-            (page,) = [one for one in json.loads(answer.read()) if one["type"] == "page"]
-        self._socket = connect(page["webSocketDebuggerUrl"], max_size=None)
-        self._number = 0
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._numbers = itertools.count(1)
 
-    def close(self) -> None:
-        self._socket.close()
-        self._process.terminate()
-        self._process.wait(20)
+    @classmethod
+    @asynccontextmanager
+    async def opened(cls, profile: Path) -> AsyncIterator[Self]:
+        program = shutil.which("chromium") or shutil.which("google-chrome")
+        assert program, "Chromium is missing: apt-get install chromium"
+        command = [program, *FLAGS.split(), f"--user-data-dir={profile}", "about:blank"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            told, end = profile / "DevToolsActivePort", time.monotonic() + PATIENCE_S
+            while not (told.exists() and told.read_text().count("\n")) and time.monotonic() < end:
+                await asyncio.sleep(0.05)
+            port, browser = told.read_text().split("\n")[:2]
+            options: dict[str, Any] = {"proxy": None, "max_size": None, "ping_interval": None}
+            async with connect(f"ws://127.0.0.1:{port}{browser}", **options) as socket:
+                targets = await cls(socket).ask("Target.getTargets")
+                page = next(each["targetId"] for each in targets["targetInfos"] if each["type"] == "page")
+            async with connect(f"ws://127.0.0.1:{port}/devtools/page/{page}", **options) as socket:
+                yield cls(socket)
+        finally:
+            process.terminate()
+            process.wait()
 
-    def __enter__(self) -> Browser:
-        return self
+    async def ask(self, method: str, **params: Any) -> Any:
+        number = next(self._numbers)
+        await self._socket.send(json.dumps({"id": number, "method": method, "params": params}))
+        while (answer := json.loads(await self._socket.recv())).get("id") != number:
+            pass
+        assert "error" not in answer, answer
+        return answer["result"]
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    async def go(self, url: str) -> None:
+        await self.ask("Page.navigate", url=url)
 
-    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Send a command and return its result."""
-        self._number += 1
-        self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
-        while True:
-            told: dict[str, Any] = json.loads(self._socket.recv(timeout=PATIENCE_S))
-            if told.get("id") == self._number:
-                assert "error" not in told, told
-                return told["result"]  # type: ignore[no-any-return]
+    async def becomes(self, expression: str, wanted: Any) -> None:
+        """Wait until an expression has a value."""
+        end = time.monotonic() + PATIENCE_S
+        while (value := await self.value(expression)) != wanted:
+            if time.monotonic() > end:
+                pytest.fail(f"{expression} is {value!r} and not {wanted!r}")
+            await asyncio.sleep(0.05)
 
-    def open(self, url: str) -> None:
-        self.ask("Page.navigate", url=url)
+    async def value(self, expression: str) -> Any:
+        return (await self.ask("Runtime.evaluate", expression=expression))["result"].get("value")
 
-    def value(self, script: str) -> Any:
-        """Return what a script comes to."""
-        told = self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in told, told
-        return told["result"].get("value")
+    async def picture(self) -> bytes:
+        """Return what it shows, as a PNG."""
+        return base64.b64decode((await self.ask("Page.captureScreenshot"))["data"])
 
-    def click(self, what: str) -> None:
-        """Click, with the mouse, on the middle of what a script names; wait until it is there."""
-        script = f"(() => {{ const found = {what}; if (!found) return null; found.scrollIntoView({{block: 'center'}});"
-        script += " const box = found.getBoundingClientRect(); if (!box.width) return null;"
-        script += " return [box.x + box.width / 2, box.y + box.height / 2] })()"
-        x, y = self.until(lambda: self.value(script))
-        for kind in ("mousePressed", "mouseReleased"):
-            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    async def click(self, x: float, y: float) -> None:
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            await self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def choose(self, what: str, value: str) -> None:
-        """Choose from a list that the browser itself draws: without a window there is none to click on."""
-        self.until(lambda: self.value(f"[...({what}?.options ?? [])].some(one => one.value === {value!r})"))
-        change = "dispatchEvent(new Event('change', {bubbles: true}))"
-        self.value(f"(() => {{ const list = {what}; list.value = {value!r}; list.{change} }})()")
-
-    def write(self, text: str) -> None:
-        """Type into what has the focus."""
-        self.ask("Input.insertText", text=text)
-
-    def picture(self, path: Path) -> None:
-        """Save what the page looks like."""
-        path.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"]))
-
-    def until(self, true: Any) -> Any:
-        """Wait for something; return what it came to."""
-        deadline = time.monotonic() + PATIENCE_S
-        while not (found := true()):
-            assert time.monotonic() < deadline, "waited for in vain"
-            time.sleep(0.1)
-        return found
+    async def type(self, text: str) -> None:
+        for sign in text:
+            for kind in ("keyDown", "keyUp"):
+                await self.ask(
+                    "Input.dispatchKeyEvent", type=kind, key=sign, **({"text": sign} if kind == "keyDown" else {})
+                )

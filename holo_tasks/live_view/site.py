@@ -1,0 +1,89 @@
+"""The pages of a live view: one of our own, and noVNC's modules beside it; below a token, and nowhere else."""
+
+from __future__ import annotations
+
+import http
+from pathlib import Path
+from string import Template
+
+from websockets.asyncio.server import ServerConnection
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+
+from holo_tasks.live_view.door import Door, Foreign, Unknown
+
+OWN = Path(__file__).parent
+SOCKET = "socket"
+KINDS = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css"}
+MODULES = ("core", "vendor")
+"""All of noVNC that the page takes: the rest of it is a page of its own."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+class Site:
+    """Answers requests, and lets websockets through."""
+
+    def __init__(self, door: Door, novnc: Path) -> None:
+        self._door = door
+        self._novnc = novnc.resolve()
+
+    def may_use(self, connection: ServerConnection) -> bool:
+        """Say whether a viewer that was let through may use the desktop, or only watch."""
+        assert connection.request is not None
+        return self._door.enter(connection.request.path)[0]
+
+    def answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Answer a request; None lets a websocket through."""
+        try:
+            host = _only(request.headers, "Host")
+            self._door.check_host(host)
+            use, path = self._door.enter(request.path)
+            if path == SOCKET:
+                self._door.check_origin(_only(request.headers, "Origin"), host)
+                return None
+            return self._page(use) if path == "" else _response(http.HTTPStatus.OK, *self._file(path))
+        except Foreign:
+            return _response(http.HTTPStatus.FORBIDDEN, b"Not from here.\n")
+        except Unknown:
+            return _response(http.HTTPStatus.NOT_FOUND, b"There is nothing here.\n")
+
+    def _page(self, use: bool) -> Response:
+        page = Template((OWN / "page.html").read_text("utf-8")).substitute(may="use" if use else "watch")
+        return _response(http.HTTPStatus.OK, page.encode(), ".html")
+
+    def _file(self, path: str) -> tuple[bytes, str]:
+        if path in ("page.js", "page.css"):
+            file = OWN / path
+        else:
+            file = (self._novnc / path).resolve()
+            inside = any(file.is_relative_to(self._novnc / folder) for folder in MODULES)
+            if not inside or file.suffix != ".js":
+                raise Unknown
+        try:
+            return file.read_bytes(), file.suffix
+        except OSError:
+            raise Unknown from None
+
+
+def _only(headers: Headers, name: str) -> str:
+    """Return a header that has to be there once."""
+    values = headers.get_all(name)
+    if len(values) != 1:
+        raise Foreign
+    return str(values[0])
+
+
+def _response(status: http.HTTPStatus, body: bytes, suffix: str = "") -> Response:
+    headers = {
+        "Content-Type": KINDS.get(suffix, "text/plain; charset=utf-8"),
+        "Content-Length": str(len(body)),
+        "Content-Security-Policy": POLICY,
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+        "Connection": "close",
+    }
+    return Response(status.value, status.phrase, Headers(headers), body)

@@ -1,0 +1,194 @@
+"""While a person has the screen, nothing of the agent's reaches it and no picture of it is taken."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from holo_tasks.core.errors import DesktopFailed, InvalidUsage, Killed, NeedsPerson, ScreenHeld
+from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Pause, Write
+from holo_tasks.core.ports import Desktop as DesktopPort
+from holo_tasks.core.ports import Held
+from holo_tasks.desktop.child import Child
+from holo_tasks.lazy import LazyDesktop
+from tests.desktop.test_gate import OTHER, SPOT, Served, serving
+from tests.support.painted_desktop import PaintedDesktop
+
+# One loop for all: several tasks wait for the desktop at once, and what they wait at belongs to one loop.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def one(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+    served = await serving(tmp_path_factory.mktemp("held"))
+    yield served
+    await served.desktop.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def served(one: Served) -> AsyncIterator[Served]:
+    """Never left held by a test that failed."""
+    yield one
+    while one.desktop.held:
+        await one.desktop.release()
+
+
+def by_hand(served: Served, *command: str) -> None:
+    env = {"DISPLAY": served.desktop.display, "XAUTHORITY": str(served.desktop.authority), "PATH": "/usr/bin"}
+    subprocess.run(["xdotool", *command], env=env, check=True)
+
+
+async def past_the_parent(served: Served, what: str, **details: object) -> None:
+    """Ask the process that owns the mouse itself, as if the side that asks had forgotten about the hold."""
+    child: Child = served.desktop._running()
+    async with child.turn:
+        await child.ask(what, **details)
+
+
+async def test_what_is_under_way_is_cut_off_and_what_waits_or_comes_later_never_arrives(served: Served) -> None:
+    long = await served.typing()
+    waiting = [asyncio.create_task(served.do(gesture)) for gesture in (Click(SPOT), Hotkey(("ctrl", "c")), Pause(0))]
+    looking = asyncio.create_task(served.desktop.look())
+    await asyncio.sleep(0)
+    await served.desktop.hold()
+    held_s = time.monotonic()
+    assert served.inputs.held() == set()
+    for task in (long, *waiting, looking):
+        with pytest.raises(ScreenHeld):
+            await task
+    for gesture in (Click(SPOT), Drag(SPOT, OTHER), Write("no"), Pause(0)):
+        with pytest.raises(ScreenHeld):
+            await served.do(gesture)
+    await served.desktop.release()
+    arrived = Write("b")
+    await served.do(arrived)
+    await served.quiet()
+    assert [event.kind for event in served.inputs.sent(held_s)] == ["key"]
+
+
+@pytest.mark.parametrize("gesture", [Click(SPOT), Write("x"), Drag(SPOT, OTHER)], ids=lambda g: type(g).__name__)
+async def test_the_process_that_owns_the_mouse_refuses_by_itself(served: Served, gesture: Gesture) -> None:
+    from holo_tasks.core.slip import Slip, gesture_digest
+    from holo_tasks.desktop import wire
+
+    slip = wire.from_slip(Slip(gesture_digest(gesture), expires_s=time.monotonic() + 60))
+    await served.desktop.hold()
+    before = len(served.inputs.sent())
+    with pytest.raises(ScreenHeld):
+        await past_the_parent(served, "do", gesture=wire.from_gesture(gesture), slip=slip)
+    for what in ({"what": "look", "after_action": False, "windows": False}, {"what": "windows"}):
+        with pytest.raises(ScreenHeld):
+            await past_the_parent(served, **what)
+    await served.desktop.release()
+    assert await served.quiet() == before
+
+
+async def test_a_person_s_own_input_arrives_meanwhile_and_nothing_they_left_pressed_stays_so(served: Served) -> None:
+    await served.desktop.hold()
+    before = len(served.inputs.sent())
+    by_hand(served, "mousemove", "210", "210", "mousedown", "1", "keydown", "Shift_L")
+    while len(served.inputs.sent()) < before + 3:
+        await asyncio.sleep(0.01)
+    assert len(served.inputs.held()) == 2
+    await served.desktop.release()
+    await served.quiet()
+    assert served.inputs.held() == set()
+
+
+async def test_it_stays_held_until_everybody_who_asked_for_it_has_given_it_back(served: Served) -> None:
+    before = (await served.desktop.look()).holds
+    await served.desktop.hold()
+    await served.desktop.hold()
+    await served.desktop.release()
+    assert served.desktop.held
+    with pytest.raises(ScreenHeld):
+        await served.do(Click(SPOT))
+    await served.desktop.release()
+    await served.desktop.release()  # once too often does no harm
+    assert not served.desktop.held
+    assert (await served.desktop.look()).holds == before + 2
+
+
+async def test_the_keys_that_were_lent_are_free_again(served: Served) -> None:
+    await served.do(Write("€ß"))
+    await served.desktop.hold()
+    env = {"DISPLAY": served.desktop.display, "XAUTHORITY": str(served.desktop.authority)}
+    names = subprocess.run(["xmodmap", "-pke"], env=env, check=True, capture_output=True, text=True).stdout
+    assert "EuroSign EuroSign" not in names
+    await served.desktop.release()
+    await served.do(Write("€ß"))
+
+
+async def test_the_lease_is_kept_up_while_it_is_held_and_lapses_as_ever(served: Served) -> None:
+    await served.desktop.hold()
+    lease_s = served.desktop._running().page.lease_until_s
+    while served.desktop._running().page.lease_until_s < lease_s + 2:  # more than any lease lasts
+        await asyncio.sleep(0.05)
+    served.alive = False
+    served.desktop.renew(0.0)
+    await served.desktop.release()
+    with pytest.raises(DesktopFailed, match="not heard from"):
+        await served.do(Click(SPOT))
+    served.alive = True
+    await served.do(Click(SPOT))
+
+
+async def test_a_hold_that_is_cancelled_before_it_began_holds_nothing(served: Served) -> None:
+    long = await served.typing()
+    child = served.desktop._running()
+    holding = asyncio.create_task(served.desktop.hold())
+    await asyncio.sleep(0)
+    assert child.page.held
+    holding.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await holding
+    long.cancel()
+    await asyncio.wait([long])
+    assert not served.desktop.held
+    assert not child.page.held
+    await served.do(Click(SPOT))
+
+
+async def test_the_kill_switch_is_above_it(tmp_path: Path) -> None:
+    served = await serving(tmp_path)
+    try:
+        await served.desktop.hold()
+        served.desktop.latch()
+        while not served.desktop.at_rest:
+            await asyncio.sleep(0.01)
+        await served.desktop.release()
+        with pytest.raises(Killed):
+            await served.do(Click(SPOT))
+        with pytest.raises(Killed):
+            await served.desktop.hold()
+    finally:
+        await served.desktop.close()
+
+
+async def test_a_desktop_that_comes_up_when_needed_comes_up_held(served: Served) -> None:
+    async def start() -> DesktopPort:
+        return served.desktop
+
+    lazy = LazyDesktop(start)  # type: ignore[arg-type]
+    assert isinstance(lazy, Held)
+    assert not lazy.held
+    await lazy.hold()
+    assert lazy.held
+    with pytest.raises(NeedsPerson):
+        await lazy.look()
+    await lazy.release()
+    await lazy.look()
+
+
+async def test_a_desktop_that_cannot_be_held_says_so() -> None:
+    async def start() -> PaintedDesktop:
+        return PaintedDesktop()
+
+    with pytest.raises(InvalidUsage, match="cannot be held"):
+        await LazyDesktop(start).hold()

@@ -1,0 +1,57 @@
+"""Who is let in: by a token, at an address that is this one's, from its own page."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.live_view.door import Door, Foreign, Unknown
+
+
+def test_each_token_opens_what_it_is_for_and_nothing_is_written_of_either() -> None:
+    door = Door("127.0.0.1")
+    assert door.enter(f"/{door.use}/") == (True, "")
+    assert door.enter(f"/{door.watch}/core/rfb.js") == (False, "core/rfb.js")
+    assert len({door.use, door.watch, Door("127.0.0.1").use}) == 3
+    assert len(door.use) * 6 >= 256
+    assert door.use not in repr(door)
+    assert door.watch not in repr(door)
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/", "//", "/socket", "/{use}", "/{use}x/", "/x{use}/", "/{cut}/", "//{use}/", "/é/"]
+)
+def test_another_path_is_not_known(path: str) -> None:
+    door = Door("127.0.0.1")
+    with pytest.raises(Unknown):
+        door.enter(path.format(use=door.use, cut=door.use[:-1]))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:80", "localhost:9", "LOCALHOST", "[::1]:8", "127.0.0.2"])
+def test_it_answers_to_this_machine(host: str) -> None:
+    Door("127.0.0.1").check_host(host)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example:80", "127.0.0.1.evil.example", "10.0.0.1", "", "localhost.", "127.1", "a@evil", "[::1", "x:y"],
+)
+def test_it_answers_to_no_name_that_somebody_made_up_for_it(host: str) -> None:
+    with pytest.raises(Foreign):
+        Door("127.0.0.1").check_host(host)
+
+
+def test_elsewhere_it_answers_to_addresses_and_to_its_own_name() -> None:
+    door = Door("Worker-7.lan")
+    for host in ("worker-7.lan:80", "10.0.0.1:80", "127.0.0.1"):
+        door.check_host(host)
+    with pytest.raises(Foreign):
+        door.check_host("evil.example")
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "", "http://[", "http://127.0.0.1:9", "file://127.0.0.1:80"]
+)
+def test_a_page_of_another_site_opens_no_socket(origin: str) -> None:
+    Door("127.0.0.1").check_origin("http://127.0.0.1:80", "127.0.0.1:80")
+    with pytest.raises(Foreign):
+        Door("127.0.0.1").check_origin(origin, "127.0.0.1:80")
