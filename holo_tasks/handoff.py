@@ -169,9 +169,10 @@ class _Waiting:
             "A person is needed: %s Answer in Prefect's pages (Resume), or with `%s`; until %s.",
             self.question, command(handoff), handoff.expires_at,
         )  # fmt: skip
-        text = page(handoff, self.shot.data if self.shot else None, title=self.run.title)
-        self.run.do_aside(_published(f"handoff-{handoff.id}", text, self.question))
-        _emit(handoff, self.run)
+        if self.run.flow_run_id:
+            text = page(handoff, self.shot.data if self.shot else None, title=self.run.title)
+            self.run.do_aside(_published(f"handoff-{handoff.id}", text, self.question))
+            _emit(handoff, self.run)
 
 
 class ByHandOff:
@@ -276,8 +277,6 @@ def _log(message: str, *arguments: Any) -> None:
 
 def _emit(handoff: Handoff, run: Run) -> None:
     """Tell Prefect's event stream, for an automation to call somebody. The link to the desktop is not in it."""
-    if not run.flow_run_id:
-        return
     context = FlowRunContext.get()
     name = context.flow_run.name if context and context.flow_run else run.title
     deployment = {"prefect.resource.id": f"prefect.deployment.{run.deployment_id}"}
