@@ -150,7 +150,7 @@ class _Waiting:
         )
 
     def _form(self, handoff: Handoff) -> str:
-        return hushed(form_text(handoff, self.shot.data if self.shot else None, title=self.run.title))
+        return hushed(form_text(handoff, self.shot.data if self.shot else None))
 
     def _message(self, handoff: Handoff) -> str:
         return f"Hand-off {handoff.id}: {self.question}"[:500]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
@@ -121,6 +122,7 @@ async def test_a_person_answers_in_the_form_of_prefects_pages(pages: Pages, tmp_
     (waiting,) = Handoffs(store_at(tmp_path / "holo")).waiting()
     dialog = "document.querySelector('[role=dialog]')"
     async with Page.opened(tmp_path / "profile") as page:
+        await page.ask("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
         await page.go(f"{pages.url.removesuffix('/api')}/runs/flow-run/{flow_run}")
         await page.press(by_text("button", "Resume"))
         submit = by_text("[role=dialog] button", "Submit")
@@ -135,7 +137,11 @@ async def test_a_person_answers_in_the_form_of_prefects_pages(pages: Pages, tmp_
         await page.press(f"{dialog}.querySelector('textarea')")
         await page.type("It was BUS.")
         (tmp_path / "form.png").write_bytes(await page.picture())
-        await page.press(submit)
+        for _ in range(30):  # the page takes a moment to find that the choice is made
+            await page.press(submit)
+            await asyncio.sleep(1)
+            if await page.value(f"{dialog} == null"):
+                break
         pages.until(lambda: pages.state(flow_run) == "COMPLETED")
 
     told = str(pages.model.requests[1]["messages"])
