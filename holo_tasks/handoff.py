@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,10 +22,11 @@ from holo_tasks.core.budget import Guard
 from holo_tasks.core.consent import Asked
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, PolicyRefused, StoreLost
 from holo_tasks.core.frame import Shot
-from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff, LiveView
-from holo_tasks.core.ports import Desktop, Held, Shown
+from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff
+from holo_tasks.core.ports import Held, Shown
 from holo_tasks.core.walk import Walk
 from holo_tasks.handoff_page import command, form_text, page
+from holo_tasks.live_view.view import open_live_view
 from holo_tasks.pausing import Pausing
 from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Resolved, Run, current_guard, current_run, surely
@@ -46,7 +47,6 @@ async def hand_over(
     choices: Sequence[str] = CHOICES,
     picture: bool = True,
     timeout_s: float | None = None,
-    live: LiveView | None = None,
     walk: Walk | None = None,
 ) -> Answer:
     """Give a person the screen and return their answer, from a flow's or a sub-goal's body.
@@ -64,8 +64,7 @@ async def hand_over(
     check_choices(choices)
     if run.handoffs is None:
         raise InvalidUsage("This run keeps no hand-offs: open its agent with `open_agent` or `holo_agent`.")
-    settings = run.handoff or HandOff()
-    seconds = settings.timeout_s if timeout_s is None else HandOff(timeout_s).timeout_s
+    seconds = (run.handoff or HandOff() if timeout_s is None else HandOff(timeout_s)).timeout_s
     async with run.screen_alone(), AsyncExitStack() as stack:
         here = walk or _beside()
         shot = await _picture(here, fresh=walk is None) if picture else None
@@ -73,7 +72,7 @@ async def hand_over(
         if isinstance(run.desktop, Held):
             await run.desktop.hold()
             stack.push_async_callback(_take_back, run, run.desktop)
-        link = await _shown(stack, run, live or settings.live)
+        link = await _shown(stack, run)
         answer = await _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shot, link).answer()
         if walk is None and answer.choice != GIVE_UP:
             _count_person(run)
@@ -155,7 +154,7 @@ class _Waiting:
         )
 
     def _form(self, handoff: Handoff) -> str:
-        return hushed(form_text(handoff, self.shot.data if self.shot else None, title=self.run.title))
+        return hushed(form_text(handoff, self.shot.data if self.shot else None))
 
     def _message(self, handoff: Handoff) -> str:
         return f"Hand-off {handoff.id}: {self.question}"[:500]
@@ -174,9 +173,10 @@ class _Waiting:
             "A person is needed: %s Answer in Prefect's pages (Resume), or with `%s`; until %s.",
             self.question, command(handoff), handoff.expires_at,
         )  # fmt: skip
-        text = page(handoff, self.shot.data if self.shot else None, title=self.run.title)
-        self.run.do_aside(_published(f"handoff-{handoff.id}", text, self.question))
-        _emit(handoff, self.run)
+        if self.run.flow_run_id:
+            text = page(handoff, self.shot.data if self.shot else None, title=self.run.title)
+            self.run.do_aside(_published(f"handoff-{handoff.id}", text, self.question))
+            _emit(handoff, self.run)
 
 
 class ByHandOff:
@@ -244,24 +244,15 @@ def _count_person(run: Run) -> None:
         run.resolved.append(Resolved(here.number, here.title, here.token, PERSON))
 
 
-async def _shown(stack: AsyncExitStack, run: Run, live: LiveView | None) -> str:
-    """Show the desktop to a person if that is possible; return the link."""
-    if live is None and (run.live_view == "never" or not isinstance(run.desktop, Shown)):
+async def _shown(stack: AsyncExitStack, run: Run) -> str:
+    """Show the desktop to a person if that is wanted and possible; return the link."""
+    if run.live_view == "never" or not isinstance(run.desktop, Shown):
         return ""
     try:
-        return await stack.enter_async_context((live or _live)(run.desktop))
+        return (await stack.enter_async_context(open_live_view(run.desktop))).url
     except HoloError as error:
         logger.warning("The desktop cannot be shown (%s).", error)
         return ""
-
-
-@asynccontextmanager
-async def _live(desktop: Desktop) -> AsyncIterator[str]:
-    from holo_tasks.live_view.view import open_live_view
-
-    assert isinstance(desktop, Shown)
-    async with open_live_view(desktop) as view:
-        yield view.url
 
 
 def _beside() -> Walk:
@@ -300,8 +291,6 @@ def _log(message: str, *arguments: Any) -> None:
 
 def _emit(handoff: Handoff, run: Run) -> None:
     """Tell Prefect's event stream, for an automation to call somebody. The link to the desktop is not in it."""
-    if not run.flow_run_id:
-        return
     context = FlowRunContext.get()
     name = context.flow_run.name if context and context.flow_run else run.title
     deployment = {"prefect.resource.id": f"prefect.deployment.{run.deployment_id}"}

@@ -19,17 +19,18 @@ def page(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
         f"- From a shell: {_code(command(handoff))}",
     ]
     answer = "Then answer: the agent takes a new look at the screen and goes on."
-    return "\n\n".join([*_what(handoff, title), *_picture(picture), answer, "\n".join(ways)]) + "\n"
+    head = f"### {escaped(title.rstrip('.'), 120)}"
+    return "\n\n".join([head, *_what(handoff), *_picture(picture), answer, "\n".join(ways)]) + "\n"
 
 
-def form_text(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
+def form_text(handoff: Handoff, picture: bytes | None) -> str:
     """Return what stands above Prefect's form, which has the room of a few lines."""
     end = f"Hand-off {_code(handoff.id)}, until {handoff.expires_at}. The agent takes a new look afterwards."
-    return "\n\n".join([*_what(handoff, title), *_picture(picture), end]) + "\n"
+    return "\n\n".join([*_what(handoff), *_picture(picture), end]) + "\n"
 
 
-def _what(handoff: Handoff, title: str) -> list[str]:
-    parts = [f"### {escaped(title.rstrip('.'), 120)}", f"> {escaped(handoff.question, 1000)}"]
+def _what(handoff: Handoff) -> list[str]:
+    parts = [f"> {escaped(handoff.question, 1000)}"]
     if handoff.live:
         parts.append(f"**[Open the live desktop]({handoff.live})** and do there what is needed; it is not recorded.")
     return parts

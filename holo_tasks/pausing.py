@@ -22,6 +22,7 @@ from pydantic import Field, ValidationError, create_model
 
 from holo_tasks.core.person import Answer
 from holo_tasks.kill_sources import Asking
+from holo_tasks.safety.handoffs import LONGEST_NOTE
 
 PATIENCE_S = 10.0
 LATER_S = 120.0
@@ -75,7 +76,10 @@ class Pausing:
                 logger.warning("The run was resumed without an answer; answer from the command line.")
             self._told = True
             return None
-        return Answer(said.choice, said.note.strip(), IN_PAGES)  # type: ignore[attr-defined]
+        told = cast("Any", said)
+        # What is too long to keep is cut: the person is gone, and cannot be asked to say it shorter.
+        note = told.note.encode(errors="replace").decode().strip()[:LONGEST_NOTE]
+        return Answer(told.choice, note, IN_PAGES)
 
     async def end(self) -> None:
         """See that the flow run is running again, if it can be told so and is not to be something else."""

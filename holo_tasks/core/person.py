@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.ports import Desktop
 
 if TYPE_CHECKING:
     from holo_tasks.core.walk import Walk
 
 TIMEOUT_S, LONGEST_S = 3600.0, 7 * 86_400.0
-LiveView = Callable[[Desktop], AbstractAsyncContextManager[str]]
-"""Shows a desktop to a person and lets them work on it; gives the address, which is good for as long as it is open."""
-
 DONE, AGAIN, GIVE_UP = "done", "try again", "give up"
 CHOICES = (DONE, AGAIN, GIVE_UP)
 
@@ -41,11 +35,10 @@ class Answer:
 class HandOff:
     """Says that persons are waited for: when the model asks for one, and for actions that need a person's yes.
 
-    They have ``timeout_s`` seconds; ``live`` shows them the desktop.
+    They have ``timeout_s`` seconds.
     """
 
     timeout_s: float = TIMEOUT_S
-    live: LiveView | None = None
 
     def __post_init__(self) -> None:
         seconds = self.timeout_s
