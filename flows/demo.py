@@ -109,9 +109,10 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
     workbook, report = out / "expense-audit.xlsx", out / "expense-audit.html"
 
     async def audit() -> None:
-        paths = {"mailbox": str(out / "mailbox"), "workbook": str(workbook), "report": str(report)}
         async with _person(by_hand=options.person):
-            await expense_audit(**paths, ask_person_seconds=900)
+            await expense_audit(
+                mailbox=str(out / "mailbox"), workbook=str(workbook), report=str(report), ask_person_seconds=900
+            )
 
     asyncio.run(audit())
     _show_flags(out / "meridian.db")
