@@ -367,7 +367,7 @@ async def open_run(
 
 async def _closed(run: Run) -> None:
     """Wait for what is done aside, within bounds, then close the trace."""
-    if run.resolved and run.status != "killed":
+    if run.resolved and run.flow_run_id and run.status != "killed":
         run.do_aside(_publish_layers(run))
     if run.aside:
         await asyncio.wait(run.aside, timeout=KILLED_PATIENCE_S if run.status == "killed" else ASIDE_PATIENCE_S)

@@ -199,6 +199,12 @@ def subgoal(
         @hushing_errors
         async def body(*args: P.args, **kwargs: P.kwargs) -> R:
             given = bound(signature, args, kwargs)
+            # Where the work begins and ends, and who does it, does not hold for a look at what came of it.
+            looking = (
+                (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {fill(name, given)}", screens))
+                if probe
+                else None
+            )
             here = Subgoal(
                 number=0,
                 title=fill(name, given),
@@ -207,7 +213,7 @@ def subgoal(
                 advisor=advisor or (around.advisor if (around := current_subgoal()) else ""),
                 goal=goal_name,
                 handling=replace(general, script=_script(script, args, kwargs)),
-                probe=(lambda: probe(*args, **kwargs)) if probe else None,
+                probe=looking,
             )
             key = _digest(given, inputs) if here.token else ""
             resume = {"goal": goal_name, "inputs": key, "returns": schema} if schema is not None else {}
@@ -220,7 +226,7 @@ def subgoal(
                     lambda: function(*args, **kwargs),
                     _Again(
                         effect,
-                        (lambda: probe(*args, **kwargs)) if probe else None,
+                        looking,
                         (lambda: precondition(*args, **kwargs)) if precondition else None,
                     ),
                 )
@@ -388,13 +394,14 @@ async def pursue(
             run.do_aside(_publish_timeline(run, here))
 
 
-async def perform(do: Do, what: str) -> Any:
+async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:
     """Do what was declared to clear something or to get somewhere: a script, or an async function such as a sub-goal.
 
     It is no step of the story, and nothing of the sub-goal around it holds for it but the business token.
     """
     around = _subgoal.get()
-    mark = _subgoal.set(Subgoal(0, what, "", around.token if around else "", around.advisor if around else ""))
+    token, advisor = (around.token, around.advisor) if around else ("", "")
+    mark = _subgoal.set(Subgoal(0, what, "", token, advisor, handling=Handling(screens=screens)))
     try:
         with progress(1):
             if isinstance(do, Scripted):
