@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # Tests wait for programs more than they compute.
 JOBS := 2
 
-.PHONY: help setup demo test test-long check bench bench-models interop faults lock clean
+.PHONY: help setup demo test test-long check bench bench-models interop faults nasty lock clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
@@ -14,6 +14,7 @@ help:
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make faults   shared budgets at length, 100 kills and deadlines, then the expense audit killed at every durable"
 	@echo "              write and 300 random moments (some hours)"
+	@echo "make nasty    nine nasty programs, 20 times each with and without what keeps a model from harm (an hour or two)"
 	@echo "make check  types, lint, arrows"
 	@echo "make setup  only install what the others need"
 
@@ -56,9 +57,12 @@ faults: setup
 	@$(PY) tests/faults/latch_trials.py 100
 	@$(PY) tests/faults/faults.py
 
+nasty: setup
+	@$(PY) tests/nasty/runs.py
+
 lock:
 	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \
 	  --extra demo --extra postgres --extra redaction --group dev pyproject.toml --custom-compile-command "make lock" -o requirements.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output faults-output .interop
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output faults-output nasty-output .interop
