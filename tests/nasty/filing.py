@@ -14,14 +14,15 @@ from nasty_store import Store
 from tk_python import tk_python
 
 from holo_tasks import HoloError, pursue, subgoal
-from holo_tasks.core.events import HandedOver
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.profile import profile_for
 from holo_tasks.playbooks.playbook import load_playbook
 from holo_tasks.playbooks.rehearsal import Rehearsal, RehearsalServer
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.store import store_at
 from tests.nasty.careful import file_carefully
 from tests.nasty.filed import Filed
-from tests.support.agents import agent, events
+from tests.support.agents import agent
 
 HERE = Path(__file__).parent
 PROGRAM = HERE.parent / "apps" / "nasty.py"
@@ -121,5 +122,7 @@ async def file_one(kind: str, seed: int, model: RehearsalServer, folder: Path, *
         await desktop.close()
     outcome.seconds = clock() - started
     outcome.filed, outcome.wrong = len(store.submissions()), store.wrong_effects(decided.entry)
-    outcome.handed_over = any(isinstance(event, HandedOver) for event in events(outcome.trace))
+    listed = {item.token: item for item in Items(store_at(folder / "holo")).all()}
+    item = listed.get(decided.entry.reference)
+    outcome.handed_over = item is not None and item.status == "needs_person" and bool(item.reason and item.trace)
     return outcome
