@@ -55,10 +55,13 @@ class Typing:
         self.id, self.flow_run = self.run["run"], self.run["flow_run"]
 
     def stops(self, last_s: float) -> None:
-        """Hold that the last event is no later than that, and that nothing is pressed."""
+        """Hold that the last event is no later than that, and that nothing is pressed.
+
+        A desktop that is too slow to say that it stopped is ended by force: then there is no screen left to be pressed.
+        """
         time.sleep(max(0.0, last_s + 1.0 - time.monotonic()))
         assert self.inputs.last_s() <= last_s
-        assert self.inputs.held() == set()
+        assert until(lambda: not self.inputs.held() or not related(str(self.inputs.path)))
 
     def ends(self, source: str, reason: str) -> None:
         """Hold that the run ends as killed, that its trace says why, and that nothing of its desktop is left."""
