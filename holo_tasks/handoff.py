@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from prefect.context import FlowRunContext
 from prefect.events import emit_event
@@ -29,7 +29,7 @@ from holo_tasks.handoff_page import command, form_text, page
 from holo_tasks.live_view.view import open_live_view
 from holo_tasks.pausing import Pausing
 from holo_tasks.publish import publish_markdown
-from holo_tasks.run import Resolved, Run, current_guard, current_run, surely
+from holo_tasks.run import Resolved, Run, current_guard, current_run, ending, surely
 from holo_tasks.safety.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices
 from holo_tasks.safety.scrubbing import hushed
 
@@ -66,7 +66,9 @@ async def hand_over(
         raise InvalidUsage("This run keeps no hand-offs: open its agent with `open_agent` or `holo_agent`.")
     seconds = (run.handoff or HandOff() if timeout_s is None else HandOff(timeout_s)).timeout_s
     async with run.screen_alone(), AsyncExitStack() as stack:
-        here = walk or _beside()
+        beside = None if walk else await stack.enter_async_context(_asked_beside(run, told))
+        here = beside.walk if beside else walk
+        assert here is not None
         shot = await _picture(here, fresh=walk is None) if picture else None
         stack.enter_context(_no_time(current_guard() or run.guard))
         if isinstance(run.desktop, Held):
@@ -74,8 +76,8 @@ async def hand_over(
             stack.push_async_callback(_take_back, run, run.desktop)
         link = await _shown(stack, run)
         answer = await _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shot, link).answer()
-        if walk is None and answer.choice != GIVE_UP:
-            _count_person(run)
+        if beside is not None:
+            beside.answer = answer
         return answer
 
 
@@ -234,14 +236,50 @@ async def _take_back(run: Run, desktop: Held) -> None:
         await desktop.release()
 
 
-def _count_person(run: Run) -> None:
-    """Note that a person settled what the sub-goal around this asked about."""
-    from holo_tasks.subgoals import current_subgoal  # made over agents, which are made with this
+@asynccontextmanager
+async def _asked_beside(run: Run, question: str) -> AsyncIterator[_Beside]:
+    """Make what a person is asked, outside of any conversation, a sub-goal of its own in the story of the run."""
+    from holo_tasks.subgoals import Subgoal, current_subgoal, side_walk  # made over agents, which are made with this
 
-    here = current_subgoal()
-    if here is not None:
-        here.resolved.append(PERSON)
-        run.resolved.append(Resolved(here.number, here.title, here.token, PERSON))
+    around = current_subgoal()
+    here = (around or Subgoal(0, "A person is asked", "", run.token)).numbered(run)
+    asked = _Beside(replace(side_walk(question), number=here.number, token=here.token or run.token))
+    opened = events.SubgoalOpened(
+        title=here.title,
+        goal=question,
+        progress=here.progress,
+        token=here.token,
+        display=run.desktop.display,
+        flow_run_id=_flow_run_id(),
+    )
+    await asked.walk.record(opened)
+    status, reason, layer = "answered", "", ""
+    try:
+        yield asked
+        if asked.answer.choice == GIVE_UP:
+            status, reason = "needs_person", f"{asked.answer.by} gave up."
+        else:
+            layer = PERSON
+            run.resolved.append(Resolved(here.number, here.title, here.token, PERSON))
+            if around is not None:
+                around.resolved.append(PERSON)
+    except BaseException as error:
+        status, reason = ending(error, asked.walk.guard)
+        raise
+    finally:
+        answer = ": ".join(part for part in (asked.answer.choice, asked.answer.note) if part)
+        closed = events.SubgoalClosed(
+            status=cast("events.Status", status), answer=answer, reason=reason, steps=0, cost_micro_usd=0, layer=layer
+        )
+        await asked.walk.record(closed)
+
+
+@dataclass
+class _Beside:
+    """A question to a person that is no part of a conversation."""
+
+    walk: Walk
+    answer: Answer = field(default_factory=lambda: Answer(""))
 
 
 async def _shown(stack: AsyncExitStack, run: Run) -> str:
@@ -253,12 +291,6 @@ async def _shown(stack: AsyncExitStack, run: Run) -> str:
     except HoloError as error:
         logger.warning("The desktop cannot be shown (%s).", error)
         return ""
-
-
-def _beside() -> Walk:
-    from holo_tasks.subgoals import side_walk  # made over agents, which are made with this
-
-    return side_walk("A person is asked.")
 
 
 async def _picture(walk: Walk, *, fresh: bool) -> Shot | None:
