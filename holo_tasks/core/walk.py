@@ -52,6 +52,8 @@ LEAST_ROOM_TOKENS = 4096
 small context."""
 SLIP_S, SLOW_KEY_S = 10.0, 0.1
 """How long the hands may take for an action, and for each key of it in a program that is slow to read its keys."""
+SLOW_SECRET_S = 12.0
+"""And for each secret, on a screen that never rests: it is looked at before and after, until the secret shows."""
 DECISION_VERSION = 2
 """To be raised when a kept decision would be read or acted on otherwise than before."""
 STRIP_TURNS = 10
@@ -313,7 +315,7 @@ class Walk:
         number = await journal.intend(label(call), seen.shot.sha256) if journal else 0
         started = doors.now_s()
         try:
-            until_s = doors.now_s() + SLIP_S + SLOW_KEY_S * keys(gesture)
+            until_s = doors.now_s() + SLIP_S + SLOW_KEY_S * keys(gesture) + SLOW_SECRET_S * _secrets(gesture)
             slip = permit.slip(gesture, until_s, seen.frame.number if doors.recheck else 0) if permit else None
             receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
@@ -497,6 +499,10 @@ class Walk:
         if self.seen is None:
             raise InvalidUsage("Look at the screen before deciding or acting.")
         return self.seen
+
+
+def _secrets(gesture: Gesture) -> int:
+    return len(PLACEHOLDER.findall(gesture.text)) if isinstance(gesture, Write) else 0
 
 
 def _typed_until(error: BaseException, gesture: Gesture, frame: Frame) -> Sequence[Typed]:

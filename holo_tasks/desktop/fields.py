@@ -11,6 +11,7 @@ from PIL import Image, ImageChops
 
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Typed
+from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
 from holo_tasks.desktop.eyes import Eyes
 from holo_tasks.desktop.screen import Picture, Screen
 
@@ -23,6 +24,8 @@ TALL = 64
 """How far above and below the text an outline is looked for."""
 PADDING = 4
 AROUND = 32
+CARETS = 2
+"""A caret that a program moves is seen in two places."""
 LATE_NS = 2_000_000_000
 """A program on a busy machine, or one that asks a server, has read its keys well before it draws them."""
 Pixels = Image.Image
@@ -55,10 +58,11 @@ class Fields:
         while True:
             after, settled = self._look(last_event_ns)
             windows = [self._began_in, self._window()]
-            if found := self._between(after, windows):
+            found = self._between(after, windows)
+            if found and not self._blinked(after, windows):
                 return found
             if (last_event_ns := time.monotonic_ns()) >= until:
-                return [] if settled else _wholes(after, windows)
+                return found if found or settled else _wholes(after, windows)
 
     def stopped(self) -> list[Typed]:
         """Return where the text may show, at once and in any case: typing, or looking at it, was cut short.
@@ -73,13 +77,21 @@ class Fields:
             after = _image(self._screen.take())
         if after is None:
             return []  # nothing was looked at, so nothing was typed
-        return self._between(after, windows) or _wholes(after, windows)
+        found = self._between(after, windows)
+        return found if found and not self._blinked(after, windows) else _wholes(after, windows)
 
     def _between(self, after: Pixels, windows: Sequence[Box | None]) -> list[Typed]:
         before = self._before
         if before is None or before.size != after.size:
             return _wholes(after, windows)  # to be on the safe side
         return list(dict.fromkeys(found for window in windows for found in fields(before, after, window)))
+
+    def _blinked(self, after: Pixels, windows: Sequence[Box | None]) -> bool:
+        """Say whether no more than a caret came or went: the text itself is still to be drawn."""
+        before = self._before
+        if before is None or before.size != after.size:
+            return False
+        return all(blinked(before, after, window) for window in windows)
 
     def _look(self, last_event_ns: int) -> tuple[Pixels, bool]:
         self._eyes.acted(last_event_ns)
@@ -133,6 +145,13 @@ def changes(before: Pixels, after: Pixels, inside: Box) -> list[Box]:
             )
         )
     return found if len(found) <= MOST else [_union(found)]
+
+
+def blinked(before: Pixels, after: Pixels, window: Box | None) -> bool:
+    """Say whether nothing in a window is different but what may be one text caret, gone or come or both."""
+    whole = Box(0, 0, *after.size)
+    found = changes(before, after, _common(window, whole) if window is not None else whole)
+    return len(found) <= CARETS and all(each.width <= CARET_WIDE and each.height <= CARET_TALL for each in found)
 
 
 def outline(before: Pixels, change: Box, inside: Box) -> Box:

@@ -69,7 +69,7 @@ class Gate(Interrupt):
 
     def for_person(self) -> PersonsGate:
         """Return the gate of a person who is given this screen."""
-        return PersonsGate(self._page)
+        return PersonsGate(self)
 
     def serve(self, run: Served) -> None:
         """From now on, and for good, let input through only with a lease and slips; stop when this run is killed."""
@@ -104,6 +104,15 @@ class Gate(Interrupt):
         """End a gesture; nothing is pressed any more."""
         self._slip = self._decided = None
         self._busy = False
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """A person presses something: the latch is acknowledged only when they do not any more."""
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
 
     def check(self) -> None:
         if self._page.latched:
@@ -236,13 +245,21 @@ class Gate(Interrupt):
 
 
 class PersonsGate(Gate):
-    """Lets a person's input through for as long as they have the screen; the kill latch stays above it."""
+    """Lets a person's input through for as long as they have the screen; the kill latch stays above it.
+
+    What stops a request of the agent's stops one of theirs: else a frozen program would keep everybody waiting.
+    """
+
+    def __init__(self, agents: Gate) -> None:
+        super().__init__(agents._page)
+        self._agents = agents
 
     def check(self) -> None:
         if self._page.latched:
             raise Killed("The kill switch was used: this desktop takes no more input.")
         if not self._page.held:
             raise PolicyRefused("No person has the screen: the agent does.")
+        Interrupt.check(self._agents)
 
     def event(self) -> None:
         self.check()

@@ -60,11 +60,18 @@ class Guest:
 
     def finish(self) -> None:
         """Let go of all, and wait until what was typed has been read."""
-        self._modifiers.clear()
-        self._buttons = 0
-        self._keyboard.release_all()
+        self.let_go()
         with suppress(HoloError):  # a frozen program
             self._typist.finish()
+
+    def let_go(self) -> None:
+        """Release what the person holds."""
+        self._modifiers.clear()
+        for button in range(1, BUTTONS + 1):
+            if self._buttons & 1 << button - 1:
+                self._test.FakeInput(RELEASE_BUTTON, button, 0, 0, 0, 0, 0)
+        self._buttons = 0
+        self._keyboard.release_all()
 
     def _point(self, to: Pointing) -> None:
         size = self._link.size()

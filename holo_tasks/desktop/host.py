@@ -116,7 +116,8 @@ class Host:
         return {}
 
     def _by_hand(self, request: Message) -> Message:
-        self._station.by_hand(wire.to_inputs(request["inputs"]))
+        with self._gate.lent():
+            self._station.by_hand(wire.to_inputs(request["inputs"]))
         return {}
 
     def _open_vnc(self, request: Message) -> Message:

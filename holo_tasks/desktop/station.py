@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.by_hand import ByHand
-from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage
+from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Killed
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Gesture, Typed
 from holo_tasks.core.secret import Secret
@@ -243,7 +243,11 @@ class Station:
 
     def by_hand(self, inputs: Sequence[ByHand]) -> None:
         """Do what a person does from elsewhere."""
-        self._guest.do(inputs)
+        try:
+            self._guest.do(inputs)
+        except Killed:
+            self._guest.let_go()
+            raise
 
     def open_vnc(self) -> Path:
         """Start a VNC server; return its socket."""
@@ -260,6 +264,7 @@ class Station:
     def leave(self) -> None:
         """Leave an X server that is not ours as it was found."""
         if self._keyboard is not None and self._server is None and self._link.alive():
+            self._guest.let_go()
             self._clear()
 
     def _clear(self) -> None:

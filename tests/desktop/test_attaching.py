@@ -9,11 +9,13 @@ import subprocess
 
 import pytest
 
+from holo_tasks.core.by_hand import Key, Pointing
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Write
 from holo_tasks.desktop import AttachedDesktop
 
+CONTROL = 0xFFE3
 UNICODE = "Zoë – €10 – 東京 – 🙂"
 
 
@@ -71,6 +73,17 @@ async def test_a_borrowed_display_is_put_right_when_the_host_is_killed(x_server,
         assert keymap(watcher) == before
         await victim.close()
         assert (await watcher.look()).settled
+
+
+async def test_what_a_person_holds_from_elsewhere_is_let_go_of_when_a_borrowed_display_is_left(x_server, watch):
+    display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
+    anything_down = watch(display, authority)
+    desktop = await AttachedDesktop.start(display, env={"XAUTHORITY": str(authority)})
+    await desktop.hold()
+    await desktop.by_hand([Pointing(10, 10, 1), Key(CONTROL, down=True)])
+    assert anything_down()
+    await desktop.close()
+    assert not anything_down()
 
 
 async def test_a_display_that_is_not_there_says_so():

@@ -126,6 +126,28 @@ def test_nothing_is_told_when_nothing_was_typed() -> None:
     assert typed_on(Program(blind=0)) == []
 
 
+@pytest.mark.parametrize("blind", [99, 2])
+def test_a_caret_that_blinks_before_the_text_is_drawn_is_not_taken_for_it(blind: int) -> None:
+    class Late(Program):
+        """Its caret is drawn at once, in the other field's place; what was typed only when it was looked at again."""
+
+        looks = 0
+
+        def look(self, *, after_action: bool) -> Any:
+            self.looks += 1
+            if self.looks == 2:
+                ImageDraw.Draw(self.image).rectangle((160, 25, 161, 37), fill="black")
+            if self.looks == 3:
+                super().press("abc")
+            return super().look(after_action=after_action)
+
+        def press(self, character: str) -> None:
+            self.events += 1
+
+    boxes = typed_on(Late(blind=blind))
+    assert covers(boxes, Box(ONE.left + 5, ONE.top + 5, 30, 10))
+
+
 @pytest.mark.parametrize("stops_after", [None, 2])
 def test_both_fields_are_told_when_the_program_moves_on_while_it_is_typed_to(stops_after: int | None) -> None:
     boxes = typed_on(Program(moves_on=True), stops_after)

@@ -11,15 +11,19 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from holo_tasks.core.by_hand import Key
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage, Killed, NeedsPerson, ScreenHeld
 from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Pause, Write
 from holo_tasks.core.ports import Desktop as DesktopPort
 from holo_tasks.core.ports import Held
 from holo_tasks.desktop.child import Child
+from holo_tasks.desktop.gate import Gate
+from holo_tasks.desktop.page import Page
 from holo_tasks.lazy import LazyDesktop
 from tests.desktop.test_gate import OTHER, SPOT, Served, serving
 from tests.support.painted_desktop import PaintedDesktop
 
+SHIFT = 0xFFE1
 # One loop for all: several tasks wait for the desktop at once, and what they wait at belongs to one loop.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -159,8 +163,13 @@ async def test_the_kill_switch_is_above_it(tmp_path: Path) -> None:
     served = await serving(tmp_path)
     try:
         await served.desktop.hold()
+        await served.desktop.by_hand([Key(SHIFT, down=True)])
         served.desktop.latch()
         while not served.desktop.at_rest:
+            await asyncio.sleep(0.01)
+        with pytest.raises(Killed):
+            await served.desktop.by_hand([Key(SHIFT, down=False)])
+        while served.inputs.held():
             await asyncio.sleep(0.01)
         await served.desktop.release()
         with pytest.raises(Killed):
@@ -169,6 +178,20 @@ async def test_the_kill_switch_is_above_it(tmp_path: Path) -> None:
             await served.desktop.hold()
     finally:
         await served.desktop.close()
+
+
+async def test_what_stops_a_request_stops_a_person_s_input_too() -> None:
+    page = Page(Page.create())
+    page.hold(True)
+    gate = Gate(page)
+    person = gate.for_person()
+    gate.arm(1, None)
+    person.check()
+    gate.stop(1)  # the viewer has left, or the process that asks has ended
+    with pytest.raises(Killed):
+        person.check()
+    gate.arm(2, None)
+    person.check()
 
 
 async def test_a_desktop_that_comes_up_when_needed_comes_up_held(served: Served) -> None:
