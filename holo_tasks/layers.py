@@ -317,6 +317,11 @@ def handling_of(
         after=around.after if after is None else (after,) if isinstance(after, str) else tuple(after),
         layers=around.layers if layers is None else (layers,) if isinstance(layers, str) else tuple(layers),
         script=around.script if script is None else script,
-        safe_to_repeat=around.safe_to_repeat if safe_to_repeat is None else tuple(safe_to_repeat),
-        once=around.once if once is None else tuple(once),
+        safe_to_repeat=around.safe_to_repeat if safe_to_repeat is None else _labels(safe_to_repeat),
+        once=around.once if once is None else _labels(once),
     )
+
+
+def _labels(given: Sequence[str]) -> tuple[str, ...]:
+    """Return labels as a tuple; a single one is not taken for its letters, which would guard nothing."""
+    return (given,) if isinstance(given, str) else tuple(given)

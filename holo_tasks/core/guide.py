@@ -69,7 +69,7 @@ class Guide:
         was, cleared, waited = self.here, False, False
         while True:
             state = await self._see(walk)
-            interruption = None if _frame(walk).hung else self._interrupting(walk, state)
+            interruption = self._interrupting(walk, state)
             if interruption is not None:
                 await self._interrupted(walk, *interruption)
                 cleared, waited = True, False
@@ -149,6 +149,8 @@ class Guide:
         return state
 
     def _interrupting(self, walk: Walk, state: State | None) -> tuple[str, int, Do | None] | None:
+        if _frame(walk).hung:  # it would take what is done about it for something else, later
+            return None
         declared = self.screens.interruption(state) if state else None
         if declared is not None:
             return declared.name, declared.most, declared.do
@@ -191,7 +193,7 @@ class Guide:
             if interruption := self._interrupting(walk, state):
                 await self._interrupted(walk, *interruption)
                 continue
-            if state is not None and state.busy:
+            if _frame(walk).hung or (state is not None and state.busy):
                 if not await self._wait(walk, self._over):
                     raise self._busy(walk, state)
                 continue
@@ -237,6 +239,8 @@ class Guide:
         """Wait for one of some states, and clear what comes up meanwhile; say whether one is there."""
 
         async def there(frame: Frame, state: State | None) -> bool:
+            if frame.hung:
+                return False
             if state is not None and self.screens.interruption(state):
                 return True
             return any([await self.recogniser.holds(frame, self.screens.state(name)) for name in names])

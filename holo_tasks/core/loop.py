@@ -12,6 +12,7 @@ from holo_tasks.core.errors import (
     GaveUp,
     HoloError,
     InvalidUsage,
+    Killed,
     LimitReached,
     ModelFailed,
     ScreenChanged,
@@ -123,6 +124,11 @@ async def pursue(
             await walk.record(events.Corrected(reason=told))
             walk.remember(step, told, is_error=True)
             continue
+        if once is not None and pressed and once.too_often(walk, step):
+            told = f"‘{pressed}’ has an effect each time it is pressed: press it once only. Nothing was done."
+            await walk.record(events.Corrected(reason=told))
+            walk.remember(step, told, is_error=True)
+            continue
         try:
             if once is not None and pressed:
                 once.pressed.add(pressed)  # first: whatever comes of it
@@ -142,7 +148,7 @@ async def pursue(
                 once.pressed.discard(pressed)
             told, is_error = str(error), True
         assert before is not None
-        sentence = await walk.verify(before, call, started_s=started)
+        sentence = await walk.verify(before, call, started_s=started, repeat=not pressed)
         walk.remember(step, f"{told} {sentence}", is_error=is_error)
         await stock.take(walk)
 
@@ -152,7 +158,7 @@ async def _back(walk: Walk, guide: Guide | None, act: Act) -> str:
 
 
 async def _out_of_steps(walk: Walk, decide: Decide, max_steps: int, *, layer: str, last: bool) -> LimitReached | GaveUp:
-    """Ask once for the best answer so far; whatever comes of that, the limit was reached."""
+    """Ask once for the best answer so far; whatever comes of that but a kill, the limit was reached."""
     if not last:
         return GaveUp(f"The goal was not reached within {max_steps} steps.", layer=layer)
     partial = None
@@ -161,6 +167,8 @@ async def _out_of_steps(walk: Walk, decide: Decide, max_steps: int, *, layer: st
         await walk.decided(final)
         if isinstance(final.tool_call, AnswerCall):
             partial = final.tool_call.content
+    except Killed:
+        raise
     except HoloError as error:
         await walk.record(events.Corrected(reason=f"no partial answer at the step limit: {error}"))
     return LimitReached(

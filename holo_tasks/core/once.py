@@ -18,7 +18,7 @@ from holo_tasks.core.permit import ReadsTargets
 from holo_tasks.core.repeating import fits
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.step import Step
-from holo_tasks.core.walk import Walk
+from holo_tasks.core.walk import PATIENCE_S, Walk
 
 ENTER = "Enter"
 """How the key that submits a form is declared."""
@@ -44,23 +44,41 @@ class Once:
             return ""
         if ENTER in self.labels and _enters(gesture):
             return ENTER
-        if not isinstance(gesture, Click):
+        at = gesture.at if isinstance(gesture, Click | Write) else None
+        if at is None:
             return ""
         text = ""
         if reader is not None:
             with suppress(Exception):
                 reading = reader.on_target if isinstance(reader, ReadsTargets) else reader
-                text = await reading(seen.frame, gesture.at)
+                text = await reading(seen.frame, at)
         if not text.strip():  # then what the model calls it has to do
             named = str(getattr(step.tool_call, "element", ""))
             return next((label for label in self.labels if fits(f"*{label}*", named)), "")
         return next((label for label in self.labels if fits(label, text)), "")
+
+    def too_often(self, walk: Walk, step: Step) -> bool:
+        """Say whether a step alone would press a button more than once, as a double click does."""
+        gesture = to_gesture(step.tool_call, walk.seen.shot) if walk.seen is not None else None
+        match gesture:
+            case Click(count=count):
+                return count > 1
+            case Hotkey(repeat=repeat):
+                return repeat > 1
+            case HoldAndTap(tap=tap):
+                return sum(keysym(key) == RETURN for key in tap) > 1
+            case Write(text, press_enter=enter):
+                return ENTER in self.labels and text.count("\n") + enter > 1
+            case _:
+                return False
 
     async def again(self, walk: Walk, label: str, guide: Guide | None) -> str:
         """Say what is to be made of a second press, which is not done: it may be in vain, or one too many.
 
         Waits for a state that the work may end in, then looks for the effect. Raises `GaveUp` if nobody can say.
         """
+        if guide is None or not guide.after:
+            await walk.pause(PATIENCE_S)  # nothing tells when a slow effect would be there
         if guide is not None and await guide.arrived(walk):
             return f"‘{label}’ was pressed before, and it worked: the program is at ‘{guide.here}’. Answer now."
         if not await self.not_done():

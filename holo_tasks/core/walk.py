@@ -367,16 +367,17 @@ class Walk:
 
     # verify → record
 
-    async def verify(self, before: Seen, call: AnyCall, *, started_s: float) -> str:
+    async def verify(self, before: Seen, call: AnyCall, *, started_s: float, repeat: bool = True) -> str:
         """Take a fresh settled frame, judge what the action did, and say so in a sentence.
 
-        ``started_s`` is when the step began, before it was decided.
+        ``started_s`` is when the step began, before it was decided. Without ``repeat``, the action is not done once
+        more, whatever is declared safe.
         """
         if isinstance(call, WaitCall):
             await self._wait_on(before, call.seconds)
         verdict = await self._judged(before)
         sentence, after, labels = verdict.sentence, self._seen(), self.safe_to_repeat
-        if verdict.outcome == "unchanged" and labels:
+        if verdict.outcome == "unchanged" and labels and repeat:
             done, reader = self._done, self.doors.reader
             if await may_repeat(done, before.frame, after.frame, labels, reader) and isinstance(done, Click):
                 sentence = await self._repeated(after, call, done)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.frame import Frame
 from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause
 from holo_tasks.core.guide import Guide
 from holo_tasks.core.loop import Answered, pursue
@@ -270,3 +272,45 @@ async def test_a_stuck_agent_is_taken_home_where_a_way_is_declared() -> None:
     await case.pursue()
     assert case.seen("backtracked", "by", "to") == [("declared way", "menu")]
     assert "brought back to ‘menu’" in case.told
+
+
+class HungProgram(ColouredProgram):
+    """Reads no input for some looks, whatever it shows."""
+
+    hung_looks = 0
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        frame = await super().look(after_action=after_action)
+        self.hung_looks -= 1
+        return replace(frame, hung=self.hung_looks >= 0)
+
+
+async def test_a_hung_program_is_waited_for_and_not_acted_on_meanwhile() -> None:
+    program = HungProgram("menu")
+    program.hung_looks = 4
+    case = Case(program, screens(program), CLICK)
+    await case.pursue()
+    first = next(n for n, gesture in enumerate(program.gestures) if not isinstance(gesture, Pause))
+    assert first >= 3
+    assert len(case.acted) == 1
+
+
+@pytest.mark.parametrize("screen", ["menu", "tip", "nothing known"])
+async def test_a_program_that_stays_hung_is_never_acted_on_and_nothing_is_cleared(screen: str) -> None:
+    program = HungProgram(screen)
+    program.hung_looks = 10_000
+    case = Case(program, screens(program, closed=True), CLICK, after=("filed",))
+    await case.gives_up("hung after 2 s")
+    assert (case.acted, case.model.bodies, case.seen("interruption", "name")) == ([], [], [])
+
+
+async def test_no_way_is_taken_in_a_hung_program_and_no_popup_cleared_on_it() -> None:
+    for screen in ("record", "tip"):
+        program = HungProgram(screen)
+        case = Case(program, screens(program, ways=[Way(program.going("form"), "form")]), before="form")
+        await case.walk.look()
+        program.hung_looks = 10_000
+        await case.walk.look()
+        with pytest.raises(GaveUp, match="hung"):
+            await case.guide.reach(case.walk, "form")
+        assert program.screen == screen

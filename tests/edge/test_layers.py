@@ -27,6 +27,7 @@ from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.events import AnyEvent
 from holo_tasks.core.gestures import Click, Hotkey
 from holo_tasks.core.states import Interruption, Screens, Way
+from holo_tasks.layers import Handling, handling_of
 from holo_tasks.playbooks.hands import Hands
 from holo_tasks.playbooks.scripted import Script
 from holo_tasks.run import Run
@@ -326,3 +327,9 @@ def test_what_does_not_fit_together_is_refused_as_it_is_declared(declared: dict[
 
         @subgoal(**declared)
         async def work() -> None: ...
+
+
+def test_a_single_label_is_not_taken_for_its_letters() -> None:
+    nothing: dict[str, None] = dict.fromkeys(("screens", "before", "after", "layers", "script"))
+    found = handling_of(**nothing, safe_to_repeat="Refresh", once="Submit", around=Handling())
+    assert (found.safe_to_repeat, found.once) == (("Refresh",), ("Submit",))

@@ -1,0 +1,195 @@
+"""What is declared to be done once is not done again before it is known that it did not come about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.errors import GaveUp, ScreenChanged
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Gesture, Pause
+from holo_tasks.core.guide import Guide
+from holo_tasks.core.loop import Answered, pursue
+from holo_tasks.core.once import ENTER, Once
+from holo_tasks.core.slip import Slip
+from holo_tasks.core.states import Screens
+from holo_tasks.core.walk import Walk
+from tests.support.coloured_program import ColouredProgram, Colours, state
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, wrote
+
+SUBMIT = wrote(step("click", element="the grey box", x=500, y=500))
+OTHER = wrote(step("click", element="Submit", x=10, y=10))
+TWICE = wrote(step("double_click", element="the grey box", x=500, y=500))
+ENTERED = wrote(step("hotkey", keys=["enter"]))
+DONE = wrote(step("answer", content="done"))
+MIDDLE = Point(160, 100)
+
+
+class Clock:
+    """A tenth of a second passes whenever it is looked at."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        self.now_s += 0.1
+        return self.now_s
+
+
+class Case:
+    """A form with a Submit button in the middle, and a model that says what it is told to.
+
+    ``reads`` is what is read on the button; ``found`` are the answers of who looks for the effect.
+    """
+
+    def __init__(
+        self,
+        *said: Any,
+        moves: Callable[[str, Gesture], str | None] = lambda screen, gesture: None,
+        reads: str = "Submit",
+        found: tuple[bool, ...] = (),
+        labels: tuple[str, ...] = ("Submit",),
+        safe: tuple[str, ...] = (),
+        guided: bool = True,
+    ) -> None:
+        self.program, self.model, self.found = ColouredProgram("form", moves), MemoryModel([*said]), list(found)
+        self.walk = walk_of(as_model(self.model), desktop=self.program, recorder=MemoryRecorder(), now_s=Clock())
+
+        async def reader(frame: Frame, where: Point | Box) -> str:
+            return reads if isinstance(where, Point) and where.x > 100 else "Cancel" if reads else ""
+
+        self.walk.doors = replace(self.walk.doors, reader=reader)
+        self.walk.safe_to_repeat = safe
+
+        async def perform(do: Any, what: str) -> Any:
+            return await do()
+
+        async def not_done() -> bool:
+            return self.found.pop(0)
+
+        self.once = Once(labels, not_done)
+        known = Screens([state("form"), state("filed"), state("working", busy=True)], patience_s=2.0)
+        self.guide = Guide(known, Colours(), perform, Walk.act, after=("filed",)) if guided else None
+        self.finals: list[bool] = []
+
+    async def pursue(self) -> Answered[str]:
+        async def decide(walk: Walk, final: bool) -> Any:
+            self.finals.append(final)
+            return await walk.decide(answer_only=final)
+
+        return await pursue(
+            self.walk, read=str, decide=decide, act=Walk.act, max_steps=9, guide=self.guide, once=self.once
+        )
+
+    @property
+    def presses(self) -> int:
+        return sum(not isinstance(gesture, Pause) for gesture in self.program.gestures)
+
+    @property
+    def told(self) -> str:
+        return str(self.model.bodies[-1]["messages"])
+
+
+def filed_after(pauses: int) -> Callable[[str, Gesture], str | None]:
+    """Say that the form is filed some pauses after it was sent, and shows nothing of it before."""
+    left: list[int] = []
+
+    def moves(screen: str, gesture: Gesture) -> str | None:
+        if not isinstance(gesture, Pause):
+            left[:] = [pauses]
+        elif left:
+            left[0] -= 1
+        return "filed" if left and left[0] == 0 else None
+
+    return moves
+
+
+async def test_a_second_press_waits_for_what_came_of_the_first_and_is_not_done() -> None:
+    case = Case(SUBMIT, SUBMIT, DONE, moves=filed_after(3))
+    assert (await case.pursue()).text == "done"
+    assert case.presses == 1
+    assert "pressed before, and it worked: the program is at ‘filed’" in case.told
+
+
+async def test_once_the_effect_is_on_the_screen_only_the_answer_is_left() -> None:
+    case = Case(SUBMIT, DONE, moves=filed_after(0))
+    await case.pursue()
+    assert case.finals == [False, True]
+
+
+async def test_what_is_certain_not_to_be_done_may_be_pressed_again_once_each_time() -> None:
+    case = Case(SUBMIT, SUBMIT, SUBMIT, SUBMIT, found=(True, False))
+    with pytest.raises(GaveUp, match="nobody knows"):
+        await case.pursue()
+    assert case.presses == 2
+    assert "had no effect: that was looked up" in case.told
+
+
+async def test_where_nobody_knows_it_is_for_the_next_layer_and_that_knows_of_the_press() -> None:
+    case = Case(SUBMIT, SUBMIT, found=(False,))
+    with pytest.raises(GaveUp, match="‘Submit’ was pressed, and nobody knows"):
+        await case.pursue()
+    assert case.presses == 1
+    assert case.once.pressed == {"Submit"}
+
+
+async def test_a_press_that_the_hands_held_back_does_not_count() -> None:
+    class Shifting(ColouredProgram):
+        held = False
+
+        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Any:
+            if not self.held:
+                self.held = True
+                raise ScreenChanged("The screen changed meanwhile.")
+            return await super().do(gesture, deadline=deadline, slip=slip)
+
+    case = Case(SUBMIT, SUBMIT, DONE)
+    case.program = Shifting("form", filed_after(0))
+    case.walk.doors = replace(case.walk.doors, desktop=case.program)
+    await case.pursue()
+    assert case.presses == 1
+
+
+async def test_enter_is_a_button_where_it_is_declared() -> None:
+    case = Case(SUBMIT, ENTERED, ENTERED, labels=(ENTER,), found=(False,))
+    with pytest.raises(GaveUp, match="‘Enter’ was pressed"):
+        await case.pursue()
+    assert case.presses == 2
+
+
+async def test_what_is_read_on_the_target_decides_not_what_the_model_calls_it() -> None:
+    case = Case(OTHER, OTHER, SUBMIT, SUBMIT, found=(False,))
+    with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
+        await case.pursue()
+    assert case.presses == 3
+
+
+async def test_where_nothing_can_be_read_the_models_words_have_to_do() -> None:
+    case = Case(OTHER, OTHER, reads="", found=(False,))
+    with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
+        await case.pursue()
+    assert case.presses == 1
+
+
+async def test_a_double_click_would_be_two_presses_and_is_not_done() -> None:
+    case = Case(TWICE, SUBMIT, DONE, moves=filed_after(0))
+    await case.pursue()
+    assert case.presses == 1
+
+
+async def test_it_is_not_repeated_though_all_is_declared_safe_to_repeat() -> None:
+    case = Case(SUBMIT, SUBMIT, found=(False,), safe=("*",))
+    with pytest.raises(GaveUp, match="nobody knows"):
+        await case.pursue()
+    assert case.presses == 1
+
+
+async def test_without_a_state_to_end_in_a_slow_effect_is_given_time_before_it_is_looked_for() -> None:
+    case = Case(SUBMIT, SUBMIT, found=(False,), guided=False)
+    with pytest.raises(GaveUp, match="nobody knows"):
+        await case.pursue()
+    assert [type(gesture).__name__ for gesture in case.program.gestures] == ["Click", "Pause"]
