@@ -105,7 +105,8 @@ class _Waiting:
             await pausing.begin([self.run.flow_run_id, _flow_run_id()], self.timeout_s)
             found = await self._wait(handoff, pausing, end_s)
             if found is None and not await asyncio.to_thread(self.handoffs.close, handoff.id, "expired"):
-                found = await asyncio.to_thread(self.handoffs.find, handoff.id)  # answered at the last moment
+                last = await asyncio.to_thread(self.handoffs.find, handoff.id)  # answered at the last moment
+                found = last if last.state == "answered" else None
             await pausing.end()
         except BaseException:
             await surely(self._stopped(handoff, pausing))
@@ -184,26 +185,30 @@ class _Waiting:
 class ByHandOff:
     """Asks persons on the spot for their yes to an action: an `Approver` that waits.
 
-    A yes is kept in memory, for exactly this action on exactly this screen, and used up once: there is never an old
-    one.
+    A yes is kept in memory, for exactly this action on exactly this screen in the step that asked, and used up once:
+    there is never an old one, not even one that was given and could not be used.
     """
 
     def __init__(self) -> None:
-        self._yes: dict[Asked, str] = {}
+        self._yes: dict[tuple[Asked, int, int], str] = {}
+        self._walk: Walk | None = None
 
     async def take(self, asked: Asked) -> str | None:
-        return self._yes.pop(_same(asked), None)
+        return self._yes.pop(self._place(asked), None)
 
     async def ask(self, asked: Asked) -> None:
         """Wait for a yes. Raises `PolicyRefused` if it is a no, `NeedsPerson` if nobody answers."""
-        from holo_tasks.tasks import current_walk  # made over agents, which are made with this
-
         self._yes.clear()
         question = f"{asked.words}. Leave the screen as it is, and answer."
-        answer = await hand_over(question, choices=(YES, NO), walk=current_walk())
+        answer = await hand_over(question, choices=(YES, NO), walk=_current_walk())
         if answer.choice != YES:
             raise PolicyRefused(f"{answer.by} said no: {answer.note or asked.words}.")
-        self._yes[_same(asked)] = answer.by
+        self._walk = _current_walk()  # kept, so that no other one gets its identity
+        self._yes[self._place(asked)] = answer.by
+
+    def _place(self, asked: Asked) -> tuple[Asked, int, int]:
+        walk = _current_walk()
+        return _same(asked), id(walk), walk.step if walk else 0
 
 
 class Helper:
@@ -214,6 +219,12 @@ class Helper:
         if answer.choice == GIVE_UP:
             raise NeedsPerson(f"{answer.by} gave up: {answer.note or question}")
         return answer.sentence
+
+
+def _current_walk() -> Walk | None:
+    from holo_tasks.tasks import current_walk  # made over agents, which are made with this
+
+    return current_walk()
 
 
 def _same(asked: Asked) -> Asked:

@@ -6,7 +6,7 @@ import base64
 import shlex
 
 from holo_tasks.audit.pictures import smaller
-from holo_tasks.audit.timeline import escaped
+from holo_tasks.audit.timeline import code, escaped
 from holo_tasks.safety.handoffs import Handoff
 
 PICTURE_WIDTH, PICTURE_QUALITY = 640, 60
@@ -16,7 +16,7 @@ def page(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
     """Return Markdown that says what happened and what to do, with a small picture."""
     ways = [
         f"- In Prefect: the *Resume* button of this run, until {handoff.expires_at}",
-        f"- From a shell: {_code(command(handoff))}",
+        f"- From a shell: {code(command(handoff))}",
     ]
     answer = "Then answer: the agent takes a new look at the screen and goes on."
     head = f"### {escaped(title.rstrip('.'), 120)}"
@@ -25,7 +25,7 @@ def page(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
 
 def form_text(handoff: Handoff, picture: bytes | None) -> str:
     """Return what stands above Prefect's form, which has the room of a few lines."""
-    end = f"Hand-off {_code(handoff.id)}, until {handoff.expires_at}. The agent takes a new look afterwards."
+    end = f"Hand-off {code(handoff.id)}, until {handoff.expires_at}. The agent takes a new look afterwards."
     return "\n\n".join([*_what(handoff), *_picture(picture), end]) + "\n"
 
 
@@ -41,11 +41,6 @@ def _picture(picture: bytes | None) -> list[str]:
     if small is None:
         return []
     return [f"![The screen as it was](data:image/jpeg;base64,{base64.b64encode(small.data).decode('ascii')})"]
-
-
-def _code(text: str) -> str:
-    # Prefect's pages take tags inside a line apart.
-    return "`" + text.replace("`", "'") + "`"
 
 
 def command(handoff: Handoff) -> str:

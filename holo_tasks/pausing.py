@@ -48,15 +48,17 @@ class Pausing:
         if not url:
             return False
         for flow_run_id in dict.fromkeys(filter(None, flow_run_ids)):
+            # First: a pause whose confirmation is late, or never heard, is ended and answered like any other.
+            self.flow_run_id, self._asking = flow_run_id, Asking(url)
             try:
                 paused = await asyncio.wait_for(self._pause(flow_run_id, timeout_s + LATER_S), PATIENCE_S)
             except (TimeoutError, httpx.HTTPError, PrefectException) as error:
                 logger.warning("Prefect does not pause the run (%s); answer from the command line.", error or "late")
+                self._told = True  # that it is running says nothing then
                 return False
             if paused:
-                self.flow_run_id = flow_run_id
-                self._asking = Asking(url)
                 return True
+            self._asking = None
         return False
 
     async def answered(self) -> Answer | None:

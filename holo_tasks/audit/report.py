@@ -100,6 +100,7 @@ def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, c
         ),
     )
     page.write(head(title, script) + body)
+    _write_guided(page, story.guided)
     for goal in story.subgoals:
         _write_goal(page, story, goal, pictures)
     if story.asides:
@@ -125,12 +126,16 @@ def _write_goal(page: IO[str], story: Story, goal: Subgoal, pictures: Pictures) 
         page.write(f'<p class="lead text" dir="auto">{safe(goal.opened.goal)}</p>\n')
     if goal.closed and goal.closed.reason:
         page.write(f'<p class="said warn text"><b>Ended</b>{safe(goal.closed.reason)}</p>\n')
-    for name, text in goal.guided:
-        page.write(f'<p class="said info text"><b>{safe(name)}</b>{safe(text)}</p>\n')
+    _write_guided(page, goal.guided)
     page.write(_filmstrip(story, [step for step in goal.steps if step.action], pictures))
     for step in goal.steps:
         page.write(step_card(story, step, pictures.reference))
     page.write("</section>\n")
+
+
+def _write_guided(page: IO[str], guided: list[tuple[str, str]]) -> None:
+    for name, text in guided:
+        page.write(f'<p class="said info text"><b>{safe(name)}</b>{safe(text)}</p>\n')
 
 
 def _filmstrip(story: Story, acted: list[Step], pictures: Pictures) -> str:

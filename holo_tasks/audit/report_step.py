@@ -81,7 +81,6 @@ def _words(step: Step) -> str:
     said += [("warn", "Model call failed", call.failure) for call in step.calls if call.failure]
     said += [("bad", "Not permitted", permit.rule) for permit in step.refusals]
     said += [("bad", "Action failed", text) for text in step.failures]
-    said += [("info", "Asked a person", text) for text in step.questions]
     said += [("warn", "Looked again", step.moved)] if step.moved else []
     said += [("warn", "Clicked once more", step.repeated)] if step.repeated else []
     said += [("warn", "Told to take stock", step.stuck)] if step.stuck else []

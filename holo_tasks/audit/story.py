@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from holo_tasks.audit.words import moment, ordinal
+from holo_tasks.audit.words import clock, moment, ordinal
 from holo_tasks.core import events as e
 
 
@@ -95,7 +95,7 @@ class Step:
             return "failed"
         if self.refusals:
             return "refused"
-        if self.questions:
+        if self.questions and not self.verdict:
             return "handoff"
         if self.moved:
             return "looked_again"
@@ -170,6 +170,8 @@ class Story:
     loose: dict[int, list[Call]] = field(default_factory=dict)
     """Calls beside the steps that no answer is known to, by sub-goal: they were paid for all the same."""
     frames: dict[str, e.FrameTaken] = field(default_factory=dict)
+    guided: list[tuple[str, str]] = field(default_factory=list)
+    """What was done outside of all sub-goals, as in `Step.guided`."""
     begun: str = ""
     ended: str = ""
 
@@ -233,6 +235,8 @@ class Teller:
                 story.asides.append(Aside(record.at, event, self._shot, story.loose.pop(event.subgoal, [])))
         if event.subgoal:
             _add(self._subgoal(event.subgoal, record.at), event, record.at)
+        else:
+            story.guided += _guided(event, record.at)
 
     def _subgoal(self, number: int, at: str) -> Subgoal:
         """The sub-goal of a number; they begin in order, but for those that ran side by side."""
@@ -260,13 +264,14 @@ def _add(subgoal: Subgoal, event: e.AnyEvent, at: str) -> None:
     elif isinstance(event, e.SubgoalClosed):
         subgoal.closed = event
     elif not event.step:
-        subgoal.guided += _guided(event)
+        subgoal.guided += _guided(event, at)
     else:
         if not subgoal.steps or subgoal.steps[-1].number != event.step:
             subgoal.steps.append(Step(subgoal.number, event.step, at, at))
         step = subgoal.steps[-1]
         step.ended = at
         _add_to_step(step, event)
+        step.guided += _guided(event, at)
 
 
 def _add_to_step(step: Step, event: e.AnyEvent) -> None:
@@ -287,6 +292,8 @@ def _add_to_step(step: Step, event: e.AnyEvent) -> None:
             step.corrections.append(event.reason)
         case e.Permitted(allowed=False):
             step.refusals.append(event)
+        case e.Permitted():
+            step.refusals.clear()  # a person said yes
         case e.ActionIntended():
             step.action = event
         case e.ActionDone():
@@ -303,23 +310,33 @@ def _add_to_step(step: Step, event: e.AnyEvent) -> None:
             step.timed = event
         case e.HandedOver():
             step.questions.append(event.question)
-        case e.StateSeen() | e.Interrupted() | e.Backtracked() | e.LayerChanged():
-            step.guided += _guided(event)
 
 
-def _guided(event: e.AnyEvent) -> list[tuple[str, str]]:
+def _guided(event: e.AnyEvent, at: str) -> list[tuple[str, str]]:
     match event:
+        case e.HandedOver():
+            named = [f"hand-off {event.handoff}"] if event.handoff else []
+            return [("Asked a person", f"{event.question} ({', '.join([*named, _time(at)])})")]
+        case e.TakenBack():
+            note = f": {event.note}" if event.note else ""
+            return [
+                ("A person answered", f"‘{event.choice}’, {event.by}{note} (hand-off {event.handoff}, {_time(at)})")
+            ]
         case e.StateSeen(state=state, wanted=wanted, how=how) if wanted:
             seen = f"the screen was {f'‘{state}’' if state else 'none of the declared states'}"
             return [("Wanted ‘" + wanted + "’", f"{seen}; {how}" if how else seen)]
         case e.Interrupted():
             return [("Interrupted", f"‘{event.name}’ was in the way, for the {ordinal(event.times)} time")]
         case e.Backtracked():
-            return [("Taken back", f"by {event.by}" + (f" to ‘{event.to}’" if event.to else ""))]
+            return [("Backtracked", f"by {event.by}" + (f" to ‘{event.to}’" if event.to else ""))]
         case e.LayerChanged():
             return [(f"From {event.source} to {event.target}", event.reason)]
         case _:
             return []
+
+
+def _time(at: str) -> str:
+    return f"{clock(at)} UTC"
 
 
 def _add_call(calls: list[Call], event: e.RequestSent | e.ReplyReceived | e.CallFailed) -> None:

@@ -35,13 +35,14 @@ def subgoal_markdown(
     shown = goal.steps[-MOST_STEPS:]
     left_out = len(goal.steps) - len(shown)
     parts = [_head(goal)]
+    parts += _guided(goal.guided[-MOST_STEPS:])
     if left_out:
         parts.append(f"*Left out here, but in the trace: the first {count(left_out, 'step')}.*")
     # Base64 makes four bytes of three.
     each = (MOST_BYTES - 2_000 - _TEXT_BYTES * len(shown)) * 3 // 4 // max(1, len(shown))
     parts += [_step(story, step, frames, most_bytes=min(8_000, each)) for step in shown]
     if trace_uri:
-        parts.append(f"Trace: <code>{safe(trace_uri)}</code>")
+        parts.append(f"Trace: {code(trace_uri)}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -50,6 +51,15 @@ def escaped(text: str, limit: int = 400) -> str:
     flat = " ".join(visible(text).split())
     flat = flat if len(flat) <= limit else flat[: limit - 1] + "…"
     return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], "\\" + found[0]), flat)
+
+
+def code(text: str) -> str:
+    """Text as it is; Prefect's pages take tags inside a line apart."""
+    return "`" + " ".join(visible(text).split()).replace("`", "'") + "`"
+
+
+def _guided(guided: list[tuple[str, str]]) -> list[str]:
+    return [f"*{escaped(name, 80)}: {escaped(text, 400)}*" for name, text in guided]
 
 
 def _head(goal: Subgoal) -> str:
@@ -74,7 +84,7 @@ def _step(story: Story, step: Step, frames: Callable[[str], bytes], *, most_byte
     lines = [f"**{step.number} · {escaped(step.label, 80)}** — {' · '.join(facts)}"]
     if step.decision and step.decision.thought:
         lines.append(escaped(step.decision.thought, 240))
-    lines += [f"*{escaped(name, 80)}: {escaped(text, 240)}*" for name, text in step.guided]
+    lines += _guided(step.guided)
     image = _thumbnail(story, step, frames, most_bytes)
     if image:
         lines.append(image)
@@ -82,7 +92,7 @@ def _step(story: Story, step: Step, frames: Callable[[str], bytes], *, most_byte
     if frame and frame.masks:
         lines.append(f"*Masked before it left: {escaped(kinds([mask.kind for mask in frame.masks]), 120)}*")
     if step.before:
-        lines.append(f"<sub>sha256 <code>{safe(step.before[:64])}</code></sub>")
+        lines.append(f"sha256 {code(step.before[:64])}")
     return "\n\n".join(lines)
 
 

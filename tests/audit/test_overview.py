@@ -311,21 +311,34 @@ def test_a_sub_goal_says_which_layer_came_to_its_answer_and_how_it_got_there() -
         e.Interrupted(subgoal=1, name="tip", times=1),
         e.StateSeen(subgoal=1, state="menu", wanted="form", how="takes the way to ‘form’"),
         e.Decided(subgoal=1, step=1, note=None, thought="", tool_name="click", arguments={}, label="click ‘OK’"),
+        e.Permitted(subgoal=1, step=1, allowed=False, rule="this needs a person's yes"),
+        e.HandedOver(subgoal=1, step=1, question="May it be filed?", handoff="49hb-khx4"),
+        e.TakenBack(subgoal=1, step=1, handoff="49hb-khx4", choice="approve", note="seen", by="ada"),
+        e.Permitted(subgoal=1, step=1, allowed=True, rule="ada said yes"),
         e.Backtracked(subgoal=1, step=1, by="Escape"),
         e.LayerChanged(subgoal=1, step=1, source="model", target="script", reason="The agent is stuck."),
         e.SubgoalClosed(subgoal=1, status="answered", answer="7", steps=1, cost_micro_usd=0, layer="script"),
     ]
+    happened += [e.HandedOver(question="Is it plugged in?"), e.TakenBack(handoff="", choice="yes", note="", by="bob")]
     records = [record(event) for event in happened]
     (goal,) = tell(records).subgoals
+    assert [name for name, _ in tell(records).guided] == ["Asked a person", "A person answered"]
     assert goal.layer == "script"
     assert goal.guided == [
         ("Interrupted", "‘tip’ was in the way, for the 1st time"),
         ("Wanted ‘form’", "the screen was ‘menu’; takes the way to ‘form’"),
     ]
-    assert goal.steps[0].guided == [("Taken back", "by Escape"), ("From model to script", "The agent is stuck.")]
+    (step,) = goal.steps
+    assert [name for name, _ in step.guided[:2]] == ["Asked a person", "A person answered"]
+    assert step.guided[0][1].startswith("May it be filed? (hand-off 49hb-khx4, ")
+    assert step.guided[1][1].startswith("‘approve’, ada: seen (hand-off 49hb-khx4, ")
+    assert step.guided[2:] == [("Backtracked", "by Escape"), ("From model to script", "The agent is stuck.")]
+    assert step.outcome == "handoff", "what was forbidden at first was permitted"
     assert row_of(Gathered("here", None, tell(records), "")).layers == "script 1"
     page = subgoal_markdown(records, 1, lambda sha256: b"")
     assert "by script" in page
+    assert "Interrupted" in page
+    assert "‘approve’, ada" in page
     assert "From model to script: The agent is stuck" in page
 
 

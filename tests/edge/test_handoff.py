@@ -256,6 +256,25 @@ async def test_a_yes_is_for_the_screen_it_was_said_about(stage: Stage) -> None:
     assert len(stage.desktop.gestures) == 1
 
 
+async def test_a_yes_that_could_not_be_used_is_not_there_for_a_later_attempt(stage: Stage) -> None:
+    stage.model = ScriptedModel([CLICK, CLICK])
+
+    async def twice() -> None:
+        with pytest.raises(PolicyRefused, match="Nobody said yes"):
+            await pursue("Press OK.")
+        stage.desktop.gestures.clear()  # as it was when the yes was given
+        await pursue("Press OK.")
+
+    running = stage.flow(twice, handoff=True, rules=CONFIRM, allow=None)
+    asked = await stage.waiting()
+    stage.desktop.gestures.append(Click(Point(1, 1)))
+    stage.handoffs.answer(asked.id, "approve", by="ada")
+    stage.handoffs.answer((await stage.waiting()).id, "refuse", by="bob")
+    with pytest.raises(PolicyRefused, match="bob said no"):
+        await running
+    assert stage.desktop.gestures == []
+
+
 async def test_outside_of_a_flow_the_answer_comes_from_a_shell(stage: Stage) -> None:
     async def work() -> Answer:
         with stage.model:
