@@ -117,6 +117,9 @@ class Layered:
                     return await self._by_person(why, doubt)
                 return await self._by(self.layer, last=not layers)
             except (GaveUp, ModelFailed) as error:
+                if isinstance(error, GaveUp) and why and not layers:
+                    # Whoever takes it over wants to know what the first one made of it, too.
+                    raise GaveUp(f"{error} Before that: {why}", layer=error.layer) from None
                 if error.transient or not layers:
                     raise
                 why = str(error)
