@@ -225,6 +225,7 @@ def test_a_run_needs_no_server_and_no_particular_folder(cli: CommandLine, app: s
     assert "answered after 2 steps" in ended.complaint, "and nothing of what Prefect has to say"
 
 
+@pytest.mark.long
 def test_runs_share_a_home_and_a_reader_that_goes_changes_nothing(
     cli: CommandLine, x_server: XServer, display: str
 ) -> None:

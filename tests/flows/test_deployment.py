@@ -156,6 +156,7 @@ def test_a_failed_run_finishes_only_the_rest(served: Served, again: str) -> None
     assert audit.judge(Outcome("none", runs=[0]), served=True).problems == []
 
 
+@pytest.mark.long
 def test_a_limit_pauses_the_deployment_by_the_shipped_automation(served: Served) -> None:
     served.command("automation", "create", "--from-file", str(ROOT / "deployments" / "automations.yaml"))
     assert served.deployment["paused"] is False
