@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
@@ -17,7 +18,7 @@ from holo_tasks.caching import SAME_DECISION
 from holo_tasks.claims import current_journal
 from holo_tasks.core.actions import label
 from holo_tasks.core.brain import Brain
-from holo_tasks.core.errors import HoloError, InvalidUsage, TransientModelFault
+from holo_tasks.core.errors import HoloError, InvalidUsage, ScreenChanged, TransientModelFault
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import Walk
 from holo_tasks.hush import HushedName, hushing_errors
@@ -40,6 +41,11 @@ class Decision(BaseModel):
 
     step: Step
     situation: str
+
+
+@dataclass(frozen=True)
+class _NothingSent:
+    error: ScreenChanged
 
 
 class StepDecorator(Protocol):
@@ -147,9 +153,12 @@ async def decide_scripted(number: int, screen: str) -> Step:
 
 
 @_step_as_task(acts=True, title="{number} · {what}")
-async def act(number: int, what: str) -> str:
-    """Do what the step asks for, once."""
-    return await _walk.get().act(_step.get())
+async def act(number: int, what: str) -> str | _NothingSent:
+    """Do what the step asks for, once. That the screen is another by then is no failure of the task."""
+    try:
+        return await _walk.get().act(_step.get())
+    except ScreenChanged as error:
+        return _NothingSent(error)
 
 
 async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
@@ -195,7 +204,10 @@ async def act_as_task(walk: Walk, step: Step, by: str = "") -> str:
     # By context, not as parameters: Prefect looks for task results inside those, field by field.
     walk_token, step_token = _walk.set(walk), _step.set(step)
     try:
-        return await act(walk.step, f"{by}{label(step.tool_call)}")
+        done = await act(walk.step, f"{by}{label(step.tool_call)}")
+        if isinstance(done, _NothingSent):
+            raise done.error
+        return done
     finally:
         _step.reset(step_token)
         _walk.reset(walk_token)
