@@ -13,9 +13,21 @@ from typing import Any
 
 from holo_tasks.core import events
 from holo_tasks.core.actions import HotkeyCall
-from holo_tasks.core.errors import GaveUp, InvalidUsage, PolicyRefused, ScreenChanged
+from holo_tasks.core.errors import GaveUp, InvalidUsage, NeedsPerson, PolicyRefused, ScreenChanged
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.states import Asked, Do, Interruption, Recogniser, Screens, State, Way, marks_in, plan
+from holo_tasks.core.person import GIVE_UP, Answer
+from holo_tasks.core.states import (
+    MOST_TIMES,
+    Asked,
+    Do,
+    Interruption,
+    Recogniser,
+    Screens,
+    State,
+    Way,
+    marks_in,
+    plan,
+)
 from holo_tasks.core.step import Step
 from holo_tasks.core.unexpected import Windows
 from holo_tasks.core.walk import STILL_S, Walk
@@ -23,10 +35,11 @@ from holo_tasks.core.walk import STILL_S, Walk
 MOST_LOST = 2
 """So often one sub-goal may be taken back from a screen that nobody knows."""
 MOST_SAME_WAY = 2
-UNEXPECTED = "unexpected window"
+UNEXPECTED, MOST_UNEXPECTED = "unexpected window", 10
+"""Windows that nobody declared, and how many may come up in one sub-goal, whatever their titles are."""
 
-Perform = Callable[[Do, str], Awaitable[Any]]
-"""Does what was declared, a script or a whole sub-goal; the text says what for."""
+Perform = Callable[[Do, str, Screens], Awaitable[Any]]
+"""Does what was declared, a script or a whole sub-goal; the text says what for, the screens what may come up."""
 Act = Callable[[Walk, Step], Awaitable[str]]
 Ready = Callable[[Frame, State | None], Awaitable[bool]]
 
@@ -50,6 +63,8 @@ class Guide:
     here: str = ""
     times: Counter[str] = field(default_factory=Counter)
     lost: int = 0
+    unexpected: int = 0
+    _surprised: bool = field(default=False, repr=False)
     _said: list[str] = field(default_factory=list, repr=False)
     _told: str | None = field(default=None, repr=False)
     _windows: Windows = field(default_factory=Windows, repr=False)
@@ -69,10 +84,14 @@ class Guide:
         was, cleared, waited = self.here, False, False
         while True:
             state = await self._see(walk)
-            interruption = self._interrupting(walk, state)
-            if interruption is not None:
-                await self._interrupted(walk, *interruption)
-                cleared, waited = True, False
+            interruption = await self._interrupting(walk, state)
+            if isinstance(interruption, str) and state is None and not waited:
+                # It may come of the last action, and be on the way to a screen that is known.
+                await self._wait(walk, self._over)
+                waited = True
+            elif interruption is not None:
+                await self._interrupted(walk, interruption)
+                cleared, waited, self._surprised = True, False, False
             elif await self._over(_frame(walk), state):
                 back, was = was, ""
                 if cleared and back and state is not None and await self._went_back(walk, state, back):
@@ -80,6 +99,7 @@ class Guide:
                 self.here = state.name if state else ""
                 if state is not None:
                     self._windows.learn(_frame(walk))
+                self._surprised = False
                 return
             elif not waited:
                 await self._wait(walk, self._over)
@@ -112,6 +132,12 @@ class Guide:
         wanted = " or ".join(f"‘{name}’" for name in self.after)
         return f"The screen is not {wanted}; the work does not end before it is."
 
+    async def arrive(self, walk: Walk, wanted: str) -> None:
+        """Wait for the state that an action was to lead to. Raises `GaveUp` if it does not come."""
+        if not await self._until(walk, (wanted,)):
+            await walk.record(events.StateSeen(state=self.here, wanted=wanted, how="not there"))
+            raise self._gave_up(f"The screen is not ‘{wanted}’, which the last step was to lead to")
+
     async def arrived(self, walk: Walk) -> bool:
         """Wait for a state that the work may end in; say whether it is there."""
         return bool(self.after) and await self._until(walk, self.after)
@@ -122,6 +148,10 @@ class Guide:
         if home and self.here != home and plan(self.screens, self.here or None, home):
             return await self._go_home(walk, home)
         return await escape(walk, self.act)
+
+    def surprised(self) -> None:
+        """Be told that the screen changed by itself, between a decision and its input."""
+        self._surprised = True
 
     async def whereabouts(self, frame: Frame) -> tuple[str, bool]:
         """Return the state that a frame shows after an action, empty if none, and whether it is one to be in.
@@ -148,25 +178,46 @@ class Guide:
             self._told = name
         return state
 
-    def _interrupting(self, walk: Walk, state: State | None) -> tuple[str, int, Do | None] | None:
-        if _frame(walk).hung:  # it would take what is done about it for something else, later
+    async def _interrupting(self, walk: Walk, state: State | None) -> Interruption | str | None:
+        """Return what is in the way: a declared interruption, or the title of a window that nobody declared.
+
+        Beside a state that can be told, a window is one only if it came up by itself over the state that was there:
+        what an action opened is its effect, and for whoever decides. So is a window that stays, and one that would not
+        get the key.
+        """
+        frame = _frame(walk)
+        if frame.hung:  # it would take what is done about it for something else, later
             return None
         declared = self.screens.interruption(state) if state else None
         if declared is not None:
-            return declared.name, declared.most, declared.do
-        if state is None and self.screens.closed and (window := self._windows.unexpected(_frame(walk))):
-            return f"{UNEXPECTED} ‘{window}’", Interruption.most, None
-        return None
+            return declared
+        if not self.screens.closed:
+            return None
+        if state is None:
+            return self._windows.unexpected(frame) or None
+        if not (self._surprised and state.name == self.here):
+            return None
+        title = self._windows.came_up(frame)
+        others = [other for other in self.screens.candidates if other is not state]
+        if not title or self.times[_unexpected(title)] or await self.recogniser.recognise(frame, others):
+            return None
+        return title if (await walk.doors.desktop.owner_at(None)).title == title else None
 
-    async def _interrupted(self, walk: Walk, name: str, most: int, do: Do | None) -> None:
+    async def _interrupted(self, walk: Walk, by: Interruption | str) -> None:
+        name, most = (_unexpected(by), MOST_TIMES) if isinstance(by, str) else (by.name, by.most)
         self.times[name] += 1
         if self.times[name] > most:
             raise self._gave_up(f"‘{name}’ came up more than {most} times")
         await walk.record(events.Interrupted(name=name, times=self.times[name]))
-        if do is None:
+        if isinstance(by, str):
+            self.unexpected += 1  # by itself: a title that is another one each time is never there too often
+            if self.unexpected > MOST_UNEXPECTED:
+                raise self._gave_up(f"More than {MOST_UNEXPECTED} windows came up that nobody declared")
             await escape(walk, self.act)
         else:
-            await self.perform(do, f"clear ‘{name}’")
+            said = await self.perform(by.do, f"clear ‘{name}’", self.screens.while_clearing(by))
+            if isinstance(said, Answer) and said.choice == GIVE_UP:
+                raise NeedsPerson(f"{said.by} gave up at ‘{name}’{f': {said.note}' if said.note else ''}.")
             await walk.look()
         self._said.append(f"‘{name}’ had come up and was dealt with.")
 
@@ -190,8 +241,8 @@ class Guide:
                 self.here = wanted
                 return True
             state = await self._see(walk, wanted)
-            if interruption := self._interrupting(walk, state):
-                await self._interrupted(walk, *interruption)
+            if interruption := await self._interrupting(walk, state):
+                await self._interrupted(walk, interruption)
                 continue
             if _frame(walk).hung or (state is not None and state.busy):
                 if not await self._wait(walk, self._over):
@@ -205,7 +256,7 @@ class Guide:
             taken.append(way)
             how = f"takes the way to ‘{way.to}’"
             await walk.record(events.StateSeen(state=state.name if state else "", wanted=wanted, how=how))
-            await self.perform(way.do, f"go to ‘{way.to}’")
+            await self.perform(way.do, f"go to ‘{way.to}’", self.screens.while_clearing())
             await walk.look()
             await self._until(walk, (way.to,))
 
@@ -220,7 +271,10 @@ class Guide:
         self.lost += 1
         home, self.here = self.screens.home, ""
         if self.lost > MOST_LOST:
-            raise self._gave_up("The screen is none of the declared ones, and going back did not change that")
+            raise self._gave_up(
+                "The screen is none of the declared ones, and going back did not change that: declare it as a State, "
+                "or give the Screens closed=False if not all are declared"
+            )
         if self.lost == MOST_LOST and home and plan(self.screens, None, home):
             self._said.append(await self._go_home(walk, home))
         else:
@@ -247,9 +301,9 @@ class Guide:
 
         end = walk.doors.now_s() + self.screens.patience_s
         while await self._wait(walk, there, end):
-            interruption = self._interrupting(walk, await self._see(walk))
+            interruption = await self._interrupting(walk, await self._see(walk))
             if interruption is not None:
-                await self._interrupted(walk, *interruption)
+                await self._interrupted(walk, interruption)
                 end = walk.doors.now_s() + self.screens.patience_s
                 continue
             for name in names:
@@ -309,6 +363,10 @@ async def escape(walk: Walk, act: Act) -> str:
         return f"Escape could not be pressed to get back: {error}"
     await walk.verify(before, call, started_s=started)
     return "Escape was pressed to get back."
+
+
+def _unexpected(title: str) -> str:
+    return f"{UNEXPECTED} ‘{title}’"
 
 
 def _frame(walk: Walk) -> Frame:

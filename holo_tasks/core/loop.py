@@ -69,7 +69,7 @@ async def pursue(
     rejected = unfinished = False
     scripted = layer != "model"
     stock = Stock(lambda: _back(walk, guide, act), layer, times=BACK - 1 if scripted else 0)
-    first = walk.step
+    first, expected = walk.step, ""
     await walk.look()
     if guide is not None:
         walk.whereabouts = guide.whereabouts
@@ -78,6 +78,9 @@ async def pursue(
     while True:
         if guide is not None:
             await guide.clear(walk)
+            if expected:
+                await guide.arrive(walk, expected)
+            expected = ""
             walk.show(guide.said())
         if walk.step - first >= max_steps:
             raise await _out_of_steps(walk, decide, max_steps, layer=layer, last=last)
@@ -139,6 +142,8 @@ async def pursue(
         except ScreenChanged as error:
             if once is not None:
                 once.pressed.discard(pressed)  # nothing was sent
+            if guide is not None:
+                guide.surprised()
             await walk.look_after_change(step, str(error), started_s=started)
             await stock.take(walk)
             continue
@@ -149,6 +154,7 @@ async def pursue(
             told, is_error = str(error), True
         assert before is not None
         sentence = await walk.verify(before, call, started_s=started, repeat=not pressed)
+        expected = "" if guide is None or is_error else guide.expect()
         walk.remember(step, f"{told} {sentence}", is_error=is_error)
         await stock.take(walk)
 

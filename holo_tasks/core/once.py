@@ -7,7 +7,6 @@ came of the first press tells, so the second one waits for that look.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from holo_tasks.core.errors import GaveUp
@@ -47,14 +46,17 @@ class Once:
         at = gesture.at if isinstance(gesture, Click | Write) else None
         if at is None:
             return ""
-        text = ""
+        text, unknown = "", ""
         if reader is not None:
-            with suppress(Exception):
+            try:
                 reading = reader.on_target if isinstance(reader, ReadsTargets) else reader
                 text = await reading(seen.frame, at)
+            except Exception:  # any of the buttons may be there
+                buttons = [label for label in self.labels if label != ENTER]
+                unknown = next((label for label in buttons if label in self.pressed), buttons[0] if buttons else "")
         if not text.strip():  # then what the model calls it has to do
             named = str(getattr(step.tool_call, "element", ""))
-            return next((label for label in self.labels if fits(f"*{label}*", named)), "")
+            return next((label for label in self.labels if fits(f"*{label}*", named)), unknown)
         return next((label for label in self.labels if fits(label, text)), "")
 
     def too_often(self, walk: Walk, step: Step) -> bool:

@@ -174,16 +174,16 @@ class Interruption:
 class Screens:
     """All that is known of a program's screens.
 
-    ``home`` is the state where everything can be begun anew. ``closed``: a screen that is none of the states is
-    unknown; it is waited out for ``patience_s`` seconds, then handled, and never acted on. Otherwise a screen that
-    nobody declared is left to who works on it. Raises `InvalidUsage` if the names do not fit together.
+    ``home`` is the state where everything can be begun anew. They are ``closed``: a screen that is none of the states
+    is unknown; it is waited out for ``patience_s`` seconds, then handled, and never acted on. With ``closed=False`` a
+    screen that nobody declared is left to who works on it. Raises `InvalidUsage` if the names do not fit together.
     """
 
     states: tuple[State, ...]
     interruptions: tuple[Interruption, ...] = ()
     ways: tuple[Way, ...] = ()
     home: str = ""
-    closed: bool = False
+    closed: bool = True
     patience_s: float = 20.0
 
     def __init__(
@@ -192,7 +192,7 @@ class Screens:
         interruptions: Iterable[Interruption] = (),
         ways: Iterable[Way] = (),
         home: str = "",
-        closed: bool = False,
+        closed: bool = True,
         patience_s: float = 20.0,
     ) -> None:
         given = {
@@ -222,6 +222,12 @@ class Screens:
     def interruption(self, state: State) -> Interruption | None:
         """Return the interruption that a state is, or None."""
         return next((one for one in self.interruptions if one.state == state), None)
+
+    def while_clearing(self, interruption: Interruption | None = None) -> Screens:
+        """Return what holds while an interruption is cleared, or a way taken, which passes screens of its own."""
+        others = [one for one in self.interruptions if one != interruption]
+        own = (interruption.state,) if interruption else ()
+        return Screens([*self.states, *own], others, closed=False, patience_s=self.patience_s)
 
     def _check(self) -> None:
         if not self.states:

@@ -159,7 +159,7 @@ class DeclaredScreens(Part):
     interruptions: dict[str, DeclaredInterruption] = Field(default_factory=dict)
     ways: tuple[DeclaredWay, ...] = ()
     home: str = ""
-    closed: bool = Field(default=False, description="a screen that is none of the states is never acted on")
+    closed: bool = Field(default=True, description="a screen that is none of the states is never acted on")
     patience: Annotated[float, Field(ge=0, le=3600)] = Field(default=20.0, description="seconds")
 
     @model_validator(mode="after")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.errors import GaveUp, NeedsPerson, ScreenChanged
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause
+from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause, Receipt
 from holo_tasks.core.guide import Guide
 from holo_tasks.core.loop import Answered, pursue
-from holo_tasks.core.states import Interruption, Screens, Way
+from holo_tasks.core.person import GIVE_UP, Answer
+from holo_tasks.core.ports import Owner
+from holo_tasks.core.slip import Slip
+from holo_tasks.core.states import Interruption, Screens, State, Way
 from holo_tasks.core.walk import Walk
 from tests.support.coloured_program import ColouredProgram, Colours, state
 from tests.support.scripted_model import step
@@ -42,7 +45,10 @@ class Case:
         self.program, self.recorder, self.model = program, MemoryRecorder(), MemoryModel([*said, DONE])
         self.walk = walk_of(as_model(self.model), desktop=program, recorder=self.recorder, now_s=Clock())
 
-        async def perform(do: Any, what: str) -> Any:
+        self.given: list[Screens] = []
+
+        async def perform(do: Any, what: str, screens: Screens) -> Any:
+            self.given.append(screens)
             return await do()
 
         self.guide = Guide(screens, Colours(), perform, Walk.act, **declared)
@@ -113,6 +119,31 @@ async def test_a_popup_that_comes_back_too_often_is_for_the_next_layer() -> None
     assert len(case.acted) == 3
 
 
+async def test_while_one_popup_is_cleared_others_are_and_its_own_screens_are_left_to_it() -> None:
+    program = ColouredProgram("tip")
+    tip = Interruption(state("tip"), program.going("menu"))
+    other = Interruption(state("sign on"), program.going("menu"))
+    case = Case(program, Screens(STATES, [tip, other]))
+    await case.pursue()
+    (meanwhile,) = case.given
+    assert meanwhile.interruptions == (other,)
+    assert not meanwhile.closed
+    assert meanwhile.state("tip") == tip.state
+
+
+async def test_a_person_who_gives_up_at_an_interruption_is_not_asked_again() -> None:
+    program, asked = ColouredProgram("sign on"), []
+
+    async def ask() -> Answer:
+        asked.append(1)
+        return Answer(GIVE_UP, "I cannot read it", "ada")
+
+    case = Case(program, Screens(STATES, [Interruption(state("sign on"), ask)]))
+    with pytest.raises(NeedsPerson, match="ada gave up at ‘sign on’: I cannot read it"):
+        await case.pursue()
+    assert len(asked) == 1
+
+
 async def test_a_busy_program_is_waited_for_without_a_model_call() -> None:
     program = ColouredProgram("working", after_pauses(3, "menu"))
     case = Case(program, screens(program))
@@ -130,7 +161,7 @@ async def test_a_program_that_is_busy_for_ever_is_never_acted_on() -> None:
 
 async def test_an_unknown_screen_is_waited_for_escaped_and_never_clicked_through() -> None:
     program = ColouredProgram("nothing known")
-    case = Case(program, screens(program, closed=True), CLICK)
+    case = Case(program, screens(program), CLICK)
     await case.gives_up("none of the declared ones")
     assert case.acted == [ESCAPE, ESCAPE]
     assert case.model.bodies == []
@@ -140,14 +171,14 @@ async def test_an_unknown_screen_is_waited_for_escaped_and_never_clicked_through
 
 async def test_an_unknown_screen_that_goes_away_is_told_and_the_work_goes_on() -> None:
     program = ColouredProgram("nothing known", lambda screen, gesture: "menu" if gesture == ESCAPE else None)
-    case = Case(program, screens(program, closed=True))
+    case = Case(program, screens(program))
     assert (await case.pursue()).text == "done"
     assert "Escape was pressed" in case.told
 
 
 async def test_where_escape_does_not_help_the_declared_way_home_is_taken() -> None:
     program = ColouredProgram("nothing known")
-    home = screens(program, closed=True, home="menu", ways=[Way(program.going("menu"), "menu")])
+    home = screens(program, home="menu", ways=[Way(program.going("menu"), "menu")])
     case = Case(program, home)
     await case.pursue()
     assert case.seen("backtracked", "by", "to") == [("Escape", ""), ("declared way", "menu")]
@@ -155,26 +186,132 @@ async def test_where_escape_does_not_help_the_declared_way_home_is_taken() -> No
 
 async def test_an_unknown_screen_is_left_to_who_works_where_not_all_are_declared() -> None:
     program = ColouredProgram("nothing known")
-    case = Case(program, screens(program), CLICK)
+    case = Case(program, screens(program, closed=False), CLICK)
     await case.pursue()
     assert [type(gesture) for gesture in program.gestures] == [Click]
 
 
-async def test_a_new_window_over_an_unknown_screen_is_an_interruption_and_escaped() -> None:
+@pytest.mark.parametrize("stays", [True, False])
+async def test_a_new_window_over_an_unknown_screen_is_escaped_unless_it_is_on_the_way_to_a_known_one(
+    stays: bool,
+) -> None:
+    opens = after_pauses(2, "form")
+
     def moves(screen: str, gesture: Gesture) -> str | None:
         if isinstance(gesture, Click):
-            program.popups = ["Rate us!"]
+            program.popups = ["Untitled"]
             return "nothing known"
         if gesture == ESCAPE:
             program.popups = []
             return "menu"
-        return None
+        return None if stays else opens(screen, gesture)
 
     program = ColouredProgram("menu", moves)
-    case = Case(program, screens(program, closed=True), CLICK)
+    case = Case(program, screens(program), CLICK)
+    await case.pursue()
+    assert case.seen("interruption", "name") == (["unexpected window ‘Untitled’"] if stays else [])
+    assert (ESCAPE in program.gestures) is stays
+    assert any(isinstance(gesture, Pause) for gesture in program.gestures), "it was waited for"
+
+
+class Surprising(ColouredProgram):
+    """Shows a window of a title by itself, right before the first click."""
+
+    def __init__(self, title: str, *, instead: bool = False, closes: bool = True) -> None:
+        super().__init__("form")
+        self._title, self._instead, self._closes = title, instead, closes
+
+    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        if isinstance(gesture, Click) and self._title:
+            self.popups, self._title = [self._title], ""
+            if self._instead:
+                self.title, self.popups = self.popups[0], []
+            raise ScreenChanged("Something came up there.")
+        if gesture == ESCAPE and self._closes:
+            self.popups = []
+        return await super().do(gesture, deadline=deadline, slip=slip)
+
+
+async def test_a_window_that_came_up_by_itself_is_escaped_also_beside_a_state_that_can_be_told() -> None:
+    program = Surprising("Rate us!")
+    case = Case(program, screens(program), CLICK, CLICK)
     await case.pursue()
     assert case.seen("interruption", "name") == ["unexpected window ‘Rate us!’"]
-    assert not any(isinstance(gesture, Pause) for gesture in program.gestures), "it was known for what it is"
+    assert [type(gesture) for gesture in case.acted] == [Hotkey, Click]
+    assert "‘unexpected window ‘Rate us!’’ had come up" in case.told
+
+
+async def test_one_that_stays_is_for_whoever_decides() -> None:
+    program = Surprising("Rate us!", closes=False)
+    case = Case(program, screens(program), CLICK, CLICK)
+    await case.pursue()
+    assert [type(gesture) for gesture in case.acted] == [Hotkey, Click]
+
+
+@pytest.mark.parametrize(
+    "how", ["a new title", "declared", "not closed", "of an action", "no keys", "known by then", "changing"]
+)
+async def test_no_other_new_window_is_escaped_beside_a_state_that_can_be_told(how: str) -> None:
+    program: ColouredProgram = Surprising("record", instead=how == "a new title")
+    if how == "of an action":
+
+        def moves(screen: str, gesture: Gesture) -> None:
+            program.popups = ["Find"]
+
+        program = ColouredProgram("form", moves)
+    if how == "no keys":
+        program.owners = lambda at: Owner("/usr/bin/program", title=program.title)
+    if how == "changing":
+        program.solid = False
+    case = Case(program, screens(program, closed=how != "not closed"), CLICK, CLICK)
+    if how == "declared":
+        case.guide.recogniser = Dialogs(program)
+    if how == "known by then":
+        case.guide.recogniser = Dialogs(program, first=True)
+    await case.pursue()
+    assert ESCAPE not in program.gestures
+    assert case.acted
+
+
+class Dialogs(Colours):
+    """Knows a declared state by a window's title, too; where both hold, the first one is it."""
+
+    def __init__(self, program: ColouredProgram, *, first: bool = False) -> None:
+        self.program, self.first = program, first
+
+    async def recognise(self, frame: Frame, states: Sequence[State]) -> State | None:
+        titles = {owner.title for window in frame.windows or () for owner in window.owners}
+        titled = next((state for state in states if state.name in titles), None)
+        if self.first:  # it lies over the other, which cannot be told any more
+            shown = "record" if "record" in self.program.popups else "form"
+            return next((state for state in states if state.name == shown), None)
+        return await super().recognise(frame, states) or titled
+
+
+async def test_windows_with_ever_new_titles_are_for_the_next_layer_too() -> None:
+    number = iter(range(1000))
+
+    def moves(screen: str, gesture: Gesture) -> str | None:
+        program.popups = [f"Message {next(number)}"]
+        return "nothing known"
+
+    program = ColouredProgram("menu", moves)
+    case = Case(program, screens(program), CLICK)
+    await case.gives_up("More than 10 windows came up that nobody declared")
+    assert case.acted[1:] == [ESCAPE] * 10
+
+
+@pytest.mark.parametrize(("came", "seen"), [("record", 1), ("menu", 0)])
+async def test_an_action_is_to_lead_where_it_says_or_its_layer_gives_up(came: str, seen: int) -> None:
+    program = ColouredProgram("form", lambda screen, gesture: came if isinstance(gesture, Click) else None)
+    case = Case(program, screens(program), CLICK, layer="script", expect=lambda: "record")
+    if seen:
+        await case.pursue()
+        assert case.seen("verdict", "outcome", "state")[0] == ("changed", "record")
+        return
+    await case.gives_up("The screen is not ‘record’, which the last step was to lead to")
+    assert case.seen("verdict", "outcome", "state")[0] == ("wrong_state", "menu")
+    assert len(case.model.bodies) == 1, "nothing was decided on the wrong screen"
 
 
 async def test_the_work_does_not_begin_before_its_state_is_there() -> None:
@@ -259,7 +396,7 @@ async def test_an_action_that_leads_to_a_screen_nobody_declared_is_judged_so() -
         return "nothing known" if isinstance(gesture, Click) else "menu" if gesture == ESCAPE else None
 
     program = ColouredProgram("menu", moves)
-    case = Case(program, screens(program, closed=True), CLICK)
+    case = Case(program, screens(program), CLICK)
     await case.pursue()
     assert case.seen("verdict", "outcome", "state") == [("wrong_state", ""), ("changed", "menu")]
     assert "it is not one that was to come of this" in case.told
@@ -299,7 +436,7 @@ async def test_a_hung_program_is_waited_for_and_not_acted_on_meanwhile() -> None
 async def test_a_program_that_stays_hung_is_never_acted_on_and_nothing_is_cleared(screen: str) -> None:
     program = HungProgram(screen)
     program.hung_looks = 10_000
-    case = Case(program, screens(program, closed=True), CLICK, after=("filed",))
+    case = Case(program, screens(program), CLICK, after=("filed",))
     await case.gives_up("hung after 2 s")
     assert (case.acted, case.model.bodies, case.seen("interruption", "name")) == ([], [], [])
 

@@ -65,7 +65,7 @@ class Case:
         self.walk.doors = replace(self.walk.doors, reader=reader)
         self.walk.safe_to_repeat = safe
 
-        async def perform(do: Any, what: str) -> Any:
+        async def perform(do: Any, what: str, screens: Screens) -> Any:
             return await do()
 
         async def not_done() -> bool:
@@ -135,6 +135,21 @@ async def test_where_nobody_knows_it_is_for_the_next_layer_and_that_knows_of_the
         await case.pursue()
     assert case.presses == 1
     assert case.once.pressed == {"Submit"}
+
+
+@pytest.mark.parametrize("named", ["the grey box", "Submit"])
+async def test_where_reading_fails_a_press_may_be_any_of_them(named: str) -> None:
+    press = wrote(step("click", element=named, x=500, y=500))
+    case = Case(press, press, found=(False,), labels=("Save", "Submit"))
+
+    async def broken(frame: Frame, where: Point | Box) -> str:
+        raise OSError("the reader is broken")
+
+    case.walk.doors = replace(case.walk.doors, reader=broken)
+    with pytest.raises(GaveUp, match="nobody knows"):
+        await case.pursue()
+    assert case.presses == 1
+    assert case.once.pressed == {"Submit" if named == "Submit" else "Save"}
 
 
 async def test_a_press_that_the_hands_held_back_does_not_count() -> None:

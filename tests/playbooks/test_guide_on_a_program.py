@@ -10,6 +10,7 @@ from nasty_clerk import APPS, Clerk, seed_of
 
 from holo_tasks.core.guide import Guide
 from holo_tasks.core.loop import pursue
+from holo_tasks.core.states import Screens
 from holo_tasks.core.walk import Walk
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.playbooks.recognising import ScreenRecogniser
@@ -36,7 +37,7 @@ async def test_a_tip_that_comes_up_late_is_closed_once_and_the_entry_filed_once(
         script = Script(PLAYBOOK, "file", reference=entry.reference, amount=entry.amount, reason=entry.reason)
         brain = script.brain(recogniser, screens)
 
-        async def perform(do: Any, what: str) -> Any:
+        async def perform(do: Any, what: str, meanwhile: Screens) -> Any:
             return await done(walk_of(model, desktop=desktop), do.brain(recogniser, screens))
 
         guide = Guide(screens, recogniser, perform, Walk.act, before="menu", after=("filed",), layer="script")
