@@ -169,8 +169,9 @@ async def test_the_kill_switch_works_while_a_gesture_is_under_way():
 
 
 PARENT = """
-import asyncio, os, sys
+import asyncio, os, signal, sys
 from holo_tasks.desktop import VirtualDesktop
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born deaf to it
 async def main():
     desktop = await VirtualDesktop.start(app=["sh", "-c", "setsid sleep 1000 & exec xterm"])
     if os.fork() == 0:  # keeps the socket open, as a worker of multiprocessing would

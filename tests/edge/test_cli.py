@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from PIL import Image
 
 from tests.edge.conftest import command
 from tests.support.command_line import EXECUTABLE, CommandLine, Ended, Running, until
 from tests.support.long import few
+from tests.support.prefect_api import PrefectAPI
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 CLICK = step("click", element="the {Count} button ‘100 %’", x=390, y=450)
@@ -75,7 +75,7 @@ def test_an_answer_is_all_that_stdout_gets(cli: CommandLine, app: str) -> None:
     assert (cli.home / "clicks").read_text() == "2"
     assert goal in model.requests[0]["messages"][1]["content"]
     assert Image.open(io.BytesIO(model.images()[0])).size == (1000, 700)
-    run = httpx.get(f"{cli.env['PREFECT_API_URL']}/flow_runs/{told['flow_run_id']}").json()
+    run = PrefectAPI(cli.env["PREFECT_API_URL"]).flow_run(told["flow_run_id"])
     assert (run["name"], run["state_type"]) == (goal, "COMPLETED")
 
 
@@ -225,7 +225,6 @@ def test_a_run_needs_no_server_and_no_particular_folder(cli: CommandLine, app: s
     assert "answered after 2 steps" in ended.complaint, "and nothing of what Prefect has to say"
 
 
-@pytest.mark.long
 def test_runs_share_a_home_and_a_reader_that_goes_changes_nothing(
     cli: CommandLine, x_server: XServer, display: str
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from holo_tasks.cli import carry_out
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.person import CHOICES
+from holo_tasks.running import Registration, Running
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
 from tests.support.command_line import CommandLine, until
@@ -34,7 +37,15 @@ def test_a_run_waits_for_a_person_and_goes_on(cli: CommandLine, app: str) -> Non
 
 
 @pytest.fixture
-def handoffs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Handoffs:
+def waiter(tmp_path: Path) -> Iterator[Registration]:
+    """The run R-1, which is under way."""
+    made = Registration(tmp_path, Running.here("R-1", "Look.", "", ""))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def handoffs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiter: Registration) -> Handoffs:
     monkeypatch.setenv("HOLO_HOME", str(tmp_path))
     return Handoffs(store_at(tmp_path))
 
@@ -52,18 +63,42 @@ def test_the_list_says_all_that_is_needed_to_answer(handoffs: Handoffs, capsys: 
     assert (told["id"], told["choices"], told["live"]) == (one.id, ["done", "give up"], "http://here/x")
 
 
+def test_of_a_run_that_has_died_no_answer_is_taken(
+    handoffs: Handoffs, waiter: Registration, capsys: pytest.CaptureFixture[str]
+) -> None:
+    id = handoffs.open("Solve it", ("done",), run_id="R-1", timeout_s=60).id
+    waiter.close()  # as when its process is killed
+    carry_out(["handoff", "list"])
+    assert "its run is gone, and nobody waits for the answer any more" in capsys.readouterr().out
+    carry_out(["handoff", "list", "--json"])
+    assert json.loads(capsys.readouterr().out)[0]["lost"]
+    with pytest.raises(
+        InvalidUsage, match=f"Nobody waits for an answer to hand-off {id} any more: its run R-1 is gone"
+    ):
+        carry_out(["handoff", "resume", id])
+    assert handoffs.find(id).state == "open"
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["ID"], "needs --choice ‘done’ or ‘give up’"),
-        (["ID", "--choice", "maybe"], "'maybe' is no choice here"),
-        (["2222-2222", "--choice", "done"], "There is no hand-off '2222-2222'"),
+        (["ID"], "needs --choice ‘approve’ or ‘refuse’"),
+        (["ID", "--choice", "done"], "'done' is no choice here"),
+        (["2222-2222", "--choice", "approve"], "There is no hand-off '2222-2222'"),
     ],
 )
 def test_an_answer_that_is_none_is_refused(handoffs: Handoffs, words: list[str], reason: str) -> None:
-    id = handoffs.open("Solve it", ("done", "give up"), run_id="R-1", timeout_s=60).id
+    id = handoffs.open("May it click OK?", ("approve", "refuse"), run_id="R-1", timeout_s=60).id
     with pytest.raises(InvalidUsage, match=re.escape(reason)):
         carry_out(["handoff", "resume", *[id if word == "ID" else word for word in words]])
+
+
+@pytest.mark.parametrize("choices", [CHOICES, ("give up", "done"), ("yes",)])
+def test_without_a_choice_it_is_done_or_the_only_one(handoffs: Handoffs, choices: tuple[str, ...]) -> None:
+    id = handoffs.open("Solve it", choices, run_id="R-1", timeout_s=60).id
+    assert carry_out(["handoff", "resume", id]) == 0
+    answered = handoffs.find(id)
+    assert (answered.state, answered.choice) == ("answered", "yes" if choices == ("yes",) else "done")
 
 
 def test_the_second_answer_is_told_whose_the_first_was(handoffs: Handoffs, capsys: pytest.CaptureFixture[str]) -> None:

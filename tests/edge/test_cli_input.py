@@ -93,7 +93,6 @@ def test_a_wrong_environment_is_named(env: dict[str, str | None], words: list[st
     refused(CommandLine(tmp_path, "http://127.0.0.1:9/api")("run", "Go.", *APP, "--json", env=given), *words)
 
 
-@pytest.mark.long
 def test_what_answers_but_is_no_prefect_is_named(cli: CommandLine) -> None:
     wrong = cli.env["PREFECT_API_URL"].removesuffix("/api")
     refused(cli("run", "Go.", *APP, *URL, "--json", env={"PREFECT_API_URL": wrong}), wrong, "/api")

@@ -40,7 +40,8 @@ class Agent:
     def stops(self, last_s: float) -> None:
         time.sleep(max(0.0, last_s + 1.0 - time.monotonic()))
         assert self.inputs.last_s() <= last_s
-        assert self.inputs.held() == set()
+        # A desktop that is too slow to say that it stopped is ended by force: there is no screen left to be pressed.
+        assert until(lambda: not self.inputs.held() or not related(str(self.inputs.path)))
 
     def ends(self) -> None:
         ended = self.command.end()

@@ -9,12 +9,12 @@ import signal
 import time
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.edge.conftest import command
 from tests.support.command_line import CommandLine, Ended, related, until
 from tests.support.long import few
+from tests.support.prefect_api import PrefectAPI
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 HANG = Answer("", delay_s=120)
@@ -42,7 +42,7 @@ def test_a_model_that_hangs_does_not_hold_a_run(cli: CommandLine, app: str, numb
         ended = running.signal(number)
     closed_as_killed(ended)
     assert until(lambda: not related(str(cli.home)))
-    run = httpx.get(f"{cli.env['PREFECT_API_URL']}/flow_runs/{ended.told['flow_run_id']}").json()
+    run = PrefectAPI(cli.env["PREFECT_API_URL"]).flow_run(ended.told["flow_run_id"])
     assert (run["state_type"], run["state_name"]) == ("CANCELLED", "Killed")
 
 

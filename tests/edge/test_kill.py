@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from holo_tasks.running import running
@@ -20,6 +19,7 @@ from tests.support.command_line import CommandLine, related, until
 from tests.support.inputs import Inputs
 from tests.support.killing import WITHIN_S, kill
 from tests.support.long import few
+from tests.support.prefect_api import PrefectAPI
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 TEXT = step("write", content="Ab " * 2500)
@@ -50,6 +50,7 @@ class Typing:
 
     def __init__(self, cli: CommandLine, process: AgentProcess, model: ScriptedModel, folder: Path, **more: Any):
         self.cli, self.process, self.inputs = cli, process, Inputs(folder / "inputs")
+        self.api = PrefectAPI(cli.env["PREFECT_API_URL"])
         self.pid = process.process.pid
         self.run = process.ask(model.base_url, self.inputs, **more)
         self.id, self.flow_run = self.run["run"], self.run["flow_run"]
@@ -125,11 +126,13 @@ def test_a_blocked_event_loop_holds_up_no_kill(
 
 def test_a_stopped_process_sends_nothing_more_and_ends_when_it_goes_on(typing: Typing) -> None:
     os.kill(typing.pid, signal.SIGSTOP)
-    said, last_s = kill(typing.cli, "--run", typing.id)
-    assert said.code == 0
-    assert said.stdout.startswith(f"{typing.id}  input stopped; process {typing.pid} is suspended")
-    typing.stops(last_s)
-    os.kill(typing.pid, signal.SIGCONT)
+    try:
+        said, last_s = kill(typing.cli, "--run", typing.id)
+        assert said.code == 0
+        assert said.stdout.startswith(f"{typing.id}  input stopped; process {typing.pid} is suspended")
+        typing.stops(last_s)
+    finally:
+        os.kill(typing.pid, signal.SIGCONT)
     typing.ends("command", COMMAND)
 
 
@@ -153,11 +156,12 @@ def cmdline(pid: int) -> bytes:
 
 @contextmanager
 def variable(url: str, value: Any) -> Iterator[float]:
-    httpx.post(f"{url}/variables/", json={"name": "holo_kill", "value": value}).raise_for_status()
+    api = PrefectAPI(url)
+    api.post("/variables/", {"name": "holo_kill", "value": value})
     try:
         yield time.monotonic() + WITHIN_S
     finally:
-        httpx.delete(f"{url}/variables/name/holo_kill")
+        api.delete("/variables/name/holo_kill")
 
 
 @pytest.mark.parametrize("how", few(["all", "run", "flow run in a list"]))
@@ -176,24 +180,19 @@ def test_a_variable_for_others_kills_nobody(typing: Typing) -> None:
     typing.ends("command", COMMAND)
 
 
-def set_state(url: str, flow_run_id: str, **state: Any) -> float:
-    httpx.post(f"{url}/flow_runs/{flow_run_id}/set_state", json=state).raise_for_status()
-    return time.monotonic() + WITHIN_S
-
-
 @pytest.mark.parametrize("kind", few(["CANCELLING", "CANCELLED"]))
 def test_cancelling_the_flow_run_kills(typing: Typing, kind: str) -> None:
-    url = typing.cli.env["PREFECT_API_URL"]
-    typing.stops(set_state(url, typing.flow_run, state={"type": kind}, force=kind == "CANCELLED"))
-    name = httpx.get(f"{url}/flow_runs/{typing.flow_run}").json()["name"]
+    typing.api.set_state(typing.flow_run, kind, force=kind == "CANCELLED")
+    typing.stops(time.monotonic() + WITHIN_S)
+    name = typing.api.flow_run(typing.flow_run)["name"]
     typing.ends("cancelled", f"killed by cancelling the flow run {name} in Prefect")
 
 
 def test_cancelling_a_sub_goal_kills(typing: Typing) -> None:
-    url = typing.cli.env["PREFECT_API_URL"]
     wanted = {"flow_runs": {"parent_flow_run_id": {"any_": [typing.flow_run]}}}
-    (beneath,) = httpx.post(f"{url}/flow_runs/filter", json=wanted).json()
-    typing.stops(set_state(url, beneath["id"], state={"type": "CANCELLING"}))
+    (beneath,) = typing.api.post("/flow_runs/filter", wanted)
+    typing.api.set_state(beneath["id"], "CANCELLING")
+    typing.stops(time.monotonic() + WITHIN_S)
     typing.ends("cancelled", f"killed by cancelling the flow run {beneath['name']} in Prefect")
 
 
@@ -203,8 +202,7 @@ def test_a_killed_flow_is_not_tried_again(
     typing = Typing(cli, process, text, tmp_path, retries=2)
     assert cli("kill", "--run", typing.id).code == 0
     typing.ends("command", COMMAND)
-    found = httpx.get(f"{cli.env['PREFECT_API_URL']}/flow_runs/{typing.flow_run}").json()
-    assert found["run_count"] == 1
+    assert typing.api.flow_run(typing.flow_run)["run_count"] == 1
 
 
 @pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGKILL]))

@@ -9,8 +9,6 @@ from typing import Any
 import cloudpickle
 import pytest
 from prefect import flow, task
-from prefect.client.orchestration import get_client
-from prefect.events.filters import EventFilter, EventNameFilter, EventOccurredFilter
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, agent_step, cost_guardrail, pursue, subgoal
 from holo_tasks.core.budget import Guard
@@ -19,6 +17,7 @@ from holo_tasks.safety.budgets import Budgets
 from holo_tasks.safety.store import store_at
 from tests.support.agents import agent
 from tests.support.painted_desktop import PaintedDesktop
+from tests.support.prefect_events import payload_of
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 CLICK = step("click", element="OK button", x=500, y=500)
@@ -60,23 +59,9 @@ async def test_a_flow_ends_in_a_state_named_after_its_limit_and_says_so_to_autom
     with pytest.raises(LimitReached):
         await state.result(raise_on_failure=True)
     run_id = str(state.state_details.flow_run_id)
-    event = await _event(run_id)
-    assert event.payload["limit"] == "max_cost_usd"
-    assert "has spent" in event.payload["message"]
-
-
-async def _event(flow_run_id: str) -> Any:
-    resource = f"prefect.flow-run.{flow_run_id}"
-    async with get_client() as client:
-        for _ in range(100):
-            wanted = EventFilter(event=EventNameFilter(name=[LIMIT_EVENT]), occurred=EventOccurredFilter())
-            body = {"filter": wanted.model_dump(mode="json"), "limit": 50}
-            page = (await client._client.post("/events/filter", json=body)).json()
-            for found in page["events"]:
-                if found["resource"]["prefect.resource.id"] == resource:
-                    return type("Event", (), found)
-            await asyncio.sleep(0.2)
-    raise AssertionError("no event came")
+    payload = await payload_of(LIMIT_EVENT, run_id)
+    assert payload["limit"] == "max_cost_usd"
+    assert "has spent" in payload["message"]
 
 
 async def test_a_sub_goals_state_is_named_after_its_limit_too(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
@@ -40,6 +39,7 @@ from holo_tasks.core.errors import TokenConflict, TransientModelFault
 from holo_tasks.core.gestures import Click, Gesture, Hotkey
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
+from tests.support.prefect_api import PrefectAPI
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 CLICK = step("click", element="OK button", x=500, y=500)
@@ -394,10 +394,8 @@ async def test_the_timeline_is_published_on_the_sub_goal(tmp_path: Path, prefect
                 return run.run_id
 
         run_id, _ = await in_flow(work)
-    found = httpx.post(
-        f"{prefect_url}/artifacts/filter", json={"artifacts": {"key": {"any_": [f"timeline-{run_id}-1"]}}}
-    )
-    (artifact,) = found.json()
+    wanted = {"artifacts": {"key": {"any_": [f"timeline-{run_id}-1"]}}}
+    (artifact,) = PrefectAPI(prefect_url).post("/artifacts/filter", wanted)
     assert artifact["type"] == "markdown"
     assert "data:image/jpeg;base64," in artifact["data"]
 

@@ -34,13 +34,17 @@ class AgentProcess:
         self.said()
 
     def ask(self, model: str, inputs: Inputs, **more: Any) -> dict[str, Any]:
-        """Have it run an agent; return what it says of that run once there has been some input."""
+        """Have it run an agent that types; return what it says of that run once there has been some input."""
+        run = self.begin(model, inputs, **more)
+        until(lambda: len(inputs.sent()) > 10)
+        return run
+
+    def begin(self, model: str, inputs: Inputs, **more: Any) -> dict[str, Any]:
+        """Have it run an agent; return what it says of that run as it begins."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"model": model, "inputs": str(inputs.path), **more}) + "\n")
         self.process.stdin.flush()
-        run = self.said()
-        until(lambda: len(inputs.sent()) > 10)
-        return run
+        return self.said()
 
     def said(self) -> dict[str, Any]:
         """Return the next thing it says, nothing if it has ended."""

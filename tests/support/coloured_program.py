@@ -26,14 +26,20 @@ class ColouredProgram(PaintedDesktop):
     def __init__(self, screen: str, moves: Callable[[str, Gesture], str | None] = lambda screen, gesture: None) -> None:
         super().__init__()
         self.screen, self._moves = screen, moves
+        self.title, self.solid = "Program", True
         self.popups: list[str] = []
         self.looks = 0
+        # A window that comes up gets the keys, as window managers see to it.
+        self.owners = lambda at: Owner("/usr/bin/program", title=self.popups[-1] if self.popups else self.title)
 
     async def look(self, *, after_action: bool = False) -> Frame:
         self.looks += 1
         shade = 20 * NAMES.index(self.screen)
-        windows = [OnScreen(WHOLE, (Owner("/usr/bin/program", title="Program"),), solid=True)]
-        windows += [OnScreen(Box(9, 9, 9, 9), (Owner("/usr/bin/program", title=one),), True) for one in self.popups]
+        windows = [OnScreen(WHOLE, (Owner("/usr/bin/program", title=self.title),), solid=True)]
+        windows += [
+            OnScreen(Box(9, 9, 9, 9), (Owner("/usr/bin/program", title=one),), self.solid) for one in self.popups
+        ]
+        windows += [OnScreen(Box(-9, -9, 1, 1), (Owner("/usr/bin/manager", title="Manager"),), True)]
         return Frame(bytes([shade]) * (SIZE.width * SIZE.height * 3), SIZE, self.display, windows=tuple(windows))
 
     async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:

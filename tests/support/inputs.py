@@ -48,7 +48,7 @@ class Inputs:
         return [event for event in self.all() if event.counts and event.at_s > since_s]
 
     def held(self) -> set[tuple[str, int]]:
-        """Return what was pressed and never released."""
+        """Return what was pressed and never released: neither recorded as released, nor up by the server's word."""
         down: set[tuple[str, int]] = set()
         for event in self.all():
             match event.kind:
@@ -56,7 +56,10 @@ class Inputs:
                     down.add((event.kind[:3], event.detail))
                 case "keyup" | "release":
                     down.discard(("key" if event.kind == "keyup" else "pre", event.detail))
-        return down
+        by_server = Path(f"{self.path}.down")
+        if not down or not by_server.exists():
+            return down
+        return down & {(kind, int(code)) for kind, code in map(str.split, by_server.read_text().splitlines())}
 
     def last_s(self) -> float:
         """Return when the last press or motion was."""

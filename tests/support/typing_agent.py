@@ -3,7 +3,7 @@
 A line on stdin asks for a run, as JSON: where the model is (``model``), where its ``inputs`` are witnessed, after how
 many seconds it has to end (``timeout``), when and for how long to hold up the event loop (``block``: two numbers),
 what is in the environment of its desktop (``env``), how many ``retries`` its flow has, whose ``display`` it is to work
-on: one of its own, unless that is said.
+on: one of its own, unless that is said; and instead of typing, what ``question`` a person is to answer.
 Lines on stdout say that a run has begun, and how it ended.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from prefect import flow
 
-from holo_tasks import Limits, pursue, subgoal
+from holo_tasks import Limits, hand_over, pursue, subgoal
 from holo_tasks.agent import open_agent
 from holo_tasks.audit import Destination
 from holo_tasks.core.errors import HoloError
@@ -39,6 +39,12 @@ async def type_on() -> str:
     """Type for ever."""
     found: str = await pursue("Type.", max_steps=1000)
     return found
+
+
+@subgoal(token="{question}")
+async def ask(question: str) -> str:
+    """Give a person the screen."""
+    return (await hand_over(question)).note
 
 
 @flow(name="typing", persist_result=False)
@@ -65,7 +71,8 @@ async def typing(asked: dict[str, Any]) -> None:
                 if block := asked.get("block"):
                     after_s, for_s = block
                     asyncio.get_running_loop().call_later(after_s, time.sleep, for_s)
-                await before_deadline(run.guard, type_on())
+                question = asked.get("question")
+                await before_deadline(run.guard, ask(question) if question else type_on())
         finally:
             await endpoint.close()
 

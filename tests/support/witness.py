@@ -7,6 +7,9 @@ process on this machine. Nothing escapes it, wherever on the screen it goes and 
 import os
 import struct
 import sys
+import threading
+import time
+from pathlib import Path
 from typing import Any
 
 from Xlib import X
@@ -17,9 +20,23 @@ KINDS = {X.KeyPress: "key", X.KeyRelease: "keyup", X.ButtonPress: "press", X.But
 EVENT = struct.Struct("=BBHI24x")
 
 
+def look(path: Path) -> None:
+    """Write down again and again what the server says is pressed: of some input the last release is not recorded."""
+    other = Display()
+    while True:
+        keymap, mask = other.query_keymap(), other.screen().root.query_pointer().mask
+        down = [f"key {code}" for code in range(256) if keymap[code // 8] >> (code % 8) & 1]
+        down += [f"pre {button}" for button in range(1, 6) if mask >> (7 + button) & 1]
+        draft = path.with_suffix(".draft")
+        draft.write_text("".join(f"{one}\n" for one in down))
+        draft.replace(path)
+        time.sleep(0.05)
+
+
 def main() -> None:
     os.environ.setdefault("XAUTHORITY", os.devnull)
     display = Display()
+    threading.Thread(target=look, args=(Path(f"{sys.argv[1]}.down"),), daemon=True).start()
     with open(sys.argv[1], "a", buffering=1) as log:  # noqa: PTH123
 
         def note(reply: Any) -> None:

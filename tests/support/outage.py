@@ -1,0 +1,84 @@
+"""A way to a server that can be cut: as if the server had died (connections refused), or hung (accepted, no answer)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from typing import Literal
+from urllib.parse import urlsplit
+
+How = Literal["refused", "hangs"]
+
+
+class Outage:
+    """Passes on what comes to a port of its own, until it is cut; the same port leads there again when it is mended."""
+
+    def __init__(self, url: str) -> None:
+        self._there = urlsplit(url)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._port = probe.getsockname()[1]
+        self.url = self._there._replace(netloc=f"127.0.0.1:{self._port}").geturl()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="outage", daemon=True)
+        self._server: asyncio.Server | None = None
+        self._hangs = False
+        self._open: set[asyncio.Task[None]] = set()
+
+        self._thread.start()
+        self.mend()
+
+    def cut(self, how: How) -> None:
+        """Be gone from now on, for those who are connected, too."""
+        asyncio.run_coroutine_threadsafe(self._cut(how), self._loop).result(10)
+
+    def mend(self) -> None:
+        """Be there again, for those who connect anew."""
+        asyncio.run_coroutine_threadsafe(self._mend(), self._loop).result(10)
+
+    async def _cut(self, how: How) -> None:
+        self._hangs = how == "hangs"
+        if not self._hangs and self._server is not None:
+            self._server.close()
+            self._server = None
+            await self._drop()
+
+    async def _mend(self) -> None:
+        self._hangs = False
+        await self._drop()
+        if self._server is None:
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
+
+    async def _drop(self) -> None:
+        for task in list(self._open):
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        there: asyncio.StreamWriter | None = None
+        ways: set[asyncio.Future[None]] = set()
+        try:
+            back, there = await asyncio.open_connection(self._there.hostname, self._there.port)
+            ways = {asyncio.ensure_future(self._pass(reader, there)), asyncio.ensure_future(self._pass(back, writer))}
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        except (OSError, asyncio.CancelledError):
+            pass
+        finally:
+            self._open.discard(task)
+            for way in ways:
+                way.cancel()
+            for one in filter(None, (writer, there)):
+                one.transport.abort()
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                if self._hangs:  # for whoever is connected, it says nothing any more
+                    await asyncio.Event().wait()
+                writer.write(data)
+                await writer.drain()

@@ -1,0 +1,44 @@
+"""What tests ask of a Prefect server over HTTP, as its pages do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+BUSY = 503
+"""What it answers while its database is locked, with nothing done; Prefect's own client asks again, too."""
+
+
+class PrefectAPI:
+    """Asks the API at a URL; raises `httpx.HTTPStatusError` for an answer that is an error."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def get(self, path: str) -> Any:
+        return self._ask("GET", path).json()
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        answer = self._ask("POST", path, json=dict(body))
+        return answer.json() if answer.content else None
+
+    def delete(self, path: str) -> None:
+        self._ask("DELETE", path)
+
+    def flow_run(self, flow_run_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.get(f"/flow_runs/{flow_run_id}")
+        return found
+
+    def set_state(self, flow_run_id: str, kind: str, *, force: bool = False, **state: Any) -> None:
+        self.post(f"/flow_runs/{flow_run_id}/set_state", {"state": {"type": kind, **state}, "force": force})
+
+    def _ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        for _ in range(30):
+            answer = httpx.request(method, self.url + path, timeout=20, **more)
+            if answer.status_code != BUSY:
+                break
+            time.sleep(1)
+        return answer.raise_for_status()
