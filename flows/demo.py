@@ -147,6 +147,9 @@ async def _person(*, by_hand: bool) -> AsyncIterator[None]:
 
 
 async def _answer(by_hand: bool) -> None:
+    from expense_audit import IN_THE_NOTE
+    from receipts_mailbox import MANGLED_SAYS
+
     from holo_tasks.handoff_page import command
     from holo_tasks.home import holo_home
     from holo_tasks.safety.handoffs import Handoffs
@@ -159,13 +162,15 @@ async def _answer(by_hand: bool) -> None:
             if handoff.id in answered:
                 continue
             answered.add(handoff.id)
-            print(f"  a person is asked: {handoff.question}", flush=True)
             if by_hand:
+                print(f"  a person is asked: {handoff.question}")
                 print(f"  answer with: HOLO_HOME={holo_home()} {Path(sys.executable).parent}/{command(handoff)}")
                 print(f"  the desktop: {handoff.live or 'is not shown'}", flush=True)
                 continue
-            words = ["handoff", "resume", handoff.id, "--choice", handoff.choices[0], "--note", "Asked for a new scan."]
-            print(f"  the demo answers: holo-tasks {shlex.join(words)}", flush=True)
+            words = ["handoff", "resume", handoff.id, "--by", "accountant", "--choice"]
+            # The last choice is the careful one: of anything else the demo knows nothing.
+            words += [IN_THE_NOTE, "--note", MANGLED_SAYS] if IN_THE_NOTE in handoff.choices else [handoff.choices[-1]]
+            print(f"  the demo plays the person: holo-tasks {shlex.join(words)}", flush=True)
             holo = Path(sys.executable).with_name("holo-tasks")
             done = await asyncio.create_subprocess_exec(holo, *words, stdout=asyncio.subprocess.PIPE)
             said, _ = await done.communicate()

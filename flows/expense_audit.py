@@ -1,13 +1,15 @@
 """Audit a mailbox of expense receipts against a desktop program that has no API.
 
-For each receipt: read it from its e-mail, look the transaction up on the screen, file a flag in the program where
-the two disagree, and append a row to a workbook. What is done is done: a re-run repeats none of it.
+For each receipt: read it from its e-mail, or ask a person what it says; look the transaction up on the screen, file a
+flag in the program where the two disagree, and append a row to a workbook. What is done is done: a re-run repeats none
+of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import unicodedata
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from difflib import SequenceMatcher
@@ -20,6 +22,7 @@ from prefect.blocks.system import Secret
 from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -46,8 +49,10 @@ from holo_tasks.core.money import usd
 from holo_tasks.core.person import HandOff
 from holo_tasks.office.mailbox import ImapAccount, Letter, read_imap, read_maildir
 from holo_tasks.office.receipts import Receipt, read_receipt, same_merchant
+from holo_tasks.office.said import EXAMPLE, completed
 from holo_tasks.office.workbook import Column, Workbook
 from holo_tasks.quiet import one_line_errors
+from holo_tasks.run import Progress as Story
 from holo_tasks.run import Run, current_run
 from holo_tasks.subgoals import is_done
 
@@ -65,11 +70,13 @@ COLUMNS = [
     Column("Ledger merchant", "text"),
     Column("Status", "status"),
     Column("Flag", "text"),
+    Column("By", "text", width=18),
     Column("Subject", "text"),
     Column("Evidence", "text"),
 ]
 
 HANDED_OVER = "handed over"
+IN_THE_NOTE, LEAVE_OUT = "it is in the note", "leave it out"
 MOST_IN_A_ROW = 3
 """So many receipts that cannot be finished, one after the other, end the audit."""
 Reason = Literal["Wrong amount", "Unknown merchant", "Duplicate receipt"]
@@ -103,8 +110,17 @@ class FlagFiled(BaseModel):
     already: bool = False
 
 
+class Reading(BaseModel):
+    """What a person makes of a receipt that nobody else can read: nothing, if it is to be left out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    receipt: Receipt | None
+    by: str
+
+
 class Finding(BaseModel):
-    """What the audit of one receipt came to."""
+    """What the audit of one receipt came to, and ``by`` which layers."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -114,6 +130,7 @@ class Finding(BaseModel):
     ledger_amount: Decimal | None = None
     ledger_merchant: str | None = None
     evidence: str = ""
+    by: str = ""
 
 
 @subgoal(title=f"Sign on to {PROGRAM}")
@@ -176,39 +193,82 @@ async def file_flag(reference: str, reason: Reason, note: str, token: str) -> Fl
     return filed
 
 
-@subgoal(title="{receipt.receipt_id} · {receipt.merchant}", token="{receipt.receipt_id}", inputs=["receipt"])
-async def audit_receipt(receipt: Receipt, duplicate_of: str | None) -> Finding:
-    """Audit one receipt: look up, compare, flag where the two disagree."""
-    evidence = current_run().trace
-    if receipt.kind == "unreadable" or receipt.reference is None or receipt.amount is None:
-        if current_run().handoff is not None:
-            await hand_over(
-                f"The receipt {receipt.receipt_id}, ‘{receipt.subject}’, cannot be read: "
-                f"{'; '.join(receipt.problems) or 'no reference or no amount'}. Ask who sent it for a better one.",
-                choices=("leave it out",),
-                picture=False,
-            )
-        return Finding(receipt=receipt, status="missing: receipt cannot be read", evidence=evidence)
-    with progress(2) as story:
-        record = await look_up(receipt.reference, receipt.receipt_id)
-        found = Finding(
-            receipt=receipt,
-            status="match",
-            ledger_amount=record.amount,
-            ledger_merchant=record.merchant,
-            evidence=evidence,
+@subgoal(
+    title="Ask a person what {receipt.receipt_id} says", token="{receipt.receipt_id}", inputs=["receipt"], effect=False
+)
+async def ask_what_it_says(receipt: Receipt) -> Reading:
+    """Have a person read a receipt. A note that is no use is asked for once more, then left for a person."""
+    # What is wrong with the letter comes first, what it does not say last; a person needs no list of all between.
+    problems = dict.fromkeys((*receipt.problems[:1], *receipt.problems[-3:]))
+    why = "; ".join(problems) or "it names no transaction, or no amount"
+    why = f"The receipt {receipt.receipt_id}, ‘{receipt.subject}’, cannot be read: {why}."
+    for _ in range(2):
+        answer = await hand_over(
+            f"{why} Look at the original, or ask who sent it. Then say in the note what it says, as in ‘{EXAMPLE}’, "
+            f"or choose ‘{LEAVE_OUT}’.",
+            choices=(IN_THE_NOTE, LEAVE_OUT),
+            picture=False,
         )
-        if not record.found:
-            story.step("nothing to flag: there is no such transaction")
-            return found.model_copy(update={"status": "missing: no transaction"})
-        verdict = compare(receipt, record, duplicate_of)
-        if verdict is None:
-            story.step("nothing to flag: they agree")
-            return found
-        reason, note = verdict
-        filed = await file_flag(receipt.reference, reason, note, receipt.receipt_id)
-        number = "already on file" if filed.flag is None else str(filed.flag)
-        return found.model_copy(update={"status": f"flagged: {reason.lower()}", "flag": number})
+        if answer.choice == LEAVE_OUT:
+            return Reading(receipt=None, by=answer.by)
+        try:
+            return Reading(receipt=completed(receipt, answer.note), by=answer.by)
+        except InvalidUsage as error:
+            why = f"The note for receipt {receipt.receipt_id}, ‘{receipt.subject}’, cannot be used. {error}"
+    raise NeedsPerson(why)
+
+
+@subgoal(title="{receipt.receipt_id} · {receipt.merchant}", token="{receipt.receipt_id}", inputs=["receipt"])
+async def audit_receipt(receipt: Receipt, duplicate_of: str | None, named: Mapping[str, str] | None = None) -> Finding:
+    """Audit one receipt: look up, compare, flag where the two disagree.
+
+    ``named`` are the other receipts by the transactions they name, for one that a person has to read.
+    """
+    said: Reading | None = None
+    asks = unreadable(receipt) and current_run().handoff is not None
+    with progress(3 if asks else 2) as story:
+        if asks:
+            said = await ask_what_it_says(receipt)
+        if said and said.receipt:
+            receipt = said.receipt
+            duplicate_of = (named or {}).get(str(receipt.reference))
+        if unreadable(receipt):
+            status = f"left out by {said.by}" if said else "receipt cannot be read"
+            found = Finding(receipt=receipt, status=f"missing: {status}", evidence=current_run().trace)
+        else:
+            found = await _compared(receipt, duplicate_of, story)
+    layers = current_run().layer_of(receipt.receipt_id)
+    if said and "person" not in layers:  # they said it to an attempt that was interrupted
+        layers = f"{layers} + person".removeprefix(" + ")
+    return found.model_copy(update={"by": layers})
+
+
+def unreadable(receipt: Receipt) -> bool:
+    """Say whether it is not known what a receipt says."""
+    return receipt.kind == "unreadable" or receipt.reference is None or receipt.amount is None
+
+
+async def _compared(receipt: Receipt, duplicate_of: str | None, story: Story) -> Finding:
+    assert receipt.reference is not None
+    record = await look_up(receipt.reference, receipt.receipt_id)
+    found = Finding(
+        receipt=receipt,
+        status="match",
+        ledger_amount=record.amount,
+        ledger_merchant=record.merchant,
+        evidence=current_run().trace,
+    )
+    if not record.found:
+        story.step("nothing to flag: there is no such transaction")
+        return found.model_copy(update={"status": "missing: no transaction"})
+    verdict = compare(receipt, record, duplicate_of)
+    if verdict is None:
+        story.step("nothing to flag: they agree")
+        return found
+    reason, note = verdict
+    filed = await file_flag(receipt.reference, reason, note, receipt.receipt_id)
+    number = "already on file" if filed.flag is None else str(filed.flag)
+    return found.model_copy(update={"status": f"flagged: {reason.lower()}", "flag": number})
 
 
 def compare(receipt: Receipt, record: PortalRecord, duplicate_of: str | None) -> tuple[Reason, str] | None:
@@ -270,6 +330,7 @@ def row_of(finding: Finding) -> dict[str, Any]:
         "Ledger merchant": finding.ledger_merchant,
         "Status": finding.status,
         "Flag": finding.flag,
+        "By": finding.by,
         "Subject": receipt.subject,
         "Evidence": finding.evidence,
     }
@@ -304,7 +365,11 @@ async def expense_audit(
         mailbox_password: Name of the Secret block with the IMAP password.
         max_cost_usd: The whole audit stops before it costs more.
         since: Leave out letters older than this day.
-        ask_person_seconds: For so long a person is waited for about what nobody can read; 0 for not at all.
+        ask_person_seconds: How long a person is waited for where a receipt cannot be read, or the agent asks for one.
+            With 0, as it is, nobody is: such a receipt gets a row `missing: receipt cannot be read`, and the audit
+            ends without anybody at hand. With more the flow run is paused in Prefect (Resume, or
+            `holo-tasks handoff`), and what the person says decides: the receipt is audited by it, or left out. If
+            nobody answers in time, or not to the point, the receipt is left for a person.
     """
     one_line_errors()
     console = Console(stderr=True)
@@ -342,9 +407,10 @@ async def expense_audit(
         with progress(len(receipts)), _bar(console) as bar:
             item = bar.add_task("receipts", total=len(receipts))
             for receipt in receipts:
-                bar.update(item, description=receipt.merchant or receipt.subject)
+                bar.update(item, description=escape(receipt.merchant or receipt.subject))
                 before = (run.steps, run.guard.spent_micro)
-                finding = await _audited(run, receipt, firsts[receipt.receipt_id], findings)
+                others = [other for _, other in read] + [finding.receipt for finding in findings]
+                finding = await _audited(run, receipt, firsts[receipt.receipt_id], others, findings)
                 await append_row(sheet, finding)
                 findings.append(finding)
                 bar.advance(item)
@@ -355,7 +421,7 @@ async def expense_audit(
         kinds = ("match", "flagged", "missing", HANDED_OVER)
         counts = {name: sum(f.status.startswith(name) for f in findings) for name in kinds}
         run.answer = ", ".join(f"{number} {name}" for name, number in counts.items())
-        first = ("Receipt", "Status", "Flag", "Merchant", "Reference", "Amount", "Currency", "Ledger amount")
+        first = ("Receipt", "Status", "Flag", "By", "Merchant", "Reference", "Amount", "Currency", "Ledger amount")
         table = [{name: str(row_of(finding)[name] or "") for name in first} for finding in findings]
         await publish_table("expense-audit-results", table, f"{len(findings)} receipts, {usd(run.guard.total_micro)}")
     seconds = (datetime.now(UTC) - started).total_seconds()
@@ -380,20 +446,28 @@ def was_audited(receipt: Receipt, duplicate_of: str | None) -> bool:
         return False
 
 
-async def _audited(run: Run, receipt: Receipt, duplicate_of: str | None, before: list[Finding]) -> Finding:
+async def _audited(
+    run: Run, receipt: Receipt, duplicate_of: str | None, others: Sequence[Receipt], before: list[Finding]
+) -> Finding:
     """Audit a receipt, or say that it was handed over; what stops them all is raised.
 
     Several in a row are no accident: then the program or the model is not what it should be.
     """
     try:
-        return await audit_receipt(receipt, duplicate_of)
+        return await audit_receipt(receipt, duplicate_of, by_transaction(receipt, others))
     except (NeedsPerson, LimitReached, ModelFailed, TokenConflict) as error:
         everybodys = error.transient or getattr(error, "scope", "") in {scope.name for scope in run.guard.lineage()}
-        latest = before[1 - MOST_IN_A_ROW :]
-        if everybodys or sum(finding.status.startswith(HANDED_OVER) for finding in latest) == MOST_IN_A_ROW - 1:
+        if everybodys or too_many_in_a_row(receipt, before):
             raise
         status = f"{HANDED_OVER}: {error.status.replace('_', ' ')}"
         return Finding(receipt=receipt, status=status, evidence=run.trace)
+
+
+def too_many_in_a_row(receipt: Receipt, before: Sequence[Finding]) -> bool:
+    """Say whether one more handed-over receipt ends the audit; that nobody could read one says nothing of a program."""
+    latest = [one for one in before if not unreadable(one.receipt)][1 - MOST_IN_A_ROW :]
+    failed = [one for one in latest if one.status.startswith(HANDED_OVER)]
+    return not unreadable(receipt) and len(failed) == MOST_IN_A_ROW - 1
 
 
 def _make_folder(path: str | None) -> None:
@@ -420,6 +494,17 @@ def duplicates(receipts: list[Receipt]) -> dict[str, str | None]:
     return found
 
 
+def by_transaction(receipt: Receipt, others: Sequence[Receipt]) -> dict[str, str] | None:
+    """Return the first of the other receipts for each transaction; none for a receipt that says for itself."""
+    if not unreadable(receipt):
+        return None
+    found: dict[str, str] = {}
+    for other in others:
+        if other.reference and other.receipt_id != receipt.receipt_id:
+            found.setdefault(other.reference, other.receipt_id)
+    return found
+
+
 def _ascii(text: str | None) -> str:
     decomposed = unicodedata.normalize("NFKD", text or "")
     return decomposed.encode("ascii", "ignore").decode()
@@ -440,8 +525,8 @@ def _line(finding: Finding, effort: str) -> str:
     receipt = finding.receipt
     colour = {"match": "green", "flagged": "yellow"}.get(finding.status.split(":")[0], "red")
     amount = "" if receipt.amount is None else f"{receipt.currency} {receipt.amount:,.2f}"
-    name = (receipt.merchant or receipt.subject)[:26]
-    return f"  {receipt.receipt_id}  {name:<26} {amount:>13}  [{colour}]{finding.status:<27}[/]  [dim]{effort}[/]"
+    name, status = escape(f"{(receipt.merchant or receipt.subject)[:26]:<26}"), escape(f"{finding.status:<27}")
+    return f"  {receipt.receipt_id}  {name} {amount:>13}  [{colour}]{status}[/]  [dim]{effort}[/]"
 
 
 def _print_summary(
@@ -456,13 +541,13 @@ def _print_summary(
         receipt = finding.receipt
         table.add_row(
             receipt.receipt_id,
-            receipt.merchant or "–",
+            escape(receipt.merchant or "–"),
             receipt.reference or "–",
             "–" if receipt.amount is None else f"{receipt.amount:,.2f} {receipt.currency}",
             "–" if finding.ledger_amount is None else f"{finding.ledger_amount:,.2f}",
-            finding.status,
+            escape(finding.status),
             finding.flag,
-            run.layer_of(receipt.receipt_id) or "–",
+            finding.by or "–",
         )
     console.print(table)
     if run.layers:

@@ -15,6 +15,8 @@ _CODES = (
     "EUR USD GBP CHF JPY CAD AUD NZD SEK NOK DKK PLN CZK HUF RON BGN TRY INR CNY HKD SGD KRW BRL MXN ZAR ILS AED "
     "SAR KWD BHD TND OMR JOD"
 )
+_DOLLARS = {"USD", "CAD", "AUD", "NZD", "HKD", "SGD", "MXN"}
+"""What is written as ``$``."""
 _NO_DECIMALS = {"JPY", "KRW"}
 _THREE_DECIMALS = {"KWD", "BHD", "TND", "OMR", "JOD"}
 _UNIT = "|".join(
@@ -73,8 +75,8 @@ def _money(match: re.Match[str]) -> Money:
     currency = _code(match["before"]) or _code(match["after"])
     exact = True
     if also := _code(match["also"]):
-        # "$5.00 CAD" says which dollar; "€5.00 USD" makes no sense.
-        exact = also == currency or match["before"] == "$"
+        # "$5.00 CAD" says which dollar; "€5.00 USD" and "$5.00 EUR" make no sense.
+        exact = also == currency or (match["before"] == "$" and also in _DOLLARS)
         currency = also
     number = re.sub(r"[.,][-–—]$", "", match["number"])
     group = match["group"]

@@ -115,7 +115,10 @@ _OTHERS = (
     ("TX-10763", "Paper & Pine", "2026-09-28", 5745, "USD", "M. Okafor"),
     ("TX-10794", "Alpine Rail", "2026-09-29", 7450, "CHF", "J. Weber"),
     ("TX-10836", "Saffron Garden Catering", "2026-09-30", 21915, "USD", "S. Moreau"),
+    ("TX-10857", "Garage Grubenthal", "2026-10-01", 14280, "EUR", "J. Weber"),
 )
+MANGLED_SAYS = "TX-10857; 142.80 EUR; Garage Grubenthal"
+"""What a person who asks for the mangled receipt once more is told."""
 
 
 def transactions() -> list[dict[str, object]]:

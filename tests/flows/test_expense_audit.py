@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import subprocess
 import sys
+from collections import Counter
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -11,19 +14,39 @@ from typing import Any
 
 import openpyxl
 import pytest
-from expense_audit import PortalRecord, Reason, audit_receipt, compare, duplicates, imap_account, was_audited
+from expense_audit import (
+    IN_THE_NOTE,
+    LEAVE_OUT,
+    Finding,
+    PortalRecord,
+    Reason,
+    audit_receipt,
+    by_transaction,
+    compare,
+    duplicates,
+    imap_account,
+    row_of,
+    too_many_in_a_row,
+    was_audited,
+)
 from legacy_ledger_db import LedgerFile
 from prefect import flow
 from pydantic import SecretStr
-from receipts_mailbox import write_maildir
+from receipts_mailbox import MANGLED_SAYS, write_maildir
+from s3_server import S3Server
 
-from holo_tasks import InvalidUsage
+from holo_tasks import InvalidUsage, NeedsPerson
+from holo_tasks.audit import open_trace
 from holo_tasks.core.errors import TokenConflict
+from holo_tasks.core.events import SubgoalClosed, SubgoalOpened
 from holo_tasks.office.receipts import Receipt
+from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.store import store_at
 from tests.support.agents import agent
 from tests.support.long import few
 from tests.support.painted_desktop import PaintedDesktop
-from tests.support.scripted_model import ScriptedModel
+from tests.support.scripted_model import ScriptedModel, step
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -48,7 +71,7 @@ def rows(workbook: Path) -> list[dict[str, Any]]:
 def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_path: Path, letters: list[str]) -> None:
     out = tmp_path / "out"
     options = ["--size", "1600x1000", "--font-size", "13", "--position", "420,170", "--seed", "3", *letters]
-    demo(out, *options)
+    printed = demo(out, *options)
     sent = write_maildir(tmp_path / "mailbox", one_of_each=bool(letters))
     expected = [item for item in sent if item.outcome != "not_a_receipt"]
     found = {row["Receipt"]: row for row in rows(out / "expense-audit.xlsx")}
@@ -56,7 +79,7 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
     words = {
         "match": "match",
         "no_transaction": "missing: no transaction",
-        "unreadable": "missing: receipt cannot be read",
+        "unreadable": "match",  # by what the person says
     }
     for item in expected:
         row = found[item.receipt_id]
@@ -68,6 +91,28 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
             assert isinstance(row["Date"], datetime)
         if item.ledger_amount is not None:
             assert Decimal(str(row["Ledger amount"])).quantize(Decimal("0.01")) == item.ledger_amount
+    # One item was resolved by each of the layers, and that is told wherever somebody looks.
+    helped = {"unknown_merchant": "model + script", "unreadable": "model + person"}
+    by = {item.receipt_id: helped.get(item.outcome, "model") for item in expected}
+    assert {receipt: row["By"] for receipt, row in found.items()} == by
+    assert sorted(by.values())[-2:] == ["model + person", "model + script"]
+    (read,) = (item.receipt_id for item in expected if item.outcome == "unreadable")
+    (archived,) = (item for item in expected if item.outcome == "unknown_merchant")
+    assert "{Reference}; {Amount:.2f} {Currency}; {Merchant}".format(**found[read]) == MANGLED_SAYS
+    closed = layers_told(str(found[read]["Evidence"]), out)
+    assert [one for one in closed if one[1] != "model"] == [
+        (f"Look up {archived.reference}", "script"),
+        (f"Ask a person what {read} says", "person"),
+    ]
+    counts = Counter(layer for _, layer in closed)
+    told = ", ".join(f"{count} by {layer}" for layer, count in counts.most_common())
+    assert f"sub-goals came to their answers: {told}" in printed
+    for line in (line for line in printed.splitlines() if "│" in line):
+        cells = [cell.strip() for cell in line.strip("│ ").split("│")]
+        assert by.get(cells[0], cells[-1]) == cells[-1]
+        by.pop(cells[0], None)
+    assert not by, "each has a row in the table that is printed"
+
     ledger = LedgerFile(out / "meridian.db")
     wanted = sorted((item.reference, item.flag_reason) for item in expected if item.flag_reason)
     assert sorted((flag.reference, flag.reason) for flag in ledger.flags()) == wanted
@@ -86,6 +131,16 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
     for path in [*(out / "holo").rglob("*"), *(out / "s3" / "data").rglob("*")]:
         if path.is_file():
             assert password.encode() not in path.read_bytes(), path
+
+
+def layers_told(trace: str, out: Path) -> list[tuple[str, str]]:
+    """Return the sub-goals of the demo's trace, as it is in the bucket, and the layers that came to their answers."""
+    with S3Server(out / "s3") as s3:
+        keys = {"access_key": SecretStr(s3.access_key), "secret_key": SecretStr(s3.secret_key)}
+        found = open_trace(trace, endpoint_url=s3.endpoint, region="us-east-1", **keys)
+        told = [record.event for record in found.records()]
+    titles = {event.subgoal: event.title for event in told if isinstance(event, SubgoalOpened)}
+    return [(titles[event.subgoal], event.layer) for event in told if isinstance(event, SubgoalClosed)]
 
 
 def receipt(**fields: Any) -> Receipt:
@@ -152,6 +207,99 @@ async def test_a_receipt_that_changed_is_not_taken_for_done_and_the_others_are_l
 
     await around()
     assert looked_up == [False, False, True]
+
+
+UNREAD = receipt(kind="unreadable", reference=None, amount=None, currency=None, problems=("no total found",))
+
+
+class Asked:
+    """An audit of what cannot be read, with a person who gives some answers."""
+
+    def __init__(self, folder: Path, *said: tuple[str, str]) -> None:
+        self.folder, self.said = folder, list(said)
+        self.handoffs = Handoffs(store_at(folder / "holo"))
+        self.questions: list[str] = []
+        self.done = False
+
+    async def audit(self, *, named: dict[str, str] | None = None, script: list[Any] | None = None) -> Finding:
+        @flow(name="around", persist_result=False)
+        async def around() -> Finding:
+            with ScriptedModel(script or []) as model:
+                async with agent(model, PaintedDesktop(), self.folder, handoff=True):
+                    try:
+                        return await audit_receipt(UNREAD, None, named)
+                    finally:
+                        self.done = was_audited(UNREAD, None)
+
+        answering = asyncio.create_task(self._answer())
+        try:
+            return await around()
+        finally:
+            answering.cancel()
+
+    async def _answer(self) -> None:
+        while self.said:
+            for one in await asyncio.to_thread(self.handoffs.waiting):
+                self.questions.append(one.question)
+                choice, note = self.said.pop(0)
+                self.handoffs.answer(one.id, choice, note=note, by="ada")
+            await asyncio.sleep(0.1)
+
+
+async def test_what_a_person_leaves_out_is_missing_by_their_word_and_is_not_asked_again(
+    prefect: str, tmp_path: Path
+) -> None:
+    asked = Asked(tmp_path, (IN_THE_NOTE, "I asked them."), (LEAVE_OUT, ""))
+    found = await asked.audit()
+    assert (found.status, found.by) == ("missing: left out by ada", "person")
+    first, second = asked.questions
+    assert "cannot be read: no total found." in first
+    assert "cannot be used. It must have three parts" in second
+    assert row_of(await asked.audit()) == row_of(found)
+    assert len(asked.questions) == 2
+
+
+async def test_two_notes_that_are_no_use_leave_the_receipt_for_a_person(prefect: str, tmp_path: Path) -> None:
+    asked = Asked(tmp_path, (IN_THE_NOTE, "[/] ; ; "), (IN_THE_NOTE, "TX-10563; 84.20; Café"))
+    with pytest.raises(NeedsPerson, match=r"cannot be used\. ‘84\.20’ is not one amount"):
+        await asked.audit()
+    assert not asked.done
+    (item,) = Items(store_at(tmp_path / "holo")).all()
+    assert (item.token, item.status) == ("R-1", "needs_person")
+
+
+async def test_a_person_who_says_what_another_receipt_says_too_has_it_flagged_as_its_duplicate(
+    prefect: str, tmp_path: Path
+) -> None:
+    named = by_transaction(UNREAD, [UNREAD, receipt(receipt_id="R-7"), receipt(receipt_id="R-8")])
+    answers = [record(reference="TX-10563").model_dump(mode="json"), {"flag": 4, "already": False}]
+    script = [step("answer", content=json.dumps(answer)) for answer in answers]
+    found = await Asked(tmp_path, (IN_THE_NOTE, "TX-10563; 84.20 EUR; Café Grünwald")).audit(named=named, script=script)
+    assert (found.status, found.flag, found.by) == ("flagged: duplicate receipt", "4", "model + person")
+    row = row_of(found)
+    assert (row["Reference"], row["Amount"], row["Currency"]) == ("TX-10563", Decimal("84.20"), "EUR")
+    assert by_transaction(receipt(), [receipt(receipt_id="R-7")]) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "latest", "too_many"),
+    [
+        *[("rr", "r", True), ("urr", "r", True), ("r", "r", False), ("rmr", "r", False)],
+        *[("rr", "u", False), ("ru", "r", False), ("rur", "r", True), ("uuu", "u", False), ("uuu", "r", False)],
+    ],
+    ids=str,
+)
+def test_many_in_a_row_that_fail_end_the_audit_and_many_that_cannot_be_read_do_not(
+    before: str, latest: str, too_many: bool
+) -> None:
+    def of(kind: str) -> Receipt:
+        return receipt(amount=None) if kind == "u" else receipt()
+
+    findings = [
+        Finding(receipt=of(kind), status="match" if kind == "m" else "handed over: needs person", evidence="")
+        for kind in before
+    ]
+    assert too_many_in_a_row(of(latest), findings) is too_many
 
 
 def test_only_the_later_of_two_equal_receipts_is_a_duplicate() -> None:

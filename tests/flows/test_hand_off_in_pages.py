@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shlex
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 from tk_python import tk_python
 
@@ -23,6 +16,7 @@ from holo_tasks.safety.store import store_at
 from tests.support.agents import events
 from tests.support.browser import Tab
 from tests.support.scripted_model import ScriptedModel, step
+from tests.support.served import Served
 
 pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 
@@ -31,67 +25,18 @@ QUESTION = "The program wants to know the word that is hidden in a picture. Plea
 NAME = "hand-off"
 
 
-class Pages:
-    """A served deployment, and what Prefect's API says of its run."""
-
-    def __init__(self, url: str, folder: Path, model: ScriptedModel) -> None:
-        self.url, self.folder, self.model = url, folder, model
-        app = [tk_python(), str(HERE.parent / "apps" / "nasty.py"), "puzzle", "--store", str(folder / "store")]
-        told = {"name": NAME, "base_url": model.base_url, "app": shlex.join(app), "folder": str(folder / "evidence")}
-        self.log = (folder / "served").open("w")
-        self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "served_goal.py"), json.dumps(told)],
-            env={
-                **os.environ,
-                "PREFECT_API_URL": url,
-                "HOLO_HOME": str(folder / "holo"),
-                "PREFECT_RUNNER_POLL_FREQUENCY": "1",
-            },
-            stdout=self.log,
-            stderr=subprocess.STDOUT,
-        )
-
-    def start(self) -> str:
-        """Start a run, as the button in Prefect's pages does; return its id."""
-        parameters = {"goal": "File the entry.", "hand_off_seconds": 300, "timeout_seconds": 200}
-        parameters |= dict.fromkeys(("model", "desktop", "audit"), NAME)
-        found = self.until(lambda: self.maybe("/deployments/name/Run%20a%20goal/goal"))
-        body = {"parameters": parameters, "state": {"type": "SCHEDULED"}}
-        made = httpx.post(f"{self.url}/deployments/{found['id']}/create_flow_run", json=body).raise_for_status()
-        return str(made.json()["id"])
-
-    def state(self, flow_run: str) -> str:
-        return str(httpx.get(f"{self.url}/flow_runs/{flow_run}").json()["state"]["type"])
-
-    def maybe(self, path: str) -> Any:
-        answer = httpx.get(self.url + path)
-        return answer.json() if answer.status_code == 200 else None
-
-    def until(self, true: Any) -> Any:
-        deadline = time.monotonic() + 120
-        while not (found := true()):
-            assert time.monotonic() < deadline, (self.folder / "served").read_text()
-            time.sleep(0.3)
-        return found
-
-    def close(self) -> None:
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel([step("ask_human", question=QUESTION), step("answer", content="filed")]) as model:
+        yield model
 
 
 @pytest.fixture
-def pages(server: str, tmp_path: Path) -> Iterator[Pages]:
-    with ScriptedModel([step("ask_human", question=QUESTION), step("answer", content="filed")]) as model:
-        made = Pages(server, tmp_path, model)
-        try:
-            yield made
-        finally:
-            made.close()
+def pages(server: str, tmp_path: Path, model: ScriptedModel) -> Iterator[Served]:
+    app = [tk_python(), str(HERE.parent / "apps" / "nasty.py"), "puzzle", "--store", str(tmp_path / "store")]
+    told = {"name": NAME, "base_url": model.base_url, "app": shlex.join(app), "folder": str(tmp_path / "evidence")}
+    with Served(server, HERE / "served_goal.py", json.dumps(told), folder=tmp_path) as served:
+        yield served
 
 
 class Page(Tab):
@@ -102,6 +47,10 @@ class Page(Tab):
         await self.becomes(f"{what} != null", True)
         await self.value(f"{what}.scrollIntoView({{block: 'center'}})")
         box = f"{what}.getBoundingClientRect()"
+        before, at = "", await self.value(f"JSON.stringify({box})")
+        while before != at:  # what opens on a busy machine moves for a while
+            await asyncio.sleep(0.2)
+            before, at = at, await self.value(f"JSON.stringify({box})")
         await self.click(
             *[await self.value(f"{box}.{a} + {box}.{b} / 2") for a, b in (("x", "width"), ("y", "height"))]
         )
@@ -116,10 +65,14 @@ def by_text(tag: str, text: str) -> str:
     return f"[...document.querySelectorAll({tag!r})].find(one => one.innerText.trim() === {text!r})"
 
 
-async def test_a_person_answers_in_the_form_of_prefects_pages(pages: Pages, tmp_path: Path) -> None:
-    flow_run = pages.start()
+async def test_a_person_answers_in_the_form_of_prefects_pages(
+    pages: Served, model: ScriptedModel, tmp_path: Path
+) -> None:
+    parameters = {"goal": "File the entry.", "hand_off_seconds": 300, "timeout_seconds": 200}
+    flow_run = pages.start("Run a goal/goal", parameters | dict.fromkeys(("model", "desktop", "audit"), NAME))
     pages.until(lambda: pages.state(flow_run) == "PAUSED")
     (waiting,) = Handoffs(store_at(tmp_path / "holo")).waiting()
+    assert waiting.live, "the desktop can be seen"
     dialog = "document.querySelector('[role=dialog]')"
     async with Page.opened(tmp_path / "profile") as page:
         await page.ask("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
@@ -130,7 +83,7 @@ async def test_a_person_answers_in_the_form_of_prefects_pages(pages: Pages, tmp_
         await page.becomes(f"{dialog}.innerText.includes(\"'choice' is a required property\")", True)
         assert QUESTION in await page.value(f"{dialog}.innerText")
         await page.becomes(f"{dialog}.querySelector('.markdown-renderer img').naturalWidth", 640)
-        assert await page.value(f"{dialog}.querySelector('.markdown-renderer a')?.href ?? ''") == waiting.live
+        assert await page.value(f"{dialog}.querySelector('.markdown-renderer a')?.href") == waiting.live
         assert pages.state(flow_run) == "PAUSED"
 
         await page.choose(f"{dialog}.querySelector('select')", "done")
@@ -144,13 +97,12 @@ async def test_a_person_answers_in_the_form_of_prefects_pages(pages: Pages, tmp_
                 break
         pages.until(lambda: pages.state(flow_run) == "COMPLETED")
 
-    told = str(pages.model.requests[1]["messages"])
+    told = str(model.requests[1]["messages"])
     assert "A person has had the screen, and answers: done. They say: It was BUS." in told
     (folder,) = (tmp_path / "evidence").iterdir()
     (asked,) = [event for event in events(str(folder)) if event.kind == "handoff"]
     (taken,) = [event for event in events(str(folder)) if event.kind == "taken_back"]
     assert (asked.question, taken.choice, taken.note) == (QUESTION, "done", "It was BUS.")
     assert asked.handoff == taken.handoff == waiting.id
-    if waiting.live:
-        recorded = (folder / "events.jsonl").read_text() + (tmp_path / "served").read_text()
-        assert waiting.live.rpartition("/")[0] not in recorded, "the link is in no trace and no log"
+    recorded = (folder / "events.jsonl").read_text() + (tmp_path / "served").read_text()
+    assert waiting.live.rstrip("/") not in recorded, "the link is in no trace and no log"

@@ -1,0 +1,117 @@
+"""A deployment's run that ends for a person, and begins again from the top when they have answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.safety.handoffs import Handoff, Handoffs
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.store import store_at
+from tests.flows.served_suspending import ACCOUNT, LOOK
+from tests.support.agents import events
+from tests.support.command_line import EXECUTABLE, related
+from tests.support.scripted_model import ScriptedModel, step
+from tests.support.served import Served
+
+pytestmark = [pytest.mark.slow, pytest.mark.desktop]
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    def answer(number: int, body: dict[str, Any]) -> dict[str, Any]:
+        return step("answer", content=str(body["messages"][1]["content"]).splitlines()[0])
+
+    with ScriptedModel(answer) as model:
+        yield model
+
+
+@pytest.fixture
+def served(server: str, tmp_path: Path, model: ScriptedModel) -> Iterator[Served]:
+    told = {"base_url": model.base_url, "folder": str(tmp_path), "broken": str(tmp_path / "broken")}
+    with Served(server, HERE / "served_suspending.py", json.dumps(told), folder=tmp_path) as served:
+        yield served
+
+
+def waiting(served: Served, flow_run: str) -> Handoff:
+    """Wait until the run is suspended and its process has ended; return what it waits for."""
+    served.until(lambda: served.flow_run(flow_run)["state"]["name"] == "Suspended")
+    served.until(lambda: not [one for one in related(str(served.home)) if "holo_tasks.desktop" in one])
+    (found,) = Handoffs(store_at(served.home)).waiting()
+    assert found.suspended
+    assert not found.lost
+    return found
+
+
+def resume(served: Served, asked: Handoff) -> subprocess.CompletedProcess[str]:
+    """Answer from a shell."""
+    command = [str(EXECUTABLE), "handoff", "resume", asked.id, "--choice", "travel", "--note", "a taxi", "--by", "ada"]
+    env = {**os.environ, "HOLO_HOME": str(served.home), "PREFECT_API_URL": served.url}
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_nothing_runs_while_a_person_is_waited_for(served: Served, model: ScriptedModel, tmp_path: Path) -> None:
+    flow_run = served.start("suspending/suspending", {"look": False})
+    asked = waiting(served, flow_run)
+    assert (asked.question, asked.token) == (ACCOUNT, "A-2")
+    (item,) = Items(store_at(served.home)).all()
+    assert (item.token, item.status) == ("A-2", "needs_person")
+    assert ACCOUNT in item.reason
+    said = resume(served, asked)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "begins again" in said.stdout
+    served.until(lambda: served.state(flow_run) == "COMPLETED")
+    goals = [str(request["messages"][1]["content"]).splitlines()[0] for request in model.requests]
+    assert goals == ["File A-1.", "File A-2 for travel; ada said a taxi."], "what was done is not done again"
+    assert Items(store_at(served.home)).all() == []
+    again = resume(served, asked)
+    assert again.returncode == 2
+    assert "was answered already" in again.stderr
+
+
+@pytest.mark.long
+def test_answers_hold_from_suspension_to_suspension_and_for_no_retry(
+    served: Served, model: ScriptedModel, tmp_path: Path
+) -> None:
+    (tmp_path / "broken").touch()
+    flow_run = served.start("suspending/suspending", {})
+
+    asked = waiting(served, flow_run)
+    assert (asked.question, asked.token) == (LOOK, "")
+    served.post(f"/flow_runs/{flow_run}/resume", {"run_input": {"choice": "yes", "note": "I asked."}})
+
+    asked = waiting(served, flow_run)
+    assert (asked.question, asked.token) == (ACCOUNT, "A-2")
+    assert resume(served, asked).returncode == 0
+
+    served.until(lambda: served.state(flow_run) == "FAILED")
+    sentence = "File A-2 for travel; ada said a taxi."
+    assert json.loads((tmp_path / "ended").read_text()) == [
+        "File A-1.", "yes", "somebody in Prefect's pages", sentence,
+    ]  # fmt: skip
+    goals = [str(request["messages"][1]["content"]).splitlines()[0] for request in model.requests]
+    assert goals == ["File A-1.", sentence], "what was done is not done again"
+    traces = sorted((tmp_path / "runs").iterdir())
+    ends = [("needs_person", LOOK), ("needs_person", ACCOUNT), ("answered", "")]
+    for trace, (status, reason) in zip(traces, ends, strict=True):
+        (closed,) = [event for event in events(str(trace)) if event.kind == "run_closed"]
+        assert closed.status == status
+        assert reason in closed.reason
+
+    # A retry is an attempt that no answer has begun: what was allowed before is asked anew.
+    (tmp_path / "broken").unlink()
+    served.post(f"/flow_runs/{flow_run}/set_state", {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}})
+    asked = waiting(served, flow_run)
+    assert asked.question == LOOK
+    served.post(f"/flow_runs/{flow_run}/resume", {"run_input": {"choice": "no"}})
+    served.until(lambda: served.state(flow_run) == "COMPLETED")
+    assert json.loads((tmp_path / "ended").read_text())[1] == "no"
+    assert len(model.requests) == 2
