@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from holo_tasks import (
     NOT_DONE,
+    Answer,
     Interruption,
     NotDone,
     Screens,
@@ -57,11 +60,12 @@ async def list_filed(hands: Hands) -> str:
     return str(await hands.read(line=r"Filed today: ?(.*)"))
 
 
-async def ask_a_person() -> None:
-    await hand_over("The cashbook asks for the word that is hidden in a picture.", timeout_s=3)
+async def ask_a_person() -> Answer:
+    return await hand_over("The cashbook asks for the word that is hidden in a picture.", timeout_s=3)
 
 
 FILED = ("filed", "filed, a copy", "filed, the next one")
+NOT_SAVED = Interruption(State("entry not saved", Text("ENTRY NOT SAVED")), Script(keep_editing))
 SCREENS = Screens(
     states=[
         State("menu", Text("MAIN MENU")),
@@ -72,7 +76,7 @@ SCREENS = Screens(
         State("waiting", Text("PLEASE WAIT"), busy=True),
     ],
     interruptions=[
-        Interruption(State("entry not saved", Text("ENTRY NOT SAVED")), Script(keep_editing)),
+        NOT_SAVED,
         Interruption(State("tip of the day", Text("TIP OF THE DAY")), Script(close_tip)),
         Interruption(State("signed off", Text("* - SIGN ON")), Script(sign_on)),
         Interruption(State("security check", Text("SECURITY CHECK*")), ask_a_person),
@@ -85,7 +89,6 @@ SCREENS = Screens(
         Way(Script(close), to="menu", start="filed, the next one"),
     ],
     home="menu",
-    closed=True,
 )
 
 
@@ -100,17 +103,21 @@ async def look_whether_filed(reference: str, goal: str) -> Filed | NotDone | Non
     return NOT_DONE if plain(listed) == "none" else None
 
 
-@subgoal(
-    title="File {reference}",
-    token="{reference}",
-    screens=SCREENS,
-    before="menu",
-    after=FILED,
-    safe_to_repeat=("New entry",),
-    once=("Submit", "Save"),
-    probe=look_whether_filed,
-)
-async def file_carefully(reference: str, goal: str) -> Filed:
-    """Let the model file an entry where every slip of it is caught."""
-    answer: Filed = await pursue(goal, returns=Filed)
-    return answer
+def filing(screens: Screens) -> Callable[[str, str], Awaitable[Filed]]:
+    """Return what lets the model file an entry where every slip of it is caught."""
+
+    @subgoal(
+        title="File {reference}",
+        token="{reference}",
+        screens=screens,
+        before="menu",
+        after=FILED,
+        safe_to_repeat=("New entry",),
+        once=("Submit", "Save"),
+        probe=look_whether_filed,
+    )
+    async def file_carefully(reference: str, goal: str) -> Filed:
+        answer: Filed = await pursue(goal, returns=Filed)
+        return answer
+
+    return file_carefully

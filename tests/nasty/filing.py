@@ -13,14 +13,15 @@ from nasty_seeds import Plan, plan
 from nasty_store import Store
 from tk_python import tk_python
 
-from holo_tasks import HoloError, pursue, subgoal
+from holo_tasks import HoloError, Screens, pursue, subgoal
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.profile import profile_for
 from holo_tasks.playbooks.playbook import load_playbook
 from holo_tasks.playbooks.rehearsal import Rehearsal, RehearsalServer
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at
-from tests.nasty.careful import file_carefully
+from tests.nasty.careful import SCREENS, filing
+from tests.nasty.expected import HANDED_OVER, RIGHT, WRONG
 from tests.nasty.filed import Filed
 from tests.support.agents import agent
 
@@ -54,14 +55,10 @@ class Outcome:
     def word(self) -> str:
         """What it came to: right, handed over, or what went wrong."""
         if self.wrong:
-            return "wrong effect"
+            return WRONG
         if self.status == "answered":
-            return "right" if self.filed == 1 else "said done, is not"
-        return "handed over" if self.status == "needs_person" and self.handed_over else f"ended: {self.status}"
-
-    @property
-    def good(self) -> bool:
-        return self.word in ("right", "handed over")
+            return RIGHT if self.filed == 1 else "said done, is not"
+        return HANDED_OVER if self.status == "needs_person" and self.handed_over else f"ended: {self.status}"
 
 
 @contextmanager
@@ -89,7 +86,9 @@ async def file_carelessly(reference: str, goal: str) -> Filed:
     return answer
 
 
-async def file_one(kind: str, seed: int, model: RehearsalServer, folder: Path, *, careful: bool) -> Outcome:
+async def file_one(
+    kind: str, seed: int, model: RehearsalServer, folder: Path, *, careful: bool, screens: Screens = SCREENS
+) -> Outcome:
     """Run one entry to its end on a desktop of its own."""
     decided = plan(kind, seed)
     outcome = Outcome(kind, seed, decided.variant, careful)
@@ -108,7 +107,7 @@ async def file_one(kind: str, seed: int, model: RehearsalServer, folder: Path, *
             outcome.trace = run.trace
             try:
                 async with asyncio.timeout(TIME_S):
-                    work = file_carefully if careful else file_carelessly
+                    work = filing(screens) if careful else file_carelessly
                     await work(decided.entry.reference, goal_of(decided))
                 outcome.status = "answered"
             except HoloError as error:

@@ -9,8 +9,12 @@ import pytest
 from nasty_clerk import seed_of
 from nasty_seeds import KINDS
 
+from holo_tasks import Screens
 from holo_tasks.playbooks.rehearsal import RehearsalServer
+from tests.nasty.careful import NOT_SAVED, SCREENS
+from tests.nasty.expected import EXPECTED, RIGHT, WRONG, as_expected
 from tests.nasty.filing import careless_model, file_one
+from tests.support.agents import events
 from tests.support.long import few
 
 pytestmark = [pytest.mark.slow, pytest.mark.desktop]
@@ -23,20 +27,35 @@ def model() -> Iterator[RehearsalServer]:
 
 
 @pytest.mark.parametrize("kind", few(sorted(KINDS, key=lambda kind: kind != "double")))
-async def test_with_care_an_entry_is_filed_once_or_handed_over(
+async def test_with_care_an_entry_is_filed_once_or_handed_over_where_it_has_to_be(
     prefect: str, model: RehearsalServer, tmp_path: Path, kind: str
 ) -> None:
     outcome = await file_one(kind, 0, model, tmp_path / "run", careful=True)
-    assert outcome.good, outcome
+    assert as_expected(outcome), outcome
 
 
-@pytest.mark.parametrize(
-    ("kind", "variant"),
-    few([("double", "unguarded"), ("popups", "over the submit button"), ("shift", "when complete"),
-         ("lookalike", "filled"), ("puzzle", "gate"), ("frozen", "before filing")]),
-)  # fmt: skip
-async def test_without_it_the_same_model_does_harm(
-    prefect: str, model: RehearsalServer, tmp_path: Path, kind: str, variant: str
+@pytest.mark.long
+@pytest.mark.parametrize("variant", ["over the submit button", "over the first field"])
+async def test_a_popup_that_nobody_declared_is_escaped_also_where_the_form_can_be_told(
+    prefect: str, tmp_path: Path, variant: str
 ) -> None:
-    outcome = await file_one(kind, seed_of(kind, variant), model, tmp_path / "run", careful=False)
-    assert outcome.word == "wrong effect", outcome
+    others = [one for one in SCREENS.interruptions if one is not NOT_SAVED]
+    screens = Screens(SCREENS.states, others, SCREENS.ways, home=SCREENS.home)
+    with careless_model(1.5) as model:  # it comes up while one thinks
+        seed = seed_of("popups", variant)
+        outcome = await file_one("popups", seed, model, tmp_path / "run", careful=True, screens=screens)
+    assert outcome.word == RIGHT, outcome
+    met = [event.name for event in events(outcome.trace) if event.kind == "interruption"]
+    assert met == ["unexpected window ‘Entry not saved’"]
+
+
+HARMED = dict(kind_and_variant for kind_and_variant, expected in reversed(EXPECTED.items()) if expected.harm)
+"""A way in which each program harms who has no care: the first one."""
+
+
+@pytest.mark.parametrize("kind", few(sorted(HARMED, key=lambda kind: kind != "double")))
+async def test_without_it_the_same_model_does_harm(
+    prefect: str, model: RehearsalServer, tmp_path: Path, kind: str
+) -> None:
+    outcome = await file_one(kind, seed_of(kind, HARMED[kind]), model, tmp_path / "run", careful=False)
+    assert outcome.word == WRONG, outcome

@@ -1,0 +1,58 @@
+"""Which outcomes of the nasty programs are counted as failures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from nasty_seeds import VARIANTS
+
+from tests.nasty.expected import EXPECTED, HANDED_OVER, RIGHT, WRONG, failures, table
+
+
+@dataclass(frozen=True)
+class Came:
+    kind: str
+    variant: str
+    careful: bool
+    word: str
+
+
+def test_something_is_expected_of_each_way_to_go_wrong_and_no_care_is_needed_for_the_harmless_ones() -> None:
+    assert set(EXPECTED) == {(kind, variant) for kind, variants in VARIANTS.items() for variant in variants}
+    for kind, variants in VARIANTS.items():
+        harmless = EXPECTED[kind, variants[-1]]
+        assert (harmless.careful, harmless.careless) == ((RIGHT,), (RIGHT,))
+
+
+@pytest.mark.parametrize(
+    ("kind", "variant", "word", "fails"),
+    [
+        ("double", "unguarded", RIGHT, False),
+        ("double", "unguarded", HANDED_OVER, True),
+        ("double", "unguarded", WRONG, True),
+        ("puzzle", "gate", HANDED_OVER, False),
+        ("puzzle", "gate", RIGHT, True),
+        ("puzzle", "open", HANDED_OVER, True),
+        ("frozen", "for ever, filed", "ended: limit", True),
+        ("spinner", "until Esc, filed", RIGHT, False),
+        ("spinner", "until Esc, filed", "said done, is not", True),
+    ],
+)
+def test_with_care_each_run_is_to_be_as_expected(kind: str, variant: str, word: str, fails: bool) -> None:
+    came = Came(kind, variant, True, word)
+    assert bool(failures([came])) is fails
+    assert any("not as expected" in line for line in table([came])) is fails
+
+
+def test_luck_without_care_fails_only_where_it_leaves_no_harm_in_a_program() -> None:
+    harmed, lucky = (Came("double", "unguarded", False, word) for word in (WRONG, RIGHT))
+    elsewhere = Came("popups", "over the submit button", False, WRONG)
+    assert failures([harmed, lucky]) == []
+    assert failures([lucky, lucky, elsewhere]) == [
+        "double: no harm without care in any of 2 runs, where it is expected in each."
+    ]
+    assert (
+        failures([Came("deaf", "submit", False, RIGHT), Came("frozen", "for ever, filed", False, "ended: limit")]) == []
+    )
+    assert "(1 not as expected)" in list(table([harmed, lucky]))[1]
