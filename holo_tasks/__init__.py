@@ -51,12 +51,13 @@ if TYPE_CHECKING:
     from holo_tasks.playbooks.hands import Hands
     from holo_tasks.playbooks.scripted import Script, screens_of
     from holo_tasks.publish import publish_markdown, publish_table
+    from holo_tasks.pursuing import pursue
     from holo_tasks.recovering import recover_to
     from holo_tasks.run import current_run, progress
     from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
     from holo_tasks.secret_sources import SecretSpec
-    from holo_tasks.subgoals import is_done, pursue, subgoal
+    from holo_tasks.subgoals import is_done, subgoal
     from holo_tasks.tasks import agent_step
 
 _HOMES = {
@@ -106,7 +107,7 @@ _HOMES = {
     "Rules": "safety.policy",
     "SecretSpec": "secret_sources",
     "is_done": "subgoals",
-    "pursue": "subgoals",
+    "pursue": "pursuing",
     "subgoal": "subgoals",
 }
 

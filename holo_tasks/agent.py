@@ -168,7 +168,7 @@ async def open_agent(
             max_steps=max_steps,
             flow_run_id=flow_run_id(),
         ) as run:
-            run.deployment_id = deployment_id()
+            run.deployment_id, run.attempt = deployment_id(), attempt()
             yield run
     except BaseException as error:
         if (hidden := hush_error(error)) is error:
@@ -206,6 +206,13 @@ def deployment_id() -> str:
     """Return the id of the Prefect deployment that this code runs as, or an empty string."""
     context = FlowRunContext.get()
     return str(context.flow_run.deployment_id or "") if context and context.flow_run else ""
+
+
+def attempt() -> str:
+    """Return a name of this time that the Prefect flow run was begun; its count stays the same over suspensions."""
+    context = FlowRunContext.get()
+    state = context.flow_run.state if context and context.flow_run else None
+    return str(state.id) if state else ""
 
 
 def flow_run_id() -> str:

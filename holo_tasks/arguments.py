@@ -166,7 +166,7 @@ def _add_handoff(commands: Commands) -> None:
         epilog="exit codes: 0 answered, 2 it waits for no answer, or not for this one",
     )
     resume.add_argument("id", metavar="ID", help="as the run said, or `holo-tasks handoff list`")
-    resume.add_argument("--choice", metavar="CHOICE", help="one of those that are offered; needed if there are more")
+    resume.add_argument("--choice", metavar="CHOICE", help="one of those that are offered (done, or the only one)")
     resume.add_argument("--note", metavar="TEXT", default="", help="kept in the trace; the agent may be told")
     resume.add_argument("--by", metavar="NAME", help="who answers (you)")
 

@@ -27,15 +27,19 @@ from holo_tasks.core.ports import Held, Shown
 from holo_tasks.core.walk import Walk
 from holo_tasks.handoff_page import command, form_text, page
 from holo_tasks.live_view.view import open_live_view
-from holo_tasks.pausing import Pausing
+from holo_tasks.pausing import IN_PAGES, Pausing
 from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Resolved, Run, current_guard, current_run, ending, surely
-from holo_tasks.safety.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices
+from holo_tasks.safety.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices, too_late
 from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.suspending import TIMEOUT_S as SUSPENDED_S
+from holo_tasks.suspending import Suspended, Suspending
 
 EVENT = "holo.handoff.opened"
 AGAIN_S = 1.0
 """How often it is looked whether somebody has answered."""
+SIGNAL_S = 0.1
+"""How long a signal that stops the work may take to be known by another thread, which knows that it was one."""
 YES, NO = "approve", "refuse"
 PERSON = "person"
 logger = logging.getLogger("holo_tasks.handoff")
@@ -47,6 +51,7 @@ async def hand_over(
     choices: Sequence[str] = CHOICES,
     picture: bool = True,
     timeout_s: float | None = None,
+    suspend: bool = False,
     walk: Walk | None = None,
 ) -> Answer:
     """Give a person the screen and return their answer, from a flow's or a sub-goal's body.
@@ -54,6 +59,12 @@ async def hand_over(
     The agent's input is blocked meanwhile, and no guardrail's time runs. The answer is given in the form of the paused
     flow run in Prefect's pages, or by `holo-tasks handoff resume`: the first one counts, for this attempt only.
     Afterwards the screen may be anything: take a new look. ``walk`` is the conversation that this is part of, if any.
+
+    With ``suspend`` nothing is kept open meanwhile, where the desktop can be rebuilt: the flow run of a deployment ends
+    here, and begins again from the top when somebody has answered. What was finished under a token is not done again;
+    what was begun is looked at by its probe. The answer is found by the exact words, so name the item in the question.
+    Where that is not possible the run is paused, and says why. Nobody in time, three days unless ``timeout_s`` says
+    otherwise: Prefect lets the flow run fail, and the item is on the list.
 
     Raises `NeedsPerson` if nobody has answered after ``timeout_s`` seconds.
     """
@@ -65,17 +76,27 @@ async def hand_over(
     if run.handoffs is None:
         raise InvalidUsage("This run keeps no hand-offs: open its agent with `open_agent` or `holo_agent`.")
     seconds = (run.handoff or HandOff() if timeout_s is None else HandOff(timeout_s)).timeout_s
+    if suspend and walk is not None:
+        raise InvalidUsage("A conversation is about its screen, which cannot be suspended.")
     async with run.screen_alone(), AsyncExitStack() as stack:
         beside = None if walk else await stack.enter_async_context(_asked_beside(run, told))
         here = beside.walk if beside else walk
         assert here is not None
-        shot = await _picture(here, fresh=walk is None) if picture else None
+        suspending = _suspending(run, here, told, tuple(choices)) if suspend else None
         stack.enter_context(_no_time(current_guard() or run.guard))
+        if suspending and beside and (found := await suspending.answer()):
+            beside.answer = await _taken(here, found)
+            return beside.answer
+        shot = await _picture(here, fresh=walk is None) if picture else None
+        waiting = _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shot)
+        if suspending:
+            longer = replace(waiting, timeout_s=SUSPENDED_S if timeout_s is None else seconds)
+            await longer.suspend(suspending)
         if isinstance(run.desktop, Held):
             await run.desktop.hold()
             stack.push_async_callback(_take_back, run, run.desktop)
-        link = await _shown(stack, run)
-        answer = await _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shot, link).answer()
+        waiting.live = await _shown(stack, run)
+        answer = await waiting.answer()
         if beside is not None:
             beside.answer = answer
         return answer
@@ -92,7 +113,7 @@ class _Waiting:
     choices: tuple[str, ...]
     timeout_s: float
     shot: Shot | None
-    live: str
+    live: str = ""
     heard_s: float = field(default_factory=time.monotonic)
 
     async def answer(self) -> Answer:
@@ -102,12 +123,13 @@ class _Waiting:
         try:
             await self.walk.record(events.HandedOver(question=self.question, handoff=handoff.id))
             self._tell(handoff)
-            await pausing.begin([self.run.flow_run_id, _flow_run_id()], self.timeout_s)
+            pausing.begin([self.run.flow_run_id, _flow_run_id()], self.timeout_s)
             found = await self._wait(handoff, pausing, end_s)
             if found is None and not await asyncio.to_thread(self.handoffs.close, handoff.id, "expired"):
                 last = await asyncio.to_thread(self.handoffs.find, handoff.id)  # answered at the last moment
                 found = last if last.state == "answered" else None
-            await pausing.end()
+            in_pages = found is not None and found.by == IN_PAGES
+            await pausing.end(None if in_pages else lambda said: self._late(handoff, said))
         except BaseException:
             await surely(self._stopped(handoff, pausing))
             raise
@@ -117,10 +139,29 @@ class _Waiting:
             )
             error.handoff = handoff.id
             raise error
-        taken = events.TakenBack(handoff=found.id, choice=found.choice, note=found.note, by=found.by)
-        await self.walk.record(taken)
-        _log("Hand-off %s: %s answered ‘%s’.", found.id, found.by, found.choice)
-        return Answer(found.choice, found.note, found.by)
+        return await _taken(self.walk, found)
+
+    async def suspend(self, suspending: Suspending) -> None:
+        """Suspend the flow run, which ends it by raising `Suspended`; return if that is not possible."""
+        why = suspending.hindrance()
+        if not why:
+            handoff = await asyncio.to_thread(self._open, suspending.place)
+            # Whatever happens now, the row stays: Prefect may have heard, and the next attempt looks.
+            await self.walk.record(events.HandedOver(question=self.question, handoff=handoff.id))
+            pausing = Pausing(handoff.id, self.choices, self._form(handoff), self._message(handoff))
+            try:
+                why = await pausing.suspend(self.run.flow_run_id, self.timeout_s)
+                message = self._message(handoff)
+            except NeedsPerson as error:  # it may be, and then begin again while this process still works
+                why, message = "", str(error)
+                logger.error("%s This process ends, as if it were suspended.", message)
+            if not why:
+                self.run.suspended = Suspended(handoff.id, message)
+                self.run.switch.rest()
+                self._tell(handoff)
+                raise self.run.suspended
+            await self._closed(handoff, "cancelled")
+        _log("The run is not suspended but waits: %s.", why.rstrip("."))
 
     async def _wait(self, handoff: Handoff, pausing: Pausing, end_s: float) -> Handoff | None:
         """Wait until somebody has answered, by whatever way; None if nobody has in time."""
@@ -142,7 +183,7 @@ class _Waiting:
                 logger.warning("It cannot be seen whether hand-off %s is answered (%s).", handoff.id, error)
         return None
 
-    def _open(self) -> Handoff:
+    def _open(self, suspended: tuple[str, str] | None = None) -> Handoff:
         return self.handoffs.open(
             self.question,
             self.choices,
@@ -154,6 +195,7 @@ class _Waiting:
             token=self.walk.token or self.run.token,
             picture=self.shot.sha256 if self.shot else "",
             live=self.live,
+            suspended=suspended,
         )
 
     def _form(self, handoff: Handoff) -> str:
@@ -164,11 +206,24 @@ class _Waiting:
 
     async def _stopped(self, handoff: Handoff, pausing: Pausing) -> None:
         """Close the hand-off because the work is being stopped; one that is killed gets its state from whoever does."""
+        if not self.run.switch.why():
+            await asyncio.sleep(SIGNAL_S)
         state: State = "killed" if self.run.switch.why() else "cancelled"
+        await self._closed(handoff, state)
+        if state == "cancelled":
+            await pausing.end(lambda said: self._late(handoff, said))
+        else:
+            await pausing.leave()
+
+    def _late(self, handoff: Handoff, said: Answer) -> None:
+        """Tell whoever looks at the flow run that an answer that Prefect took does not count."""
+        with contextlib.suppress(HoloError):
+            why = too_late(self.handoffs.find(handoff.id))
+            _log("‘%s’, said in Prefect's pages, does not count. %s", said.choice, why)
+
+    async def _closed(self, handoff: Handoff, state: State) -> None:
         with contextlib.suppress(HoloError):  # that its time is over, the row says by itself
             await asyncio.to_thread(self.handoffs.close, handoff.id, state)
-        if state == "cancelled":
-            await pausing.end()
 
     def _tell(self, handoff: Handoff) -> None:
         """Tell people by all ways there are; none of them holds up the hand-off."""
@@ -180,6 +235,21 @@ class _Waiting:
             text = page(handoff, self.shot.data if self.shot else None, title=self.run.title)
             self.run.do_aside(_published(f"handoff-{handoff.id}", text, self.question))
             _emit(handoff, self.run)
+
+
+def _suspending(run: Run, walk: Walk, question: str, choices: tuple[str, ...]) -> Suspending:
+    from holo_tasks.pursuing import current_subgoal  # made over agents, which are made with this
+
+    around = current_subgoal()
+    who = (around.goal, around.title) if around else ("", "")
+    return Suspending(run, *who, walk.token or run.token, question, choices=choices)
+
+
+async def _taken(walk: Walk, found: Handoff) -> Answer:
+    """Record a person's answer and return it."""
+    await walk.record(events.TakenBack(handoff=found.id, choice=found.choice, note=found.note, by=found.by))
+    _log("Hand-off %s: %s answered ‘%s’.", found.id, found.by, found.choice)
+    return Answer(found.choice, found.note, found.by)
 
 
 class ByHandOff:
@@ -250,7 +320,7 @@ async def _take_back(run: Run, desktop: Held) -> None:
 @asynccontextmanager
 async def _asked_beside(run: Run, question: str) -> AsyncIterator[_Beside]:
     """Make what a person is asked, outside of any conversation, a sub-goal of its own in the story of the run."""
-    from holo_tasks.subgoals import Subgoal, current_subgoal, side_walk  # made over agents, which are made with this
+    from holo_tasks.pursuing import Subgoal, current_subgoal, side_walk  # made over agents, which are made with this
 
     around = current_subgoal()
     here = (around or Subgoal(0, "A person is asked", "", run.token)).numbered(run)

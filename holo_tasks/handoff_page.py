@@ -7,6 +7,7 @@ import shlex
 
 from holo_tasks.audit.pictures import smaller
 from holo_tasks.audit.timeline import code, escaped
+from holo_tasks.core.person import DONE
 from holo_tasks.safety.handoffs import Handoff
 
 PICTURE_WIDTH, PICTURE_QUALITY = 640, 60
@@ -18,15 +19,21 @@ def page(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
         f"- In Prefect: the *Resume* button of this run, until {handoff.expires_at}",
         f"- From a shell: {code(command(handoff))}",
     ]
-    answer = "Then answer: the agent takes a new look at the screen and goes on."
+    answer = f"Then answer: {_then(handoff)}."
     head = f"### {escaped(title.rstrip('.'), 120)}"
     return "\n\n".join([head, *_what(handoff), *_picture(picture), answer, "\n".join(ways)]) + "\n"
 
 
 def form_text(handoff: Handoff, picture: bytes | None) -> str:
     """Return what stands above Prefect's form, which has the room of a few lines."""
-    end = f"Hand-off {code(handoff.id)}, until {handoff.expires_at}. The agent takes a new look afterwards."
+    end = f"Hand-off {code(handoff.id)}, until {handoff.expires_at}. Afterwards {_then(handoff)}."
     return "\n\n".join([*_what(handoff), *_picture(picture), end]) + "\n"
+
+
+def _then(handoff: Handoff) -> str:
+    if handoff.suspended:
+        return "the run begins again, on a new desktop, and leaves out what is done"
+    return "the agent takes a new look at the screen and goes on"
 
 
 def _what(handoff: Handoff) -> list[str]:
@@ -44,5 +51,6 @@ def _picture(picture: bytes | None) -> list[str]:
 
 
 def command(handoff: Handoff) -> str:
-    """Return the command that answers a hand-off."""
-    return f"holo-tasks handoff resume {handoff.id} --choice {shlex.quote(handoff.choices[0])}"
+    """Return the command that answers a hand-off; a yes to an action is nothing to be pasted without a thought."""
+    choice = DONE if DONE in handoff.choices else "|".join(handoff.choices)
+    return f"holo-tasks handoff resume {handoff.id} --choice {shlex.quote(choice)}"

@@ -29,6 +29,8 @@ class LazyDesktop:
 
     start: Callable[[], Awaitable[Closable]]
     tells_windows: bool = False
+    rebuilt: bool = False
+    """Whether another one is as good as the one that ``start`` brings up, which is asked before it does."""
     _desktop: Closable | None = None
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _served: tuple[str, float, Path] | None = None

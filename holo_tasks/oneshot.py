@@ -27,12 +27,12 @@ from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.outcome import GOAL, Outcome, Settings, already_done
 from holo_tasks.prefect_server import is_up
 from holo_tasks.publish import flush_logs
+from holo_tasks.pursuing import pursue
 from holo_tasks.run import Run, ending, working
 from holo_tasks.safety.budgets import item_key
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim
 from holo_tasks.stopping import cancel_at_signals
-from holo_tasks.subgoals import pursue
 
 
 async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:

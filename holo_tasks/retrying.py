@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holo_tasks.chosen import check_text
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.prefect_server import configured_api_url, require_server
 from holo_tasks.safety.budgets import Budgets, item_key
+from holo_tasks.safety.handoffs import Handoffs, words
 from holo_tasks.safety.items import Item, Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
 
 Again = Callable[[Sequence[str]], int]
 
@@ -48,7 +54,7 @@ def retry(home: Path, token: str, *, done: str | None, not_done: bool, again: Ag
         # A person has decided to spend more on it.
         Budgets(store).forget(item_key(token))
 
-    said, code = _drive(item, again, make_ready)
+    said, code = _drive(item, again, make_ready, Handoffs(store))
     return (said if done is None else f"‘{failed}’ is finished: a person said so. {said}"), code
 
 
@@ -84,7 +90,7 @@ def _result(goal: str, schema: dict[str, Any], answer: str) -> Any:
     return result
 
 
-def _drive(item: Item, again: Again, make_ready: Callable[[], None]) -> tuple[str, int]:
+def _drive(item: Item, again: Again, make_ready: Callable[[], None], handoffs: Handoffs) -> tuple[str, int]:
     """Begin the work again; ``make_ready`` is called once it is known that it can begin, and before it does."""
     if item.how.get("kind") == "run":
         _require_prefect()
@@ -98,7 +104,7 @@ def _drive(item: Item, again: Again, make_ready: Callable[[], None]) -> tuple[st
             0,
         )
     _require_prefect()
-    return asyncio.run(_deploy(deployment, item, make_ready)), 0
+    return asyncio.run(_deploy(deployment, item, make_ready, handoffs)), 0
 
 
 def _require_prefect() -> None:
@@ -106,7 +112,22 @@ def _require_prefect() -> None:
         require_server(url)
 
 
-async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None]) -> str:
+def _refuse_beside(item: Item, name: str, state: State[Any], handoffs: Handoffs) -> None:
+    """Raise `InvalidUsage` if the run waits, suspended, for a person: another one beside it would ask the same."""
+    end = state.state_details.pause_timeout
+    if not (state.is_paused() and state.state_details.pause_reschedule) or (end and end < datetime.now(UTC)):
+        return
+    how = "resume it in Prefect's pages"
+    with contextlib.suppress(InvalidUsage):  # suspended by somebody else
+        asked = handoffs.find(state.state_details.pause_key or "")
+        how = f"answer with `holo-tasks handoff resume {asked.id} --choice …` ({words(asked.choices)})"
+    raise InvalidUsage(
+        f"Flow run {name!r} of {item.token!r} waits for a person: {how}, and it goes on. To have another one instead, "
+        "cancel that one first."
+    )
+
+
+async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], handoffs: Handoffs) -> str:
     """Run the deployment again with the parameters of the run that failed."""
     from uuid import UUID
 
@@ -117,6 +138,8 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None]) -
     try:
         async with get_client() as client:
             before = await client.read_flow_run(UUID(item.flow_run_id))
+            if before.state is not None:
+                _refuse_beside(item, before.name, before.state, handoffs)
             await client.read_deployment(UUID(deployment))
             await asyncio.to_thread(make_ready)
             made = await client.create_flow_run_from_deployment(UUID(deployment), parameters=before.parameters)

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from prefect.exceptions import Pause
+
 from holo_tasks.audit import Delivery
 from holo_tasks.claims import current_journal, journalled
 from holo_tasks.core import events
@@ -95,6 +97,10 @@ class Run:
     delivery: Delivery | None = None
     aside: set[asyncio.Task[None]] = field(default_factory=set)
     deployment_id: str = ""
+    attempt: str = ""
+    """Names this time that the flow run was begun, among all others."""
+    suspended: Pause | None = None
+    """What ends this run because Prefect has suspended its flow run: nothing may be done any more."""
     live_view: LiveViewing = "handoff"
     resumed: set[str] = field(default_factory=set)
     """The business items that an earlier attempt worked on."""
@@ -165,6 +171,8 @@ class Run:
             yield
             return
         async with self.busy:
+            if self.suspended is not None:
+                raise self.suspended
             mark = _has_screen.set(self)
             try:
                 yield
@@ -346,7 +354,11 @@ async def open_run(
         try:
             await switch.start()
             yield run
-        except BaseException as error:
+            if run.suspended is not None:
+                raise run.suspended
+        except BaseException as raised:
+            # Whatever became of it on the way, in groups of tasks for example: Prefect has suspended the flow run.
+            error = raised if run.suspended is None or switch.reason else run.suspended
             switch.rest()
             run.status, run.reason = ending(error, guard)
             if isinstance(error, LimitReached) and error.partial_answer:
@@ -355,6 +367,8 @@ async def open_run(
                 await surely(recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
             if switch.reason and not isinstance(error, asyncio.CancelledError):
                 raise asyncio.CancelledError(switch.reason) from error
+            if error is not raised:
+                raise error from raised
             raise
         finally:
             switch.rest()
@@ -421,6 +435,8 @@ def ending(error: BaseException, guard: Guard | None = None) -> tuple[events.Sta
         return error.status, hushed(str(error))  # type: ignore[return-value]  # every status in errors.py is one
     if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
         return "killed", "The run was stopped from outside."
+    if isinstance(error, Pause):
+        return "needs_person", hushed(f"The flow run is suspended. {error}".strip())
     return "invalid", hushed(f"{type(error).__name__}: {error}")
 
 

@@ -79,7 +79,7 @@ async def holo_agent(
         )
         await asyncio.to_thread(destination.check)
         views = AsyncExitStack()
-        screen = LazyDesktop(lambda: _start(desktop, known, views))
+        screen = LazyDesktop(lambda: _start(desktop, known, views), rebuilt=desktop.makes_its_own)
         try:
             async with open_agent(
                 title=title,

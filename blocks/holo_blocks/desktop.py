@@ -72,6 +72,11 @@ class HoloDesktop(Block):
         "a person, always (watching only, otherwise), or never. It takes Debian's tigervnc-scraping-server and novnc.",
     )
 
+    @property
+    def makes_its_own(self) -> bool:
+        """Whether each start makes a new virtual desktop: no display of somebody else's is used."""
+        return not self.display
+
     async def resolved_secrets(self, more: Iterable[SecretSpec] = ()) -> dict[str, TypedSecret]:
         """Return what may be typed here by name; raise `InvalidUsage` if a value is missing or may go nowhere."""
         given = {name: str(value) for name, value in self.secrets.get_secret_value().items()}

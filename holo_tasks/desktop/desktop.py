@@ -307,6 +307,9 @@ class Desktop:
 class VirtualDesktop(Desktop):
     """A desktop of its own: X server, window manager and, if named, a program."""
 
+    rebuilt = True
+    """Another one is as good: nothing of it has to be kept while a person is waited for."""
+
     def __init__(
         self,
         *,

@@ -50,13 +50,33 @@ HANDOFFS = sa.Table(
 _ROW = HANDOFFS.c
 _OPEN = _ROW.state == "open"
 
+SUSPENSIONS = sa.Table(
+    "suspensions",
+    TABLES,
+    sa.Column("handoff", sa.Text, primary_key=True),
+    sa.Column("flow_run_id", sa.Text, nullable=False, index=True),
+    sa.Column("asker", sa.Text, nullable=False),
+    sa.Column("asked", sa.Text, nullable=False),
+    sa.Column("attempt", sa.Text, nullable=False),
+)
+"""The hand-offs that nobody waits for: their flow runs were suspended, and begin again with the answer.
+
+``asker`` is the attempt that asked, ``attempt`` the one that goes on with the answer.
+"""
+_ALL = sa.select(HANDOFFS, SUSPENSIONS.c.handoff).select_from(
+    HANDOFFS.outerjoin(SUSPENSIONS, SUSPENSIONS.c.handoff == _ROW.id)
+)
+_NONE, _OVER = "", "over"
+"""In place of the attempt that uses an answer: none does yet, none may any more."""
+
 
 @dataclass(frozen=True)
 class Handoff:
-    """One hand-off of one attempt; no other attempt ever sees its answer.
+    """One hand-off of one attempt; no other attempt ever sees its answer, but the one that it begins.
 
     ``live`` is where the desktop can be worked on, on ``host``: whoever has the link has it. ``picture`` is the
-    SHA-256 of the picture in the trace. ``lost`` says that nobody has waited for the answer for a while.
+    SHA-256 of the picture in the trace. ``lost`` says that nobody has waited for the answer for a while; of a
+    ``suspended`` run nobody is to.
     """
 
     id: str
@@ -78,6 +98,7 @@ class Handoff:
     note: str
     by: str
     lost: bool
+    suspended: bool
 
 
 class Handoffs:
@@ -99,8 +120,12 @@ class Handoffs:
         token: str = "",
         picture: str = "",
         live: str = "",
+        suspended: tuple[str, str] | None = None,
     ) -> Handoff:
-        """Write down a hand-off that waits for its answer, under a new name that is easy to type."""
+        """Write down a hand-off that waits for its answer, under a new name that is easy to type.
+
+        If its flow run is to be ``suspended``, that is this attempt, and the digest of what is asked to find it by.
+        """
         check_choices(choices)
         opened = datetime.now(UTC)
         values: dict[str, Any] = {
@@ -123,26 +148,26 @@ class Handoffs:
             now_s = self._store.now_s(db)
             values |= {"era": self._store.era, "expires_s": now_s + timeout_s, "heard_s": now_s, "state": "open"}
             db.execute(sa.insert(HANDOFFS).values(**values))
+            if suspended:
+                asker, asked = suspended
+                row = {"handoff": values["id"], "flow_run_id": flow_run_id, "asker": asker, "asked": asked}
+                db.execute(sa.insert(SUSPENSIONS).values(**row, attempt=_NONE))
             return self._read(db, values["id"])
 
-    def answer(self, id: str, choice: str, *, note: str = "", by: str) -> Handoff:
-        """Give the answer. Of all who try, the first one does; raises `InvalidUsage` for everybody else."""
-        note = note.strip()
-        if len(note) > LONGEST_NOTE:
-            raise InvalidUsage(f"The note has {len(note)} characters; {LONGEST_NOTE} is the limit.")
-        if any("\ud800" <= character <= "\udfff" for character in note + by + choice):
-            raise InvalidUsage("The answer is not valid UTF-8 text.")
+    def answer(self, id: str, choice: str, *, note: str = "", by: str, taken: bool = False) -> Handoff:
+        """Give the answer. Of all who try, the first one does; raises `InvalidUsage` for everybody else.
+
+        One that Prefect has ``taken`` for a suspended run was in time: Prefect is who waited for it.
+        """
         with self._store.transaction() as db:
             found = self._read(db, id)
-            if choice not in found.choices:
-                raise InvalidUsage(f"{choice!r} is no choice here; choose {words(found.choices)}.")
+            note = check_answer(found, choice, note, by)
             # The conditions are part of the update: of two who answer at once, one does.
-            good = sa.and_(
-                _ROW.id == found.id, _OPEN, _ROW.era == self._store.era, _ROW.expires_s > self._store.now_s(db)
-            )
+            in_time = sa.and_(_ROW.era == self._store.era, _ROW.expires_s > self._store.now_s(db))
+            good = sa.and_(_ROW.id == found.id, _OPEN, sa.true() if taken else in_time)
             said = {"state": "answered", "choice": choice, "note": note, "by": by, "live": "", "closed_at": _now()}
             if db.execute(sa.update(HANDOFFS).where(good).values(**said)).rowcount != 1:
-                raise InvalidUsage(_too_late(self._read(db, id)))
+                raise InvalidUsage(too_late(self._read(db, id)))
             return self._read(db, id)
 
     def close(self, id: str, state: State) -> bool:
@@ -165,22 +190,52 @@ class Handoffs:
     def waiting(self) -> list[Handoff]:
         """List what can be answered, the oldest first."""
         with self._store.transaction() as db:
-            good = (_OPEN, _ROW.era == self._store.era, _ROW.expires_s > self._store.now_s(db))
-            rows = db.execute(sa.select(HANDOFFS).where(*good).order_by(_ROW.opened_at, _ROW.id)).all()
+            in_time = sa.and_(_ROW.era == self._store.era, _ROW.expires_s > self._store.now_s(db))
+            # A suspended run outlives this machine's restart: Prefect's clock is the one that counts.
+            suspended = sa.and_(SUSPENSIONS.c.handoff.is_not(None), _ROW.expires_at > _now())
+            good = (_OPEN, sa.or_(in_time, suspended))
+            rows = db.execute(_ALL.where(*good).order_by(_ROW.opened_at, _ROW.id)).all()
             return [self._handoff(row, self._store.now_s(db)) for row in rows]
 
+    def unanswered(self, flow_run_id: str, attempt: str) -> list[Handoff]:
+        """List what attempts before this one asked when the flow run was suspended, and have not heard."""
+        with self._store.transaction() as db:
+            mine = sa.and_(SUSPENSIONS.c.flow_run_id == flow_run_id, SUSPENSIONS.c.asker != attempt)
+            return [self._handoff(row, self._store.now_s(db)) for row in db.execute(_ALL.where(mine, _OPEN)).all()]
+
+    def answer_for(self, flow_run_id: str, attempt: str, asked: str, *, begun: bool) -> Handoff | None:
+        """Return what was answered to a question of a suspended flow run, for this attempt to go on with.
+
+        Answers hold for the attempt that was ``begun`` by one of them, with those that the attempt before had. One
+        that nobody's answer has begun, a retry, has none: it asks everything anew, and so does what comes after it.
+        """
+        mine = sa.and_(SUSPENSIONS.c.flow_run_id == flow_run_id, SUSPENSIONS.c.attempt != _OVER)
+        answered = SUSPENSIONS.c.handoff.in_(sa.select(_ROW.id).where(_ROW.state == "answered"))
+        with self._store.transaction() as db:
+            rows = sa.select(SUSPENSIONS).where(mine, answered).order_by(SUSPENSIONS.c.handoff).with_for_update()
+            held = [row.handoff for row in db.execute(rows).all() if row.attempt != attempt]
+            taken = sa.update(SUSPENSIONS).where(SUSPENSIONS.c.handoff.in_(held))
+            db.execute(taken.values(attempt=attempt if begun else _OVER))
+            good = (mine, SUSPENSIONS.c.attempt == attempt, SUSPENSIONS.c.asked == asked)
+            newest = _ALL.where(*good).order_by(_ROW.closed_at.desc(), _ROW.id).limit(1)
+            found = db.execute(newest).one_or_none()
+            return self._handoff(found, self._store.now_s(db)) if found else None
+
     def _read(self, db: sa.Connection, id: str) -> Handoff:
-        row = db.execute(sa.select(HANDOFFS).where(_ROW.id == id.strip().lower())).one_or_none()
+        row = db.execute(_ALL.where(_ROW.id == id.strip().lower())).one_or_none()
         if row is None:
             raise InvalidUsage(f"There is no hand-off {id!r}; `holo-tasks handoff list` lists those that wait.")
         return self._handoff(row, self._store.now_s(db))
 
     def _handoff(self, row: sa.Row[Any], now_s: float) -> Handoff:
         values = {name: value for name, value in row._mapping.items() if name in Handoff.__dataclass_fields__}
-        past = row.era != self._store.era or row.expires_s <= now_s
+        suspended = row.handoff is not None
+        past = row.expires_at <= _now() if suspended else row.era != self._store.era or row.expires_s <= now_s
         state: State = "expired" if row.state == "open" and past else row.state
-        lost = row.state == "open" and (row.era != self._store.era or row.heard_s < now_s - GONE_S)
-        return Handoff(**{**values, "choices": tuple(json.loads(row.choices)), "state": state, "lost": lost})
+        away = row.era != self._store.era or row.heard_s < now_s - GONE_S
+        lost = row.state == "open" and away and not suspended
+        told = {"choices": tuple(json.loads(row.choices)), "state": state, "lost": lost, "suspended": suspended}
+        return Handoff(**{**values, **told})
 
 
 def check_choices(choices: Sequence[str]) -> None:
@@ -191,13 +246,26 @@ def check_choices(choices: Sequence[str]) -> None:
         raise InvalidUsage(f"A choice has from 1 to {LONGEST_CHOICE} characters.")
 
 
+def check_answer(handoff: Handoff, choice: str, note: str, by: str) -> str:
+    """Return the note as it is kept. Raises `InvalidUsage` for what is no answer to a hand-off."""
+    note = note.strip()
+    if len(note) > LONGEST_NOTE:
+        raise InvalidUsage(f"The note has {len(note)} characters; {LONGEST_NOTE} is the limit.")
+    if any("\ud800" <= character <= "\udfff" for character in note + by + choice):
+        raise InvalidUsage("The answer is not valid UTF-8 text.")
+    if choice not in handoff.choices:
+        raise InvalidUsage(f"{choice!r} is no choice here; choose {words(handoff.choices)}.")
+    return note
+
+
 def words(choices: Sequence[str]) -> str:
     """Write choices as in a sentence."""
     *before, last = [f"‘{choice}’" for choice in choices]
     return f"{', '.join(before)} or {last}" if before else last
 
 
-def _too_late(handoff: Handoff) -> str:
+def too_late(handoff: Handoff) -> str:
+    """Say why a hand-off takes no answer any more."""
     match handoff.state:
         case "answered":
             how = f"was answered already: ‘{handoff.choice}’ by {handoff.by}, {handoff.closed_at}"

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
+from prefect import flow
 from prefect.blocks.core import Block
 from prefect.blocks.system import Secret
 from prefect.testing.standard_test_suites import BlockStandardTestSuite
 from prefect.types import SecretDict
 from pydantic import SecretStr
 
-from holo_blocks import AuditBucket, HoloDesktop, HoloModel
+from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
+from holo_tasks.suspending import Suspending
+from tests.support.prefect_api import PrefectAPI
 
 BLOCKS: list[type[Block]] = [HoloModel, AuditBucket, HoloDesktop]
 
@@ -52,7 +55,7 @@ async def test_blocks_come_back_as_they_were_saved_and_secrets_are_masked(prefec
         loaded: Any = await type(block).aload("round-trip")
         assert loaded.model_dump(exclude={"block_type_slug"}) == block.model_dump(exclude={"block_type_slug"})
         assert "canary" not in repr(loaded)
-    shown = httpx.post(f"{prefect}/block_documents/filter", json={}).text
+    shown = json.dumps(PrefectAPI(prefect).post("/block_documents/filter", {}))
     assert "round-trip" in shown
     assert "canary" not in shown
     assert loaded.secret_access_key.get_secret_value() == "s3-canary"
@@ -124,3 +127,22 @@ def test_a_bucket_and_a_folder_together_are_refused(tmp_path: Path) -> None:
 async def test_a_program_and_a_display_together_are_refused() -> None:
     with pytest.raises(InvalidUsage):
         await HoloDesktop(app="xterm", display=":7").start()
+
+
+@pytest.mark.parametrize(("screen", "why"), [({"app": "xterm"}, ""), ({"display": ":7"}, "its display is somebody")])
+async def test_before_it_is_started_a_desktop_tells_whether_its_run_can_be_suspended(
+    prefect: str, tmp_path: Path, screen: dict[str, str], why: str
+) -> None:
+    @flow(name="suspendable", persist_result=False)
+    async def around() -> str:
+        async with holo_agent(
+            title="a test",
+            model=HoloModel(base_url="http://127.0.0.1:9/v1", model="holo3-1-35b-a3b"),
+            desktop=HoloDesktop(**screen),
+            audit=AuditBucket(local_folder=str(tmp_path)),
+        ) as run:
+            run.deployment_id = "d-1"
+            return Suspending(run, "Go on?", choices=("yes",)).hindrance()
+
+    assert why in (said := await around())
+    assert bool(said) == bool(why)

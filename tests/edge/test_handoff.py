@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from prefect import flow
+from prefect import flow, task
 
 from holo_tasks import (
     Answer,
@@ -26,6 +25,7 @@ from holo_tasks import (
     pursue,
     subgoal,
 )
+from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click
 from holo_tasks.decorators import before_deadline
@@ -33,6 +33,8 @@ from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.store import store_at
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
+from tests.support.prefect_api import PrefectAPI
+from tests.support.prefect_events import payload_of
 from tests.support.scripted_model import ScriptedModel, step
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -55,10 +57,14 @@ class HeldDesktop(PaintedDesktop):
     def held(self) -> bool:
         return self.told[-1:] == ["hold"]
 
+    async def look(self, *, after_action: bool = False) -> Frame:
+        assert not self.held, "nobody looks at the screen while a person has it"
+        return await super().look(after_action=after_action)
+
 
 class Stage:
     def __init__(self, folder: Path, url: str) -> None:
-        self.folder, self.url, self.desktop = folder, url, HeldDesktop()
+        self.folder, self.prefect, self.desktop = folder, PrefectAPI(url), HeldDesktop()
         self.handoffs = Handoffs(store_at(folder / "holo"))
         self.trace = ""
         self.flow_run = ""
@@ -87,7 +93,7 @@ class Stage:
     async def state(self, kind: str) -> dict[str, Any]:
         """Wait until the flow run is in a state of some kind."""
         for _ in range(600):
-            found: dict[str, Any] = httpx.get(f"{self.url}/flow_runs/{self.flow_run}").json()
+            found: dict[str, Any] = self.prefect.flow_run(self.flow_run)
             if found["state"]["type"] == kind:
                 return found
             await asyncio.sleep(0.05)
@@ -95,8 +101,7 @@ class Stage:
 
     def resume(self, **said: Any) -> dict[str, Any]:
         """Answer as Prefect's form does."""
-        body = {"run_input": said}
-        told: dict[str, Any] = httpx.post(f"{self.url}/flow_runs/{self.flow_run}/resume", json=body).json()
+        told: dict[str, Any] = self.prefect.post(f"/flow_runs/{self.flow_run}/resume", {"run_input": said})
         return told
 
 
@@ -131,6 +136,21 @@ async def test_an_answer_from_a_shell_lets_the_paused_flow_run_go_on(stage: Stag
     assert stage.resume(choice="done")["status"] == "ABORT"
 
 
+async def test_automations_are_told_what_a_person_is_asked_and_not_where_the_desktop_is(stage: Stage) -> None:
+    running = stage.flow(lambda: hand_over("Solve the captcha.", choices=("yes", "no")), token="I-1")
+    handoff = await stage.waiting()
+    stage.handoffs.answer(handoff.id, "yes", by="ada")
+    await running
+    assert await payload_of("holo.handoff.opened", stage.flow_run) == {
+        "handoff": handoff.id,
+        "question": "Solve the captcha.",
+        "choices": ["yes", "no"],
+        "expires_at": handoff.expires_at,
+        "command": f"holo-tasks handoff resume {handoff.id} --choice 'yes|no'",
+        "token": "I-1",
+    }
+
+
 async def test_nobody_answering_in_time_is_needs_person_and_the_flow_is_not_left_paused(stage: Stage) -> None:
     async def work() -> str:
         with pytest.raises(NeedsPerson, match=r"Nobody has answered hand-off ....-.... within 2 s: Solve it"):
@@ -152,8 +172,7 @@ async def test_cancelling_the_paused_flow_run_kills_the_run_and_gives_nobody_the
     running = stage.flow(lambda: hand_over("Solve it"))
     handoff = await stage.waiting()
     await stage.state("PAUSED")
-    body = {"state": {"type": "CANCELLING"}}
-    httpx.post(f"{stage.url}/flow_runs/{stage.flow_run}/set_state", json=body).raise_for_status()
+    stage.prefect.set_state(stage.flow_run, "CANCELLING")
     with pytest.raises(asyncio.CancelledError):
         await running
     assert stage.handoffs.find(handoff.id).state == "killed"
@@ -196,11 +215,13 @@ async def test_an_answer_is_for_one_attempt_only(stage: Stage) -> None:
 async def test_the_model_goes_on_with_what_the_person_says(stage: Stage) -> None:
     running = stage.flow(lambda: pursue("File the entry."), handoff=True)
     handoff = await stage.waiting()
+    stage.desktop.gestures.append(Click(Point(1, 1)))  # by the person: it shows
     stage.handoffs.answer(handoff.id, "done", note="It was a bus.", by="ada")
     assert await running == "filed"
     told = str(stage.model.requests[1]["messages"])
     assert "A person has had the screen, and answers: done. They say: It was a bus." in told
-    assert len(stage.model.images()) == 3, "a fresh screen was shown"
+    before, again, after = stage.model.images()
+    assert before == again != after, "the model is shown the screen as the person left it"
 
 
 @pytest.mark.parametrize("handoff", [False, True])
@@ -321,3 +342,31 @@ async def test_what_nobody_could_answer_is_not_asked(stage: Stage, arguments: di
     with pytest.raises(InvalidUsage, match=reason):
         await stage.flow(lambda: hand_over(**{"question": "Solve it", **arguments}))
     assert stage.desktop.told == []
+
+
+async def ask_suspending() -> Answer:
+    return await hand_over("Go on?", choices=("yes",), suspend=True)
+
+
+@pytest.mark.parametrize(
+    ("deployment", "ask", "why"),
+    [
+        ("", ask_suspending, "it is no run of a deployment"),
+        ("d-1", task(ask_suspending), "a person is asked from inside a task"),
+        ("d-1", ask_suspending, "its desktop cannot be rebuilt"),
+    ],
+    ids=["no deployment", "in a task", "somebody else's display"],
+)
+async def test_what_cannot_be_suspended_waits_as_it_is_and_says_why(
+    stage: Stage, caplog: pytest.LogCaptureFixture, deployment: str, ask: Callable[[], Awaitable[Answer]], why: str
+) -> None:
+    async def work() -> Answer:
+        current_run().deployment_id = deployment
+        return await ask()
+
+    flow = stage.flow(work)
+    handoff = await stage.waiting()
+    assert not handoff.suspended
+    stage.handoffs.answer(handoff.id, "yes", by="ada")
+    assert (await flow).choice == "yes"
+    assert f"The run is not suspended but waits: {why}" in caplog.text

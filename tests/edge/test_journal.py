@@ -249,15 +249,19 @@ async def test_an_item_leaves_the_list_though_its_run_died_as_it_was_finished(
     assert world.items == []
 
 
-async def test_an_error_that_nobody_expected_puts_the_item_on_the_list_too(world: World) -> None:
+@pytest.mark.parametrize("in_a_group", [False, True])
+async def test_an_error_that_nobody_expected_puts_the_item_on_the_list_too(world: World, in_a_group: bool) -> None:
+    error = ZeroDivisionError("by mistake")
+
     @subgoal(token="{item}")
     async def broken(item: str) -> str:
-        raise ZeroDivisionError("by mistake")
+        raise ExceptionGroup("of tasks", [error]) if in_a_group else error
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ExceptionGroup if in_a_group else ZeroDivisionError):
         await world.run(lambda: broken("I-1"), [DONE])
     (item,) = world.items
-    assert (item.status, item.reason) == ("invalid", "ZeroDivisionError: by mistake")
+    assert item.status == "invalid"
+    assert item.reason.startswith("ExceptionGroup: of tasks" if in_a_group else "ZeroDivisionError: by mistake")
 
 
 async def test_a_journal_that_does_not_look_back_is_caught(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from prefect import flow
 
@@ -37,6 +36,7 @@ from tests.support.agents import agent, events
 from tests.support.coloured_program import ColouredProgram, Colours, state
 from tests.support.long import few
 from tests.support.painted_desktop import PaintedDesktop
+from tests.support.prefect_api import PrefectAPI
 from tests.support.scripted_model import ScriptedModel, step
 
 CLICK = step("click", element="OK button", x=500, y=500)
@@ -222,6 +222,71 @@ async def test_a_person_is_the_last_layer(
         assert "as you say" in str(worked.model.requests[-1])
 
 
+class Person:
+    """Answers ‘done’ as often as they are asked, each time after doing something; ``asked`` is what they were asked."""
+
+    def __init__(self, folder: Path, *does: Callable[[], Any]) -> None:
+        self._handoffs, self._does = Handoffs(store_at(folder / "holo")), does
+        self.asked: list[str] = []
+
+    async def __aenter__(self) -> Person:
+        self._working = asyncio.ensure_future(self._work())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._working.cancel()
+
+    async def _work(self) -> None:
+        for do in self._does:
+            while not (found := self._handoffs.waiting()):
+                await asyncio.sleep(0.05)
+            self.asked.append(found[0].question)
+            do()
+            self._handoffs.answer(found[0].id, "done", by="ada")
+
+
+async def test_a_person_who_leaves_another_screen_than_the_work_may_end_on_is_asked_again(tmp_path: Path) -> None:
+    program = ColouredProgram("form")
+    known = Screens([state("form"), state("filed")], patience_s=0.1)
+
+    @subgoal(layers=("model", "person"), screens=known, after="filed")
+    async def file_it() -> str:
+        return str(await pursue("File it."))
+
+    def file_by_hand() -> None:
+        program.screen = "filed"
+
+    worked = Worked(tmp_path, [ASK, DONE], program)
+    async with Person(tmp_path, lambda: None, file_by_hand) as person:
+        await worked.by(file_it)
+    assert (worked.value, worked.closed) == ("by model", [("answered", "person")])
+    assert [question.partition("File it. ")[2] for question in person.asked] == [
+        "The agent needs a person: Which one?",
+        "After ‘done’: The screen is not ‘filed’; the work does not end before it is.",
+    ]
+    told = [(event.state, event.how) for event in worked.events if event.kind == "state" and event.wanted == "filed"]
+    assert told == [("form", "not there"), ("filed", "")]
+    assert len(worked.model.requests) == 2, "nothing was read off the wrong screen"
+
+
+async def test_what_the_probe_says_counts_more_than_what_a_person_says(tmp_path: Path) -> None:
+    found: list[Any] = [NOT_DONE, "filed by hand"]
+
+    async def probe() -> Any:
+        return found.pop(0)
+
+    @subgoal(token="I-1", probe=probe, layers=("model", "person"))
+    async def file_it() -> str:
+        return str(await pursue("File it."))
+
+    worked = Worked(tmp_path, [ASK, DONE])
+    async with Person(tmp_path, lambda: None, lambda: None) as person:
+        await worked.by(file_it)
+    assert (worked.value, worked.closed) == ("filed by hand", [("answered", "person")])
+    assert person.asked[1:] == ["File it. After ‘done’: It is not there: it was looked for."]
+    assert len(worked.model.requests) == 1, "what the probe has read is not read again"
+
+
 async def test_a_layer_shows_in_prefect(tmp_path: Path, prefect_url: str) -> None:
     @subgoal(layers=("model", "script"), script=ENTER)
     async def press_it() -> str:
@@ -230,7 +295,7 @@ async def test_a_layer_shows_in_prefect(tmp_path: Path, prefect_url: str) -> Non
     worked = await Worked(tmp_path, [ASK]).by(press_it)
 
     def found(what: str, **query: Any) -> list[Any]:
-        answer: list[Any] = httpx.post(f"{prefect_url}/{what}/filter", json=query).json()
+        answer: list[Any] = PrefectAPI(prefect_url).post(f"/{what}/filter", query)
         return answer
 
     (table,) = found("artifacts", artifacts={"key": {"any_": [f"layers-{worked.run.run_id}"]}})

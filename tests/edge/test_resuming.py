@@ -1,128 +1,115 @@
-"""An item of several sub-goals that was interrupted goes on at the first that is not done, by whatever way."""
+"""What Prefect says of a suspended flow run: whose answer began which attempt, and which answer is the first one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.states import AwaitingRetry, Failed, Pending, Running, Scheduled
 
-from holo_tasks import NOT_DONE, ModelFailed, NeedsPerson, pursue, subgoal
-from holo_tasks.core.errors import TokenConflict
-from tests.support.interruptions import BABBLE, CLICK, DONE, SEEN, World
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.pausing import Pausing
+from holo_tasks.resuming import begun_by, resume_suspended, said_to_suspended
+from holo_tasks.safety.handoffs import Handoff, Handoffs
+from holo_tasks.safety.store import store_at
 
-pytestmark = pytest.mark.usefixtures("prefect")
+CHOICES = ("yes", "no")
+
+
+@flow
+def nothing() -> None:
+    pass
+
+
+@dataclass
+class Suspended:
+    """A flow run of a deployment, in an attempt that was suspended for a hand-off."""
+
+    handoffs: Handoffs
+    flow_run: str = ""
+
+    async def begin(self) -> None:
+        async with get_client() as client:
+            deployment = await client.create_deployment(await client.create_flow(nothing), str(uuid.uuid4()))
+            self.flow_run = str((await client.create_flow_run_from_deployment(deployment)).id)
+        await self.into(Pending(), Running())
+
+    async def into(self, *states: Any, force: bool = False) -> str:
+        """Put it in some states; return the id of the last one."""
+        async with get_client() as client:
+            for state in states:
+                told = await client.set_flow_run_state(uuid.UUID(self.flow_run), state, force=force)
+                assert told.status == "ACCEPT", told
+        assert told.state
+        return str(told.state.id)
+
+    async def ask(self) -> tuple[Handoff, Pausing]:
+        asked = self.handoffs.open(
+            "May it?", CHOICES, run_id="r", timeout_s=60, flow_run_id=self.flow_run, suspended=("attempt", "asked")
+        )
+        pausing = Pausing(asked.id, CHOICES, "", "May it?")
+        assert await pausing.suspend(self.flow_run, 60) == ""
+        return asked, pausing
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+async def run(prefect: str, tmp_path: Path) -> Suspended:
+    made = Suspended(Handoffs(store_at(tmp_path / "holo")))
+    await made.begin()
+    return made
 
 
-def story(flag_options: dict[str, Any] | None = None) -> Callable[..., Any]:
-    """Return a sub-goal that looks something up, then has an effect, then sums it up."""
-
-    @subgoal(token="{item}", effect=False)
-    async def look_it_up(item: str) -> str:
-        return str(await pursue("Look it up."))
-
-    @subgoal(token="{item}", **(flag_options or {}))
-    async def flag_it(item: str) -> str:
-        return str(await pursue("Flag it."))
-
-    @subgoal(token="{item}")
-    async def audit(item: str) -> str:
-        return f"{await look_it_up(item)} and {await flag_it(item)}"
-
-    return audit
+async def test_an_attempt_is_begun_by_the_answer_and_the_next_one_is_not(run: Suspended) -> None:
+    asked, _ = await run.ask()
+    await resume_suspended(asked, "yes", "a note")
+    assert await begun_by(run.flow_run, await run.into(Pending(), Running())) == asked.id
+    said = await said_to_suspended(asked)
+    assert said
+    assert (said.choice, said.note) == ("yes", "a note")
+    assert await begun_by(run.flow_run, await run.into(Failed(), AwaitingRetry(), Pending(), Running())) == ""
 
 
-async def _not_there(item: str) -> Any:
-    return NOT_DONE
+@pytest.mark.parametrize("states", [[Failed(), AwaitingRetry()], [Scheduled()]], ids=["not answered in time", "forced"])
+async def test_an_attempt_that_began_without_an_answer_is_begun_by_none(run: Suspended, states: list[Any]) -> None:
+    first, _ = await run.ask()
+    await resume_suspended(first, "yes", "")
+    await run.into(Pending(), Running())
+    await run.ask()  # nobody answers this one
+    attempt = await run.into(*states, Pending(), Running(), force=True)
+    assert await begun_by(run.flow_run, attempt) == ""
 
 
-async def test_an_interrupted_item_resumes_at_the_first_sub_goal_that_is_not_done(world: World) -> None:
-    audit = story({"probe": _not_there})
-    with pytest.raises(ModelFailed):
-        await world.run(lambda: audit("I-1"), [CLICK, SEEN, CLICK, BABBLE])
-    (item,) = world.items
-    assert (item.token, item.goal, item.attempts) == ("I-1", "audit", 1)
-    world.calls, before = 0, len(world.desktop.gestures)
-    assert await world.run(lambda: audit("I-1"), [CLICK, DONE]) == "seen and done"
-    assert world.cost == (2, before + 1)
-    assert world.items == []
-    assert await world.run(lambda: audit("I-1"), [CLICK, DONE]) == "seen and done"
-    assert world.cost == (2, before + 1)
+async def test_the_first_answer_counts_and_whoever_is_later_is_told(run: Suspended) -> None:
+    asked, _ = await run.ask()
+    await resume_suspended(asked, "no", "first")
+    for choice in CHOICES:
+        with pytest.raises(InvalidUsage, match="was answered already: ‘no’ by somebody in Prefect's pages"):
+            await resume_suspended(asked, choice, "first")
+    assert run.handoffs.find(asked.id).state == "open", "the run is to find what Prefect has"
 
 
-async def test_a_flow_that_is_retried_by_prefect_finishes_only_the_rest(world: World) -> None:
-    audit = story({"probe": _not_there})
-    script = [CLICK, SEEN, CLICK, BABBLE, BABBLE, CLICK, DONE]
-    assert await world.run(lambda: audit("I-1"), script, retries=1) == "seen and done"
-    assert world.calls == len(script)
-    assert len(world.desktop.gestures) == 3
+async def test_what_takes_no_answer_says_why_and_nothing_is_closed(run: Suspended) -> None:
+    asked, _ = await run.ask()
+    await run.into(Failed(), force=True)
+    with pytest.raises(InvalidUsage, match=r"takes no answer: its flow run .* is Failed"):
+        await resume_suspended(asked, "yes", "")
+    elsewhere = run.handoffs.open(
+        "May it?", CHOICES, run_id="r", timeout_s=60, flow_run_id=str(uuid.uuid4()), api_url="http://there/api",
+        suspended=("attempt", "asked"),
+    )  # fmt: skip
+    with pytest.raises(InvalidUsage, match="PREFECT_API_URL is to be http://there/api"):
+        await resume_suspended(elsewhere, "yes", "")
+    assert [one.state for one in map(run.handoffs.find, (asked.id, elsewhere.id))] == ["open", "open"]
 
 
-async def test_an_effect_in_doubt_is_not_repeated_by_a_retry_of_prefect_either(world: World) -> None:
-    audit = story()
-    with pytest.raises(NeedsPerson):
-        await world.run(lambda: audit("I-1"), [CLICK, SEEN, CLICK, BABBLE, BABBLE, CLICK, DONE], retries=2)
-    assert (world.calls, len(world.desktop.gestures)) == (5, 2)
-    (item,) = world.items
-    assert (item.status, item.goal, item.attempts) == ("needs_person", "audit", 3)
-
-
-async def test_a_screen_that_is_not_as_it_must_be_is_left_alone(world: World) -> None:
-    ready = [False, True]
-    looks = []
-
-    async def at_the_form(item: str) -> bool:
-        looks.append(await pursue("Say whether the form is open."))
-        return ready.pop(0)
-
-    audit = story({"probe": _not_there, "precondition": at_the_form})
-    with pytest.raises(ModelFailed):
-        await world.run(lambda: audit("I-1"), [CLICK, SEEN, BABBLE])
-    assert looks == [], "the first attempt of an item is not checked"
-    before = len(world.desktop.gestures)
-    with pytest.raises(NeedsPerson, match="the screen is not where 'flag it' begins"):
-        await world.run(lambda: audit("I-1"), [CLICK, SEEN])
-    assert len(world.desktop.gestures) == before + 1, "what the check did itself"
-    assert world.intents("I-1") == ()
-    assert await world.run(lambda: audit("I-1"), [SEEN, CLICK, DONE]) == "seen and done"
-    assert looks == ["seen", "seen"]
-
-
-async def test_an_item_that_was_interrupted_between_two_sub_goals_has_its_screen_checked(world: World) -> None:
-    async def never(item: str) -> bool:
-        return False
-
-    @subgoal(token="{item}")
-    async def first(item: str) -> str:
-        return str(await pursue("Do the first."))
-
-    @subgoal(token="{item}", precondition=never)
-    async def second(item: str) -> str:
-        return str(await pursue("Do the second."))
-
-    async def both() -> None:
-        await first("I-1")
-        await second("I-1")
-
-    assert await world.run(lambda: first("I-1"), [CLICK, DONE]) == "done"
-    with pytest.raises(NeedsPerson, match="'second' begins"):
-        await world.run(both, [CLICK, DONE])
-    assert world.cost == (2, 1)
-
-
-async def test_a_token_with_other_inputs_is_refused_also_when_it_is_in_doubt(world: World) -> None:
-    @subgoal(token="{item}")
-    async def press(item: str, button: str) -> str:
-        return str(await pursue(f"Press {button}."))
-
-    assert await world.run(lambda: press("I-1", "OK"), [CLICK, DONE]) == "done"
-    with pytest.raises(TokenConflict):
-        await world.run(lambda: press("I-1", "Cancel"), [CLICK, DONE])
-    assert world.cost == (2, 1)
-    assert world.items == []
+async def test_a_suspension_whose_confirmation_was_lost_is_known_when_asked_for_again(run: Suspended) -> None:
+    asked, pausing = await run.ask()
+    assert await pausing.suspend(run.flow_run, 60) == ""
+    await resume_suspended(asked, "yes", "")
+    assert await pausing.suspend(run.flow_run, 60) == "", "also when it is over by now"
+    assert await Pausing("another", CHOICES, "", "").suspend(run.flow_run, 60) != ""

@@ -83,3 +83,76 @@ def test_a_hand_off_that_nobody_waits_for_any_more_shows(store: Store, handoffs:
 def test_an_unknown_name_is_told(handoffs: Handoffs) -> None:
     with pytest.raises(InvalidUsage, match="There is no hand-off 'nope'; `holo-tasks handoff list`"):
         handoffs.answer("nope", "done", by="ada")
+
+
+def suspended(handoffs: Handoffs, asked: str, answer: str | None = "yes", flow_run_id: str = "F-1") -> Handoff:
+    """A hand-off of a suspended flow run, answered unless the answer is None."""
+    place = ("attempt 1", asked)
+    made = handoffs.open(asked, ("yes", "no"), run_id="R-1", timeout_s=60, flow_run_id=flow_run_id, suspended=place)
+    return handoffs.answer(made.id, answer, by="ada", taken=True) if answer else made
+
+
+def had(handoffs: Handoffs, attempt: str, asked: str, *, begun: bool = True) -> str | None:
+    found = handoffs.answer_for("F-1", attempt, asked, begun=begun)
+    return found and found.choice
+
+
+def test_nobody_is_to_wait_for_the_answer_to_a_suspended_run_which_outlives_a_restart(
+    store: Store, handoffs: Handoffs
+) -> None:
+    suspended(handoffs, "first", None)
+    change(store, heard_s=-10 * GONE_S, era="before the machine was restarted")
+    (found,) = handoffs.waiting()
+    assert (found.suspended, found.lost, found.state) == (True, False, "open")
+    change(store, expires_at="2026-01-01T00:00:00+00:00")
+    assert handoffs.waiting() == []
+    assert handoffs.find(found.id).state == "expired"
+
+
+def test_an_answer_holds_for_the_attempt_that_it_begins_and_those_that_other_answers_begin_then(
+    handoffs: Handoffs,
+) -> None:
+    suspended(handoffs, "first", "yes")
+    suspended(handoffs, "first", "no", flow_run_id="F-2")
+    assert had(handoffs, "attempt 2", "first") == "yes"
+    assert had(handoffs, "attempt 2", "second") is None
+    suspended(handoffs, "second", "no")
+    assert had(handoffs, "attempt 2", "second") == "no"
+    assert had(handoffs, "attempt 3", "first") == "yes"
+    assert had(handoffs, "attempt 3", "second") == "no"
+
+
+def test_an_attempt_that_no_answer_has_begun_asks_everything_anew(handoffs: Handoffs) -> None:
+    suspended(handoffs, "first")
+    suspended(handoffs, "never used")
+    assert had(handoffs, "attempt 2", "first") == "yes"
+    assert had(handoffs, "a retry", "first", begun=False) is None
+    suspended(handoffs, "second")
+    assert had(handoffs, "attempt 4", "second") == "yes"
+    for over in ("first", "never used"):
+        assert had(handoffs, "attempt 4", over) is None, "what is over stays over"
+
+
+def test_the_last_answer_to_a_question_counts(store: Store, handoffs: Handoffs) -> None:
+    for choice, at in (("no", "2026-01-01T00:00:01"), ("yes", "2026-01-01T00:00:02")):
+        made = suspended(handoffs, "first", choice)
+        with store.transaction() as db:
+            db.execute(sa.update(HANDOFFS).where(HANDOFFS.c.id == made.id).values(closed_at=at))
+    assert had(handoffs, "attempt 3", "first") == "yes"
+
+
+def test_what_an_attempt_asks_itself_is_not_unanswered_yet(handoffs: Handoffs) -> None:
+    id = suspended(handoffs, "first", None).id
+    assert handoffs.unanswered("F-1", "attempt 1") == []
+    assert [one.id for one in handoffs.unanswered("F-1", "attempt 2")] == [id]
+    assert handoffs.unanswered("F-2", "attempt 2") == []
+
+
+def test_what_prefect_took_was_in_time_and_who_comes_later_is_too_late(store: Store, handoffs: Handoffs) -> None:
+    id = suspended(handoffs, "first", None).id
+    change(store, era="before the machine was restarted", expires_s=0.0)
+    with pytest.raises(InvalidUsage, match=r"was not answered|is over"):
+        handoffs.answer(id, "no", by="eve")
+    assert handoffs.answer(id, "yes", by="ada", taken=True).state == "answered"
+    with pytest.raises(InvalidUsage, match="was answered already"):
+        handoffs.answer(id, "no", by="eve", taken=True)

@@ -1,0 +1,230 @@
+"""One goal pursued on the screen, by layer after layer, as a part of the sub-goal around it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from holo_tasks.agent import flow_run_id
+from holo_tasks.audit import open_trace
+from holo_tasks.audit.timeline import subgoal_markdown
+from holo_tasks.core import events
+from holo_tasks.core.brain import Scripted
+from holo_tasks.core.errors import InvalidUsage, LimitReached
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.loop import AnswerReader
+from holo_tasks.core.model import Model
+from holo_tasks.core.states import Do, Screens
+from holo_tasks.core.transcript import Transcript
+from holo_tasks.core.walk import Walk
+from holo_tasks.layers import SCRIPT, EffectFound, Handling, Layered, handling_of
+from holo_tasks.publish import publish_markdown
+from holo_tasks.run import Resolved, Run, current_guard, current_run, ending, progress, to_text
+from holo_tasks.safety.scrubbing import hushed
+
+MAX_GOAL_CHARACTERS = 100_000
+
+
+@dataclass(frozen=True)
+class Subgoal:
+    """The sub-goal that is being worked on: its place in the run and in the story.
+
+    Sub-goals are numbered as they reach the screen; one that only holds others together has no number.
+    """
+
+    number: int
+    title: str
+    progress: str
+    token: str
+    advisor: str = ""
+    goal: str = ""
+    handling: Handling = field(default_factory=Handling)
+    probe: Callable[[], Awaitable[Any]] | None = None
+    resolved: list[str] = field(default_factory=list)
+    """The layers that came to an answer inside, in order."""
+
+    def numbered(self, run: Run) -> Subgoal:
+        """Return it with the run's next number."""
+        run.subgoals += 1
+        return replace(self, number=run.subgoals)
+
+
+_subgoal: ContextVar[Subgoal | None] = ContextVar("holo_subgoal", default=None)
+
+
+def current_subgoal() -> Subgoal | None:
+    """Return the sub-goal around this code."""
+    return _subgoal.get()
+
+
+@contextmanager
+def inside(subgoal: Subgoal) -> Iterator[None]:
+    """Make a sub-goal the one around this code."""
+    mark = _subgoal.set(subgoal)
+    try:
+        yield
+    finally:
+        _subgoal.reset(mark)
+
+
+def side_walk(task: str, *, region: Box | None = None, model: Model | None = None) -> Walk:
+    """Return a walk for a single question beside the sub-goal's conversation, charged and recorded like it."""
+    run, here = current_run(), _subgoal.get()
+    doors = run.doors() if model is None else replace(run.doors(), model=model)
+    return Walk(doors, current_guard() or run.guard, here.number if here else 0, Transcript(task), region)
+
+
+async def pursue(
+    goal: str,
+    *,
+    returns: Any = str,
+    max_steps: int | None = None,
+    region: Box | None = None,
+    screens: Screens | None = None,
+    before: str | None = None,
+    after: str | Sequence[str] | None = None,
+    layers: Sequence[str] | None = None,
+    script: Scripted | None = None,
+    safe_to_repeat: Sequence[str] | None = None,
+    once: Sequence[str] | None = None,
+) -> Any:
+    """Let the agent work on a goal until it answers; return the answer as ``returns``.
+
+    ``returns`` is any type pydantic can validate: the model is told its JSON schema, and an answer that does not
+    fit is sent back once. ``max_steps`` is for each layer. ``region`` shows the model only that part of the screen, in
+    screen pixels. The rest is as in `subgoal`, which it is taken from where it is not given. Raises a `HoloError`
+    whose status says how it ended.
+    """
+    run = current_run()
+    text = goal.strip()
+    if not text:
+        raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
+    if len(text) > MAX_GOAL_CHARACTERS:
+        raise InvalidUsage(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
+    here = (_subgoal.get() or Subgoal(0, hushed(text)[:120], "", "")).numbered(run)
+    handling = handling_of(
+        screens=screens,
+        before=before,
+        after=after,
+        layers=layers,
+        script=script,
+        safe_to_repeat=safe_to_repeat,
+        once=once,
+        around=here.handling,
+    )
+    handling.check_script()
+    guard = current_guard() or run.guard
+    walk = Walk(
+        run.doors(reads=bool(handling.safe_to_repeat or handling.script or handling.once)),
+        guard,
+        here.number,
+        Transcript(task_text(text, here.progress, returns)),
+        region,
+        here.token or run.token,
+        handling.safe_to_repeat,
+    )
+    layered = Layered(run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe)
+    await walk.record(
+        events.SubgoalOpened(
+            title=here.title,
+            goal=text,
+            progress=here.progress,
+            token=here.token,
+            model=run.model.name,
+            display=run.desktop.display,
+            flow_run_id=flow_run_id(),
+        )
+    )
+    status: events.Status = "answered"
+    reason = answer = ""
+    async with run.screen_alone():
+        spent_before = guard.spent_micro - run.spent_inside  # others may have spent while this one waited
+        try:
+            found = await layered.answer()
+            answer = found.text
+            return found.value
+        except EffectFound as found:
+            answer = to_text(TypeAdapter(Any).dump_python(found.value, mode="json"))
+            raise
+        except BaseException as error:
+            status, reason = ending(error, guard)
+            if isinstance(error, LimitReached):
+                answer = error.partial_answer or ""
+            raise
+        finally:
+            steps, layer = layered.walk.step, layered.layer if status == "answered" else ""
+            run.steps += steps
+            spent = guard.spent_micro - run.spent_inside - spent_before
+            run.spent_inside += spent
+            cost = None if guard.unpriced_calls else spent
+            if layer:
+                run.resolved.append(Resolved(here.number, here.title, here.token, layer))
+                here.resolved.append(layer)
+            await walk.record(
+                events.SubgoalClosed(
+                    status=status, answer=answer, reason=reason, steps=steps, cost_micro_usd=cost, layer=layer
+                )
+            )
+            run.do_aside(_publish_timeline(run, here))
+
+
+async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:
+    """Do what was declared to clear something or to get somewhere: a script, or an async function such as a sub-goal.
+
+    It is no step of the story, and nothing of the sub-goal around it holds for it but the business token. What comes up
+    in ``screens`` meanwhile is cleared first, but in a sub-goal, which has those that it declares itself.
+    """
+    around = _subgoal.get()
+    token, advisor = (around.token, around.advisor) if around else ("", "")
+    here = Subgoal(0, what, "", token, advisor, handling=Handling(screens=screens))
+    with inside(here), progress(1):
+        if isinstance(do, Scripted):
+            return await pursue(what, layers=(SCRIPT,), script=do)
+        return await do()
+
+
+def task_text(goal: str, progress: str, returns: Any) -> str:
+    """Write the task message: the goal, where it stands in the story, and the shape of the answer."""
+    parts = [goal]
+    if progress:
+        parts.append(f"Progress: {progress}")
+    if returns is not str:
+        schema = json.dumps(TypeAdapter(returns).json_schema(), ensure_ascii=False)
+        parts.append(f"When done, answer with JSON that fits this schema, and nothing else: {schema}")
+    return "\n\n".join(parts)
+
+
+def reader_for(returns: Any) -> AnswerReader[Any]:
+    """Return what turns an answer's text into ``returns``."""
+    if returns is str:
+        return lambda text: text
+    adapter: TypeAdapter[Any] = TypeAdapter(returns)
+
+    def read(text: str) -> Any:
+        try:
+            return adapter.validate_json(text)
+        except ValidationError as error:
+            problems = [
+                f"{'.'.join(map(str, item['loc'])) or 'answer'}: {item['msg']}"
+                for item in error.errors(include_url=False, include_input=False)
+            ]
+            raise ValueError("; ".join(problems[:3])) from None
+
+    return read
+
+
+async def _publish_timeline(run: Run, here: Subgoal) -> None:
+    if run.folder is None:
+        return
+    trace = open_trace(run.folder)
+    markdown = await asyncio.to_thread(
+        lambda: subgoal_markdown(trace.records(subgoal=here.number), here.number, trace.frame, trace_uri=run.trace)
+    )
+    await publish_markdown(f"timeline-{run.run_id}-{here.number}", markdown, here.progress or here.title)

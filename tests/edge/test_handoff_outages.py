@@ -1,0 +1,142 @@
+"""A person is waited for while Prefect's server is away: the wait goes on, and what is said counts once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from holo_tasks import Answer, NeedsPerson, hand_over, pausing
+from holo_tasks.kill_command import kill
+from tests.edge.test_handoff import Stage
+from tests.support.long import few
+from tests.support.outage import How, Outage
+
+HOWS: list[How] = ["refused", "hangs"]
+
+
+@pytest.fixture(scope="module")
+def way(prefect_url: str) -> Outage:
+    return Outage(prefect_url)
+
+
+@pytest.fixture
+def outage(way: Outage, prefect: str) -> Iterator[Outage]:
+    """The way to Prefect of everything but the test itself."""
+    with temporary_settings({PREFECT_API_URL: way.url}):
+        yield way
+        way.mend()
+
+
+@pytest.fixture
+def stage(outage: Outage, prefect: str, tmp_path: Path) -> Stage:
+    return Stage(tmp_path, prefect)
+
+
+async def test_the_form_answers_once_prefect_is_back(stage: Stage, outage: Outage) -> None:
+    running = stage.flow(lambda: hand_over("Solve the captcha."))
+    await stage.waiting()
+    await stage.state("PAUSED")
+    for how in HOWS:
+        outage.cut(how)
+        await asyncio.sleep(2)  # it is asked each second
+        assert stage.desktop.held
+        outage.mend()
+    assert stage.resume(choice="done", note="a bus")["status"] == "ACCEPT"
+    assert await running == Answer("done", "a bus", "somebody in Prefect's pages")
+    assert stage.desktop.told == ["hold", "release"]
+    await stage.state("COMPLETED")
+
+
+@pytest.mark.parametrize("how", few(HOWS))
+async def test_what_a_shell_said_meanwhile_ends_the_pause_once_prefect_is_back(
+    stage: Stage, outage: Outage, how: How
+) -> None:
+    async def work() -> Answer:
+        answer = await hand_over("Solve the captcha.")
+        assert stage.prefect.flow_run(stage.flow_run)["state"]["type"] == "PAUSED", "it was away"
+        outage.mend()
+        await stage.state("RUNNING")
+        assert stage.resume(choice="give up")["status"] == "ABORT", "nobody would hear it"
+        return answer
+
+    running = stage.flow(work)
+    handoff = await stage.waiting()
+    await stage.state("PAUSED")
+    outage.cut(how)
+    stage.handoffs.answer(handoff.id, "done", by="ada")
+    assert await running == Answer("done", "", "ada")
+
+
+@pytest.mark.parametrize("how", few(HOWS))
+async def test_nobody_in_time_while_prefect_is_away_is_needs_person(stage: Stage, outage: Outage, how: How) -> None:
+    async def work() -> None:
+        try:
+            await hand_over("Solve it.", timeout_s=3)
+        finally:
+            assert stage.desktop.told == ["hold", "release"]
+            outage.mend()
+
+    running = stage.flow(work)
+    handoff = await stage.waiting()
+    await stage.state("PAUSED")
+    outage.cut(how)
+    with pytest.raises(NeedsPerson, match="Nobody has answered"):
+        await running
+    assert stage.handoffs.find(handoff.id).state == "expired"
+    await stage.state("FAILED")
+
+
+@pytest.mark.parametrize("how", few(HOWS))
+async def test_a_run_is_paused_when_a_prefect_that_was_away_is_back(
+    stage: Stage, outage: Outage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: How
+) -> None:
+    monkeypatch.setattr(pausing, "PATIENCE_S", 1.0)
+
+    async def work() -> Answer:
+        outage.cut(how)
+        return await hand_over("Solve the captcha.")
+
+    running = stage.flow(work)
+    for _ in range(400):
+        if "does not pause the run yet" in caplog.text:
+            break
+        await asyncio.sleep(0.05)
+    outage.mend()
+    await stage.state("PAUSED")
+    assert stage.resume(choice="done")["status"] == "ACCEPT"
+    assert (await running).choice == "done"
+
+
+async def test_a_late_answer_in_the_form_is_told_that_it_does_not_count(
+    stage: Stage, outage: Outage, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = stage.flow(lambda: hand_over("Solve the captcha."))
+    handoff = await stage.waiting()
+    await stage.state("PAUSED")
+    outage.cut("refused")
+    assert stage.resume(choice="give up")["status"] == "ACCEPT"
+    stage.handoffs.answer(handoff.id, "done", by="ada")
+    await asyncio.sleep(1)
+    outage.mend()
+    assert (await running).choice == "done"
+    assert "‘give up’, said in Prefect's pages, does not count." in caplog.text
+    assert "was answered already: ‘done’ by ada" in caplog.text
+
+
+@pytest.mark.parametrize("how", few(HOWS))
+async def test_a_run_that_waits_is_killed_while_prefect_is_away(stage: Stage, outage: Outage, how: How) -> None:
+    running = stage.flow(lambda: hand_over("Solve it."))
+    handoff = await stage.waiting()
+    await stage.state("PAUSED")
+    outage.cut(how)
+    said = await asyncio.to_thread(kill, stage.folder / "holo", stage.flow_run, "enough")
+    assert [line.split()[1] for line in said.lines] == ["stopped"]
+    assert stage.handoffs.find(handoff.id).state == "killed"
+    assert stage.desktop.told == ["hold"], "nobody has the input"
+    outage.mend()
+    with pytest.raises(asyncio.CancelledError):
+        await running
