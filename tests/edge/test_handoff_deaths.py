@@ -52,7 +52,7 @@ async def test_nothing_stays_pressed_on_a_borrowed_display_and_the_hand_off_is_o
         await person.key(CONTROL, True)
         await asyncio.to_thread(until, lambda: len(inputs.held()) == 1)
         os.kill(process.process.pid, number)
-        await asyncio.to_thread(process.process.wait, 30)
+        await asyncio.to_thread(process.end)
         with pytest.raises(ConnectionClosed):
             await person.picture()
     with pytest.raises(OSError):

@@ -213,7 +213,7 @@ def test_a_process_that_is_told_to_end_sends_nothing_more(
     typing = Typing(cli, process, text, tmp_path)
     os.kill(typing.pid, number)
     typing.stops(time.monotonic() + WITHIN_S)
-    process.process.wait(30)
+    process.end()
     assert until(lambda: not related(str(typing.inputs.path)))
     assert running(Path(cli.env["HOLO_HOME"])) == []
     if number == signal.SIGTERM:

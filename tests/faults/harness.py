@@ -70,7 +70,7 @@ class Runner:
         """End it."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait()
 
 
 @dataclass

@@ -40,6 +40,8 @@ STOPS = ("kill", "deadline", "silence")
 HANGS = ("model hung", "process stopped", "Prefect down", "nothing")
 WATCHED_S = 1.5
 """How long after the last permitted moment it is watched whether anything comes."""
+NEVER_DONE = "Ab " * 3300
+"""Some 9 s of typing: a gate must not look good because there was no more to type."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ class Trials:
             return Answer(drop=True)  # whoever asked has gone
         chance = self._chance
         if self._always_types:
-            return step("write", content="Ab " * 700)
+            return step("write", content=NEVER_DONE)
         at = {"element": "there", "x": chance.randint(100, 450), "y": chance.randint(200, 500)}
         match number % 4:
             case 0:

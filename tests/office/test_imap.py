@@ -116,7 +116,7 @@ service anvil {{
         yield account
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
         shutil.rmtree(base, ignore_errors=True)
 
 

@@ -261,7 +261,7 @@ def test_the_command_says_where_it_listens_and_ends_on_a_signal() -> None:
         with urllib.request.urlopen(f"{ready['base_url']}/models") as reply:
             assert json.load(reply)["data"][0]["id"] == ready["model"] == "rehearsal"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
 
 
 def test_it_ends_with_its_parent() -> None:

@@ -53,6 +53,15 @@ class AgentProcess:
         found: dict[str, Any] = json.loads(line) if line else {}
         return found
 
+    def end(self) -> None:
+        """Wait until it has ended, and ask for no more.
+
+        A signal does not always end it: what Prefect raises at SIGTERM is lost where the event loop runs a callback.
+        """
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
