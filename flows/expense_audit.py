@@ -353,7 +353,8 @@ async def expense_audit(
     """Audit every receipt of a mailbox.
 
     A receipt that cannot be finished is left for a person, on the list of `holo-tasks runs`, and the next one begins;
-    the flow then ends as `Needs person`. Started again, it does only what is not done.
+    three in a row end the audit. If any is left, the flow ends as `Needs person`. Started again, it does only what is
+    not done.
 
     Args:
         mailbox: A Maildir folder, or imaps://user@host/INBOX.

@@ -209,7 +209,7 @@ def _add_doctor(commands: Commands) -> None:
     doctor = commands.add_parser(
         "doctor",
         help="try the model's endpoint, the screen and the evidence store",
-        description="Try what a run needs, with one cheap call each, and say in a sentence what is wrong.",
+        description="Try what a run needs, with two cheap calls of the model, and say in a sentence what is wrong.",
         epilog="exit codes: 0 nothing failed, 2 something is set up wrong, else 14 the model's endpoint failed, "
         "else 15 the desktop failed",
     )

@@ -60,13 +60,19 @@ async def hand_over(
     flow run in Prefect's pages, or by `holo-tasks handoff resume`: the first one counts, for this attempt only.
     Afterwards the screen may be anything: take a new look. ``walk`` is the conversation that this is part of, if any.
 
+    They choose one of ``choices`` (1 to 80 characters each), which is the answer's ``choice``: it stops nothing by
+    itself, not even "give up", so compare it. ``timeout_s`` is at most seven days; without it the agent's ``handoff``
+    says how long, or else it is an hour. ``picture`` shows them the screen.
+
     With ``suspend`` nothing is kept open meanwhile, where the desktop can be rebuilt: the flow run of a deployment ends
     here, and begins again from the top when somebody has answered. What was finished under a token is not done again;
-    what was begun is looked at by its probe. The answer is found by the exact words, so name the item in the question.
-    Where that is not possible the run is paused, and says why. Nobody in time, three days unless ``timeout_s`` says
-    otherwise: Prefect lets the flow run fail, and the item is on the list.
+    what was begun is looked at by its probe. The answer is found by the question, its choices, the token and the titles
+    of sub-goal and agent, so name the item in them, and no time. Where that is not possible the run is paused, and says
+    why. Nobody in time, three days unless ``timeout_s`` says otherwise: Prefect lets the flow run fail, and the item is
+    on the list.
 
-    Raises `NeedsPerson` if nobody has answered after ``timeout_s`` seconds.
+    Raises `NeedsPerson` if nobody has answered in time, `InvalidUsage` for a question, choices or a time that cannot
+    be. Being suspended is no `Exception`: let it pass.
     """
     run = current_run()
     told = hushed(" ".join(question.split()))

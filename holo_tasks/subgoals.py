@@ -253,7 +253,10 @@ def _completed(found: Any, layers: Sequence[str]) -> Any:
 
 
 def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
-    """Say whether a sub-goal's result for these arguments is in the ledger already."""
+    """Say whether a sub-goal's result for these arguments is in the ledger already.
+
+    Raises `TokenConflict` if its token was used with other inputs, `InvalidUsage` for work without a token.
+    """
     run, spec = current_run(), cast("_Work", getattr(work, "holo_work", None))
     if spec is None or spec.token is None:
         raise InvalidUsage("Only a sub-goal with a token can be known to be done.")

@@ -20,6 +20,7 @@ class Limits:
     """Ceilings on money, input actions, time and model calls; None is no ceiling.
 
     Time runs from the start of the scope. Calls are counted over the last five minutes, wherever that window lies.
+    Raises `InvalidUsage` for what is no ceiling: below 0, a time of 0, half an action.
     """
 
     max_cost_usd: float | None = None

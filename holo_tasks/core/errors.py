@@ -38,7 +38,7 @@ class StoreLost(InvalidUsage):
 
 
 class LimitReached(HoloError):
-    """A guardrail stopped the work: money, actions, steps or time.
+    """A guardrail stopped the work: money, actions, calls, steps or time.
 
     ``limit`` names it as in `Limits`, ``scope`` what it was set for; a limit on one goal's steps has no scope.
     """

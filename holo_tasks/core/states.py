@@ -28,7 +28,10 @@ MOST_TIMES = 3
 
 @dataclass(frozen=True)
 class Text:
-    """A label that is written on the screen: ``*`` stands for anything, CAPITALS for capitals, a digit for itself."""
+    """A label that is written on the screen: ``*`` stands for anything, CAPITALS for capitals, a digit for itself.
+
+    ``within`` is the part of the screen, in pixels, that it has to be in.
+    """
 
     label: str
     within: Box | None = None
@@ -41,7 +44,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a part of the screen, at its own scale: a PNG file, or its bytes."""
+    """A picture of a part of the screen, at its own scale: a PNG file, or its bytes.
+
+    ``within`` is as for `Text`; ``likeness``, above 0 and at most 1, is how like the screen has to be.
+    """
 
     png: Path | bytes
     within: Box | None = None
