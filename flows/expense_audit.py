@@ -496,12 +496,15 @@ def duplicates(receipts: list[Receipt]) -> dict[str, str | None]:
 
 
 def by_transaction(receipt: Receipt, others: Sequence[Receipt]) -> dict[str, str] | None:
-    """Return the first of the other receipts for each transaction; none for a receipt that says for itself."""
+    """Return the first of the other receipts for each transaction; none for a receipt that says for itself.
+
+    What cannot be read counts once a person has said what it says: of two such, the first is no duplicate.
+    """
     if not unreadable(receipt):
         return None
     found: dict[str, str] = {}
     for other in others:
-        if other.reference and other.receipt_id != receipt.receipt_id:
+        if other.reference and other.receipt_id != receipt.receipt_id and not unreadable(other):
             found.setdefault(other.reference, other.receipt_id)
     return found
 

@@ -152,15 +152,20 @@ class _Waiting:
         why = suspending.hindrance()
         if not why:
             handoff = await asyncio.to_thread(self._open, suspending.place)
-            # Whatever happens now, the row stays: Prefect may have heard, and the next attempt looks.
-            await self.walk.record(events.HandedOver(question=self.question, handoff=handoff.id))
-            pausing = Pausing(handoff.id, self.choices, self._form(handoff), self._message(handoff))
+            # Whatever happens now, the row stays unless the run is killed: Prefect may have heard, and the next attempt
+            # looks.
             try:
+                await self.walk.record(events.HandedOver(question=self.question, handoff=handoff.id))
+                pausing = Pausing(handoff.id, self.choices, self._form(handoff), self._message(handoff))
                 why = await pausing.suspend(self.run.flow_run_id, self.timeout_s)
                 message = self._message(handoff)
             except NeedsPerson as error:  # it may be, and then begin again while this process still works
                 why, message = "", str(error)
                 logger.error("%s This process ends, as if it were suspended.", message)
+            except BaseException:
+                if self.run.switch.why():
+                    await surely(self._closed(handoff, "killed"))
+                raise
             if not why:
                 self.run.suspended = Suspended(handoff.id, message)
                 self.run.switch.rest()

@@ -95,11 +95,15 @@ class Pausing:
     async def suspend(self, flow_run_id: str, timeout_s: float) -> str:
         """Suspend a flow run, whose process is to end then; return why Prefect does not, or nothing.
 
-        Raises `NeedsPerson` if that cannot be known.
+        A Prefect that is away is waited for as long as somebody may answer: who left now would leave a run that nobody
+        begins again. Raises `NeedsPerson` if it cannot be known then.
         """
         state: Any = Suspended(timeout_seconds=int(timeout_s), pause_key=self._key, message=self._message)
+        tries = 0
 
         async def suspended() -> str:
+            nonlocal tries
+            tries += 1
             why = await self._set(flow_run_id, state)
             # It may have been taken by an earlier try, and even be over by now: its history says so.
             return (
@@ -109,8 +113,10 @@ class Pausing:
             )
 
         try:
-            return await patiently(suspended)
+            return await patiently(suspended, timeout_s)
         except AWAY as error:
+            if tries == 1 and _final(error):  # it has heard of nothing else
+                return str(error).partition("\n")[0]
             raise NeedsPerson(
                 f"Prefect did not say whether it suspends the run ({error or 'late'}). {self._message}"
             ) from None
@@ -226,17 +232,19 @@ class Pausing:
                 self._late = None
 
 
-async def patiently(work: Callable[[], Awaitable[T]]) -> T:
-    """Ask Prefect something on which all depends, again for `LONG_S` seconds; raises its last error then."""
-    end_s = time.monotonic() + LONG_S
+async def patiently(work: Callable[[], Awaitable[T]], for_s: float | None = None) -> T:
+    """Ask Prefect something on which all depends, again for so long, usually `LONG_S`; raises its last error then."""
+    end_s, again_s = time.monotonic() + (LONG_S if for_s is None else for_s), 1.0
     while True:
         try:
             return await asyncio.wait_for(work(), PATIENCE_S)
         except AWAY as error:
             if time.monotonic() >= end_s or _final(error):
                 raise
-            logger.warning("Prefect does not answer (%s); asking again.", str(error).partition("\n")[0] or "late")
-        await asyncio.sleep(1)
+            if again_s == 1.0:
+                logger.warning("Prefect does not answer (%s); asking again.", str(error).partition("\n")[0] or "late")
+        await asyncio.sleep(again_s)
+        again_s = min(2 * again_s, PATIENCE_S)
 
 
 def _final(error: Exception) -> bool:

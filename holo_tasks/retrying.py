@@ -112,8 +112,13 @@ def _require_prefect() -> None:
         require_server(url)
 
 
-def _refuse_beside(item: Item, name: str, state: State[Any], handoffs: Handoffs) -> None:
-    """Raise `InvalidUsage` if the run waits, suspended, for a person: another one beside it would ask the same."""
+def _refuse_beside(item: Item, name: str, state: State[Any], handoffs: Handoffs, *, was_suspended: bool) -> None:
+    """Raise `InvalidUsage` if the run waits, suspended, for a person, or goes on since: one beside it does the same."""
+    if was_suspended and not (state.is_final() or state.is_paused()):
+        raise InvalidUsage(
+            f"Flow run {name!r} of {item.token!r} was answered by a person and goes on by itself ({state.name}). To "
+            "have another one instead, cancel that one first."
+        )
     end = state.state_details.pause_timeout
     if not (state.is_paused() and state.state_details.pause_reschedule) or (end and end < datetime.now(UTC)):
         return
@@ -139,7 +144,9 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], h
         async with get_client() as client:
             before = await client.read_flow_run(UUID(item.flow_run_id))
             if before.state is not None:
-                _refuse_beside(item, before.name, before.state, handoffs)
+                states = await client.read_flow_run_states(before.id)
+                suspended = any(state.name == "Suspended" for state in states)
+                _refuse_beside(item, before.name, before.state, handoffs, was_suspended=suspended)
             await client.read_deployment(UUID(deployment))
             await asyncio.to_thread(make_ready)
             made = await client.create_flow_run_from_deployment(UUID(deployment), parameters=before.parameters)

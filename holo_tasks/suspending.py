@@ -7,14 +7,13 @@ import contextlib
 from typing import Any
 from uuid import UUID
 
-import httpx
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, StateType
 from prefect.context import FlowRunContext, TaskRunContext
-from prefect.exceptions import Pause, PrefectException
+from prefect.exceptions import Pause
 from prefect.settings import get_current_settings
 
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, NeedsPerson, StoreLost
 from holo_tasks.core.person import Answer
 from holo_tasks.outcome import digest_of
 from holo_tasks.pausing import AWAY, PATIENCE_S, patiently
@@ -78,10 +77,9 @@ class Suspending:
             resumed, said = await patiently(lambda: _said(run, handoffs))
         except AWAY as error:
             why = str(error).partition("\n")[0] or "no answer in time"
-            raise InvalidUsage(f"Prefect cannot be asked what a person has said: {why}") from None
+            raise NeedsPerson(f"Prefect cannot be asked what a person has said: {why}") from None
         for waiting in await asyncio.to_thread(handoffs.unanswered, run.flow_run_id, run.attempt):
-            with contextlib.suppress(InvalidUsage):  # it was answered or closed just now
-                await asyncio.to_thread(_heard, handoffs, waiting, said if waiting.id == resumed else None)
+            await asyncio.to_thread(_heard, handoffs, waiting, said if waiting.id == resumed else None)
         return await asyncio.to_thread(
             lambda: handoffs.answer_for(run.flow_run_id, run.attempt, self.asked, begun=said is not None)
         )
@@ -94,16 +92,23 @@ async def _said(run: Run, handoffs: Handoffs) -> tuple[str, Answer | None]:
         return "", None
     try:
         handoff = await asyncio.to_thread(handoffs.find, by)
+    except StoreLost:
+        raise
     except InvalidUsage:  # a suspension that is not of this library
         return "", None
     return by, await said_to_suspended(handoff)
 
 
 def _heard(handoffs: Handoffs, waiting: Handoff, said: Answer | None) -> None:
-    if said is None:
-        handoffs.close(waiting.id, "cancelled")
-    else:
-        handoffs.answer(waiting.id, said.choice, note=said.note, by=said.by, taken=True)
+    try:
+        if said is None:
+            handoffs.close(waiting.id, "cancelled")
+        else:
+            handoffs.answer(waiting.id, said.choice, note=said.note, by=said.by, taken=True)
+    except StoreLost:
+        raise
+    except InvalidUsage:  # it was answered or closed just now
+        return
 
 
 async def leave_suspended(error: Pause) -> None:
@@ -112,7 +117,7 @@ async def leave_suspended(error: Pause) -> None:
     if context is None or context.flow_run is None or context.flow_run.parent_task_run_id is None:
         return
     state: State[Any] = State(type=StateType.CANCELLED, name="Suspended", message=str(error))
-    with contextlib.suppress(TimeoutError, httpx.HTTPError, PrefectException):  # it would only look as if it went on
+    with contextlib.suppress(*AWAY):  # it would only look as if it went on
         async with get_client() as client:
             await asyncio.wait_for(
                 client.set_flow_run_state(UUID(str(context.flow_run.id)), state, force=True), PATIENCE_S

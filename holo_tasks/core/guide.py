@@ -132,8 +132,25 @@ class Guide:
         wanted = " or ".join(f"‘{name}’" for name in self.after)
         return f"The screen is not {wanted}; the work does not end before it is."
 
+    def promised(self) -> str:
+        """Return the state that the last decision is to lead to, empty if it does not say.
+
+        Raises `GaveUp` if nobody declared it: nothing has been done by then.
+        """
+        name = self.expect()
+        try:
+            return self.screens.state(name).name if name else ""
+        except InvalidUsage as error:
+            raise self._gave_up(f"A step leads nowhere: {str(error).rstrip('.')}") from None
+
     async def arrive(self, walk: Walk, wanted: str) -> None:
-        """Wait for the state that an action was to lead to. Raises `GaveUp` if it does not come."""
+        """Wait for the state that an action was to lead to. Raises `GaveUp` if it does not come.
+
+        What is busy or an interruption has been waited for, or cleared, by `clear`: it is not to be seen any more.
+        """
+        state = self.screens.state(wanted)
+        if state.busy or self.screens.interruption(state):
+            return
         if not await self._until(walk, (wanted,)):
             await walk.record(events.StateSeen(state=self.here, wanted=wanted, how="not there"))
             raise self._gave_up(f"The screen is not ‘{wanted}’, which the last step was to lead to")
@@ -215,11 +232,15 @@ class Guide:
                 raise self._gave_up(f"More than {MOST_UNEXPECTED} windows came up that nobody declared")
             await escape(walk, self.act)
         else:
-            said = await self.perform(by.do, f"clear ‘{name}’", self.screens.while_clearing(by))
-            if isinstance(said, Answer) and said.choice == GIVE_UP:
-                raise NeedsPerson(f"{said.by} gave up at ‘{name}’{f': {said.note}' if said.note else ''}.")
-            await walk.look()
+            await self._perform(walk, by.do, f"clear ‘{name}’", self.screens.while_clearing(by))
         self._said.append(f"‘{name}’ had come up and was dealt with.")
+
+    async def _perform(self, walk: Walk, do: Do, what: str, screens: Screens) -> None:
+        """Do what was declared. Raises `NeedsPerson` if a person was asked there and gave up."""
+        said = await self.perform(do, what, screens)
+        if isinstance(said, Answer) and said.choice == GIVE_UP:
+            raise NeedsPerson(f"{said.by} gave up: {what}{f' ({said.note})' if said.note else ''}.")
+        await walk.look()
 
     async def _went_back(self, walk: Walk, state: State, was: str) -> bool:
         """After an interruption, go back to where the work was; say whether that was tried.
@@ -256,8 +277,7 @@ class Guide:
             taken.append(way)
             how = f"takes the way to ‘{way.to}’"
             await walk.record(events.StateSeen(state=state.name if state else "", wanted=wanted, how=how))
-            await self.perform(way.do, f"go to ‘{way.to}’", self.screens.while_clearing())
-            await walk.look()
+            await self._perform(walk, way.do, f"go to ‘{way.to}’", self.screens.while_clearing())
             await self._until(walk, (way.to,))
 
     async def _go_home(self, walk: Walk, home: str) -> str:

@@ -122,7 +122,7 @@ async def pursue(
             await walk.record(events.HandedOver(question=call.question))
             raise GaveUp(f"The agent needs a person: {call.question}", layer=layer)
         pressed = await once.label(walk, step) if once is not None else ""
-        if once is not None and pressed in once.pressed:
+        if once is not None and once.was_pressed(pressed):
             told = await once.again(walk, pressed, guide)
             await walk.record(events.Corrected(reason=told))
             walk.remember(step, told, is_error=True)
@@ -132,6 +132,7 @@ async def pursue(
             await walk.record(events.Corrected(reason=told))
             walk.remember(step, told, is_error=True)
             continue
+        promised = guide.promised() if guide is not None else ""
         try:
             if once is not None and pressed:
                 once.pressed.add(pressed)  # first: whatever comes of it
@@ -154,7 +155,7 @@ async def pursue(
             told, is_error = str(error), True
         assert before is not None
         sentence = await walk.verify(before, call, started_s=started, repeat=not pressed)
-        expected = "" if guide is None or is_error else guide.expect()
+        expected = "" if is_error else promised
         walk.remember(step, f"{told} {sentence}", is_error=is_error)
         await stock.take(walk)
 

@@ -21,6 +21,8 @@ from holo_tasks.core.walk import PATIENCE_S, Walk
 
 ENTER = "Enter"
 """How the key that submits a form is declared."""
+UNREAD = "a button that could not be read"
+"""Any of them: once it is pressed, all of them may have been."""
 
 
 @dataclass
@@ -51,13 +53,19 @@ class Once:
             try:
                 reading = reader.on_target if isinstance(reader, ReadsTargets) else reader
                 text = await reading(seen.frame, at)
-            except Exception:  # any of the buttons may be there
+            except Exception:
                 buttons = [label for label in self.labels if label != ENTER]
-                unknown = next((label for label in buttons if label in self.pressed), buttons[0] if buttons else "")
+                unknown = buttons[0] if len(buttons) == 1 else UNREAD if buttons else ""
         if not text.strip():  # then what the model calls it has to do
             named = str(getattr(step.tool_call, "element", ""))
             return next((label for label in self.labels if fits(f"*{label}*", named)), unknown)
         return next((label for label in self.labels if fits(label, text)), "")
+
+    def was_pressed(self, label: str) -> bool:
+        """Say whether a button may have been pressed before."""
+        if label == UNREAD:
+            return bool(self.pressed - {ENTER})
+        return label in self.pressed or (label not in ("", ENTER) and UNREAD in self.pressed)
 
     def too_often(self, walk: Walk, step: Step) -> bool:
         """Say whether a step alone would press a button more than once, as a double click does."""
@@ -88,7 +96,7 @@ class Once:
                 f"‘{label}’ was pressed, and nobody knows whether that came about; it was not pressed again.",
                 layer=guide.layer if guide is not None else "model",
             )
-        self.pressed.discard(label)
+        self.pressed = self.pressed & {ENTER} if UNREAD in (label, *self.pressed) else self.pressed - {label}
         await walk.look()
         if guide is not None:
             await guide.clear(walk)

@@ -233,7 +233,8 @@ class Screens:
         """Return what holds while an interruption is cleared, or a way taken, which passes screens of its own."""
         others = [one for one in self.interruptions if one != interruption]
         own = (interruption.state,) if interruption else ()
-        return Screens([*self.states, *own], others, closed=False, patience_s=self.patience_s)
+        # It lies over what it interrupts, also while that is busy.
+        return Screens([*own, *self.states], others, closed=False, patience_s=self.patience_s)
 
     def _check(self) -> None:
         if not self.states:

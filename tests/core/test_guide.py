@@ -129,6 +129,7 @@ async def test_while_one_popup_is_cleared_others_are_and_its_own_screens_are_lef
     assert meanwhile.interruptions == (other,)
     assert not meanwhile.closed
     assert meanwhile.state("tip") == tip.state
+    assert meanwhile.candidates.index(tip.state) < meanwhile.candidates.index(STATES[0]), "it lies over the others"
 
 
 async def test_a_person_who_gives_up_at_an_interruption_is_not_asked_again() -> None:
@@ -139,7 +140,7 @@ async def test_a_person_who_gives_up_at_an_interruption_is_not_asked_again() -> 
         return Answer(GIVE_UP, "I cannot read it", "ada")
 
     case = Case(program, Screens(STATES, [Interruption(state("sign on"), ask)]))
-    with pytest.raises(NeedsPerson, match="ada gave up at ‘sign on’: I cannot read it"):
+    with pytest.raises(NeedsPerson, match=r"ada gave up: clear ‘sign on’ \(I cannot read it\)"):
         await case.pursue()
     assert len(asked) == 1
 
@@ -314,6 +315,26 @@ async def test_an_action_is_to_lead_where_it_says_or_its_layer_gives_up(came: st
     assert len(case.model.bodies) == 1, "nothing was decided on the wrong screen"
 
 
+@pytest.mark.parametrize("passing", ["working", "tip"])
+async def test_what_passes_may_be_led_to(passing: str) -> None:
+    waited = after_pauses(2, "record")
+
+    def moves(screen: str, gesture: Gesture) -> str | None:
+        return passing if isinstance(gesture, Click) else waited(screen, gesture) if screen == "working" else None
+
+    program = ColouredProgram("form", moves)
+    case = Case(program, screens(program), CLICK, layer="script", expect=lambda: passing)
+    await case.pursue()
+    assert program.screen == ("record" if passing == "working" else "menu")
+
+
+async def test_where_nobody_knows_what_a_step_is_to_lead_to_it_is_not_done() -> None:
+    program = ColouredProgram("form")
+    case = Case(program, screens(program), CLICK, layer="script", expect=lambda: "recrod")
+    await case.gives_up("A step leads nowhere: There is no state 'recrod'; there are: tip, menu")
+    assert case.acted == []
+
+
 async def test_the_work_does_not_begin_before_its_state_is_there() -> None:
     program = ColouredProgram("nothing known", after_pauses(2, "form"))
     case = Case(program, screens(program), before="form")
@@ -329,6 +350,19 @@ async def test_the_declared_ways_lead_to_where_the_work_begins() -> None:
     await case.pursue()
     assert [how for how in case.seen("state", "how") if how] == ["takes the way to ‘menu’", "takes the way to ‘form’"]
     assert not program.gestures
+
+
+async def test_a_person_who_gives_up_on_a_way_is_not_asked_again() -> None:
+    program, asked = ColouredProgram("record"), []
+
+    async def ask() -> Answer:
+        asked.append(1)
+        return Answer(GIVE_UP, "", "ada")
+
+    case = Case(program, screens(program, ways=[Way(ask, "form")]), before="form")
+    with pytest.raises(NeedsPerson, match="ada gave up: go to ‘form’"):
+        await case.pursue()
+    assert len(asked) == 1
 
 
 async def test_a_way_that_leads_nowhere_is_taken_twice_and_no_more() -> None:

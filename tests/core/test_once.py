@@ -14,7 +14,7 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Pause
 from holo_tasks.core.guide import Guide
 from holo_tasks.core.loop import Answered, pursue
-from holo_tasks.core.once import ENTER, Once
+from holo_tasks.core.once import ENTER, UNREAD, Once
 from holo_tasks.core.slip import Slip
 from holo_tasks.core.states import Screens
 from holo_tasks.core.walk import Walk
@@ -149,7 +149,37 @@ async def test_where_reading_fails_a_press_may_be_any_of_them(named: str) -> Non
     with pytest.raises(GaveUp, match="nobody knows"):
         await case.pursue()
     assert case.presses == 1
-    assert case.once.pressed == {"Submit" if named == "Submit" else "Save"}
+    assert case.once.pressed == {"Submit" if named == "Submit" else UNREAD}
+
+
+@pytest.mark.parametrize("later", [False, True])
+async def test_a_press_that_could_not_be_read_may_have_been_of_any_button(later: bool) -> None:
+    unread = wrote(step("click", element="the grey box", x=500, y=500))
+    case = Case(*((SUBMIT, unread) if later else (unread, SUBMIT)), found=(False,), labels=("Save", "Submit"))
+    broken = iter((later, not later))
+
+    async def at_times(frame: Frame, where: Point | Box) -> str:
+        if not next(broken):
+            raise OSError("the reader is broken")
+        return "Submit"
+
+    case.walk.doors = replace(case.walk.doors, reader=at_times)
+    with pytest.raises(GaveUp, match="nobody knows"):
+        await case.pursue()
+    assert case.presses == 1
+
+
+async def test_what_is_certain_not_to_be_done_by_any_button_may_be_pressed_again() -> None:
+    unread = wrote(step("click", element="the grey box", x=500, y=500))
+    case = Case(unread, unread, unread, unread, found=(True, False), labels=("Save", "Submit"))
+
+    async def broken(frame: Frame, where: Point | Box) -> str:
+        raise OSError("the reader is broken")
+
+    case.walk.doors = replace(case.walk.doors, reader=broken)
+    with pytest.raises(GaveUp, match="‘a button that could not be read’ was pressed, and nobody knows"):
+        await case.pursue()
+    assert case.presses == 2
 
 
 async def test_a_press_that_the_hands_held_back_does_not_count() -> None:

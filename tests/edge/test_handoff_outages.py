@@ -11,6 +11,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from holo_tasks import Answer, NeedsPerson, hand_over, pausing
 from holo_tasks.kill_command import kill
+from holo_tasks.suspending import Suspending
 from tests.edge.test_handoff import Stage
 from tests.support.long import few
 from tests.support.outage import How, Outage
@@ -140,3 +141,21 @@ async def test_a_run_that_waits_is_killed_while_prefect_is_away(stage: Stage, ou
     outage.mend()
     with pytest.raises(asyncio.CancelledError):
         await running
+
+
+async def test_a_run_is_killed_while_prefect_is_away_that_is_to_suspend_it(
+    stage: Stage, outage: Outage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing_said(self: Suspending) -> None:
+        outage.cut("refused")
+
+    monkeypatch.setattr(Suspending, "hindrance", lambda self: "")  # as if it were a run of a deployment
+    monkeypatch.setattr(Suspending, "answer", nothing_said)
+    running = stage.flow(lambda: hand_over("May it be filed?", suspend=True))
+    handoff = await stage.waiting()
+    said = await asyncio.to_thread(kill, stage.folder / "holo", stage.flow_run, "enough")
+    assert [line.split()[1] for line in said.lines] == ["stopped"]
+    outage.mend()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert stage.handoffs.find(handoff.id).state == "killed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import AwaitingRetry, Failed, Pending, Running, Scheduled
 
 from holo_tasks.core.errors import InvalidUsage
@@ -17,6 +19,7 @@ from holo_tasks.pausing import Pausing
 from holo_tasks.resuming import begun_by, resume_suspended, said_to_suspended
 from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.store import store_at
+from tests.support.outage import Outage
 
 CHOICES = ("yes", "no")
 
@@ -105,6 +108,23 @@ async def test_what_takes_no_answer_says_why_and_nothing_is_closed(run: Suspende
     with pytest.raises(InvalidUsage, match="PREFECT_API_URL is to be http://there/api"):
         await resume_suspended(elsewhere, "yes", "")
     assert [one.state for one in map(run.handoffs.find, (asked.id, elsewhere.id))] == ["open", "open"]
+
+
+async def test_a_prefect_that_is_away_is_waited_for_and_one_that_refuses_is_not(
+    run: Suspended, prefect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holo_tasks.pausing.LONG_S", 0.0)  # as if it had been away for so long
+    away = Outage(prefect)
+    away.cut("refused")
+    with temporary_settings({PREFECT_API_URL: away.url, PREFECT_CLIENT_MAX_RETRIES: 0}):
+        asking = asyncio.create_task(run.ask())
+        await asyncio.sleep(4)
+        assert not asking.done()
+        away.mend()
+        asked, _ = await asking
+    await resume_suspended(asked, "yes", "")
+    gone = Pausing("another", CHOICES, "", "May it?")
+    assert "404" in await gone.suspend(str(uuid.uuid4()), 60), "nothing is begun again then: who asks waits"
 
 
 async def test_a_suspension_whose_confirmation_was_lost_is_known_when_asked_for_again(run: Suspended) -> None:

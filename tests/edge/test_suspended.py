@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from holo_tasks import hand_over, pursue
+from holo_tasks.core.errors import StoreLost
+from holo_tasks.core.person import Answer
 from holo_tasks.run import Run
-from holo_tasks.suspending import Suspended
+from holo_tasks.safety.handoffs import Handoff, Handoffs
+from holo_tasks.safety.store import store_at
+from holo_tasks.suspending import Suspended, Suspending
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step
@@ -74,3 +80,38 @@ async def test_who_works_beside_it_gets_the_screen_no_more(
     with ScriptedModel([step("answer", content="done")]) as model, pytest.raises(Suspended):
         await run_with(model, tmp_path, work)
     assert model.requests == []
+
+
+@pytest.mark.parametrize("failing", ["find", "answer"])
+async def test_an_answer_is_not_taken_for_none_while_the_store_is_away(
+    prefect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    handoffs = Handoffs(store_at(tmp_path / "holo"))
+    desktop: Any = SimpleNamespace(rebuilt=True)
+    run: Any = SimpleNamespace(
+        title="", flow_run_id=failing, attempt="2", handoffs=handoffs, deployment_id="d", desktop=desktop
+    )
+    asking = Suspending(run, "May it?", choices=("yes", "no"))
+    asked = handoffs.open(
+        "May it?", ("yes", "no"), run_id="r", timeout_s=60, flow_run_id=failing, suspended=("1", asking.asked)
+    )
+
+    async def by(flow_run_id: str, attempt: str) -> str:
+        return asked.id
+
+    async def said(handoff: Handoff) -> Answer:
+        return Answer("yes")
+
+    monkeypatch.setattr("holo_tasks.suspending.begun_by", by)
+    monkeypatch.setattr("holo_tasks.suspending.said_to_suspended", said)
+
+    def lost(*args: object, **kwargs: object) -> None:
+        raise StoreLost("the disk is full")
+
+    with monkeypatch.context() as away:
+        away.setattr(Handoffs, failing, lost)
+        with pytest.raises(StoreLost):
+            await asking.answer()
+    found = await asking.answer()
+    assert found
+    assert (found.id, found.choice) == (asked.id, "yes")

@@ -88,7 +88,7 @@ def test_an_answer_whose_confirmation_was_lost_counts(waiting: Waiting, monkeypa
     assert waiting.now().by == "ada"
 
 
-def test_no_second_run_is_begun_beside_one_that_waits_for_an_answer(waiting: Waiting) -> None:
+def test_no_second_run_is_begun_beside_one_that_waits_for_an_answer_or_goes_on_with_it(waiting: Waiting) -> None:
     def again() -> str:
         return retry(waiting.home, "A-2", done=None, not_done=True, again=lambda words: 0)[0]
 
@@ -96,6 +96,12 @@ def test_no_second_run_is_begun_beside_one_that_waits_for_an_answer(waiting: Wai
         InvalidUsage, match=rf"waits for a person: answer with `holo-tasks handoff resume {waiting.asked.id}"
     ):
         again()
+    assert waiting.in_pages("sales") == "ACCEPT"
+    for state in ("", "PENDING", "RUNNING"):
+        if state:
+            waiting.api.set_state(waiting.flow_run, state)
+        with pytest.raises(InvalidUsage, match="was answered by a person and goes on by itself"):
+            again()
     assert waiting.runs() == 1
     waiting.api.set_state(waiting.flow_run, "CANCELLED", force=True)
     assert "is driven again" in again()

@@ -281,6 +281,12 @@ async def test_a_person_who_says_what_another_receipt_says_too_has_it_flagged_as
     assert by_transaction(receipt(), [receipt(receipt_id="R-7")]) is None
 
 
+def test_of_two_receipts_that_cannot_be_read_the_first_that_somebody_reads_is_no_duplicate() -> None:
+    other = UNREAD.model_copy(update={"receipt_id": "R-2", "reference": "TX-10563"})
+    assert by_transaction(UNREAD, [UNREAD, other]) == {}
+    assert by_transaction(UNREAD, [other, receipt(receipt_id="R-2")]) == {"TX-10563": "R-2"}
+
+
 @pytest.mark.parametrize(
     ("before", "latest", "too_many"),
     [
