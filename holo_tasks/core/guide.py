@@ -148,8 +148,7 @@ class Guide:
 
         What is busy or an interruption has been waited for, or cleared, by `clear`: it is not to be seen any more.
         """
-        state = self.screens.state(wanted)
-        if state.busy or self.screens.interruption(state):
+        if self._passing(self.screens.state(wanted)):
             return
         if not await self._until(walk, (wanted,)):
             await walk.record(events.StateSeen(state=self.here, wanted=wanted, how="not there"))
@@ -179,8 +178,11 @@ class Guide:
         expected = self.expect()
         if state is None:
             return "", not (self.screens.closed or expected)
-        passing = state.busy or self.screens.interruption(state) is not None
-        return state.name, passing or not expected or state.name == expected
+        right = not expected or state.name == expected or self._passing(self.screens.state(expected))
+        return state.name, right or self._passing(state)
+
+    def _passing(self, state: State) -> bool:
+        return state.busy or self.screens.interruption(state) is not None
 
     def said(self) -> str:
         """Return what was done since this was asked for last, in the words that a model is told."""

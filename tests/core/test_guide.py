@@ -328,6 +328,13 @@ async def test_what_passes_may_be_led_to(passing: str) -> None:
     assert program.screen == ("record" if passing == "working" else "menu")
 
 
+async def test_what_passes_may_be_over_before_it_is_seen() -> None:
+    program = ColouredProgram("form", lambda screen, gesture: "record" if isinstance(gesture, Click) else None)
+    case = Case(program, screens(program), CLICK, layer="script", expect=lambda: "working")
+    await case.pursue()
+    assert case.seen("verdict", "outcome", "state")[0] == ("changed", "record")
+
+
 async def test_where_nobody_knows_what_a_step_is_to_lead_to_it_is_not_done() -> None:
     program = ColouredProgram("form")
     case = Case(program, screens(program), CLICK, layer="script", expect=lambda: "recrod")
