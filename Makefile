@@ -13,7 +13,7 @@ help:
 	@echo "make bench-models  measure pictures, prompt prefixes, the decision cache, many conversations at once"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make faults   shared budgets at length, 100 kills and deadlines, then the expense audit killed at every durable"
-	@echo "              write and 300 random moments (some hours)"
+	@echo "              write and 300 random moments (about two hours)"
 	@echo "make nasty    nine nasty programs, 20 times each with and without what keeps a model from harm (four hours)"
 	@echo "make check  types, lint, arrows"
 	@echo "make setup  only install what the others need"
