@@ -137,14 +137,14 @@ async def test_where_nobody_knows_it_is_for_the_next_layer_and_that_knows_of_the
     assert case.once.pressed == {"Submit"}
 
 
+async def broken(frame: Frame, where: Point | Box) -> str:
+    raise OSError("the reader is broken")
+
+
 @pytest.mark.parametrize("named", ["the grey box", "Submit"])
 async def test_where_reading_fails_a_press_may_be_any_of_them(named: str) -> None:
     press = wrote(step("click", element=named, x=500, y=500))
     case = Case(press, press, found=(False,), labels=("Save", "Submit"))
-
-    async def broken(frame: Frame, where: Point | Box) -> str:
-        raise OSError("the reader is broken")
-
     case.walk.doors = replace(case.walk.doors, reader=broken)
     with pytest.raises(GaveUp, match="nobody knows"):
         await case.pursue()
@@ -156,12 +156,10 @@ async def test_where_reading_fails_a_press_may_be_any_of_them(named: str) -> Non
 async def test_a_press_that_could_not_be_read_may_have_been_of_any_button(later: bool) -> None:
     unread = wrote(step("click", element="the grey box", x=500, y=500))
     case = Case(*((SUBMIT, unread) if later else (unread, SUBMIT)), found=(False,), labels=("Save", "Submit"))
-    broken = iter((later, not later))
+    works = iter((later, not later))
 
     async def at_times(frame: Frame, where: Point | Box) -> str:
-        if not next(broken):
-            raise OSError("the reader is broken")
-        return "Submit"
+        return "Submit" if next(works) else await broken(frame, where)
 
     case.walk.doors = replace(case.walk.doors, reader=at_times)
     with pytest.raises(GaveUp, match="nobody knows"):
@@ -172,10 +170,6 @@ async def test_a_press_that_could_not_be_read_may_have_been_of_any_button(later:
 async def test_what_is_certain_not_to_be_done_by_any_button_may_be_pressed_again() -> None:
     unread = wrote(step("click", element="the grey box", x=500, y=500))
     case = Case(unread, unread, unread, unread, found=(True, False), labels=("Save", "Submit"))
-
-    async def broken(frame: Frame, where: Point | Box) -> str:
-        raise OSError("the reader is broken")
-
     case.walk.doors = replace(case.walk.doors, reader=broken)
     with pytest.raises(GaveUp, match="‘a button that could not be read’ was pressed, and nobody knows"):
         await case.pursue()
