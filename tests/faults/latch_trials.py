@@ -196,7 +196,7 @@ class Trials:
         at = {"element": "there", "x": chance.randint(100, 450), "y": chance.randint(200, 500)}
         match number % 4:
             case 0:
-                return step("write", content="Ab " * chance.randint(20, 700))
+                return step("write", content="Ab " * chance.randint(20, 3300))
             case 1:
                 return step("click", **at)
             case 2:
