@@ -10,11 +10,13 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CORE = ["core"]
+MACHINE = ["machine"]
 LEAVES = ["models", "desktop", "safety", "audit", "office"]
 MAY_IMPORT = {
     "core": CORE,
-    **{leaf: [*CORE, leaf] for leaf in LEAVES},
-    "playbooks": [*CORE, *LEAVES, "playbooks"],
+    "machine": [*CORE, *MACHINE],
+    **{leaf: [*CORE, *MACHINE, leaf] for leaf in LEAVES},
+    "playbooks": [*CORE, *MACHINE, *LEAVES, "playbooks"],
 }
 PREFECT_FREE = set(MAY_IMPORT)
 NOT_IN_CORE = {"asyncio.subprocess", "socket", "httpx", "openai", "boto3", "mss", "sqlite3", "subprocess", "time", "os"}

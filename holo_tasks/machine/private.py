@@ -1,0 +1,143 @@
+"""Folders and files for the user of this process alone: 0700 and 0600, whatever the umask says."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from holo_tasks.core.errors import InvalidUsage
+
+FOLDER, FILE = 0o700, 0o600
+OURS = frozenset({"anchors.jsonl", "keys", "kill", "live", "running", "runs", "spool"})
+"""What this product keeps in its home, beside its database."""
+DATABASE = "holo.db"
+"""How the names of the database, and of what SQLite puts beside it, begin."""
+_WORLD_WRITES, _GROUP_WRITES, _OTHERS = 0o002, 0o020, 0o077
+_NO_MODES = (errno.EPERM, errno.EROFS, errno.ENOSYS, errno.EOPNOTSUPP)
+"""What file systems say that keep no modes, or only one for all that is on them."""
+
+
+def make_private(path: Path) -> None:
+    """Make a folder, and each above it that is missing, for this user alone; what is there is left as it is."""
+    path = path.absolute()
+    missing = []
+    for level in (path, *path.parents):
+        if level.exists():
+            break
+        missing.append(level)
+    for level in reversed(missing):
+        try:
+            level.mkdir(FOLDER)
+        except FileExistsError:  # another process was first, and closes it as we would
+            continue
+        _change(level, FOLDER)  # a umask may take from its owner, too
+    if not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+
+
+def private_folder(home: Path, *below: str) -> Path:
+    """Return the folder of local state, or one of ours below it; make what is missing, close what is open to others.
+
+    A home that keeps other files, too, keeps its mode: what is made in it is private all the same. Raises
+    `InvalidUsage` if others could put something in the place of what is ours, OSError if it cannot be made.
+    """
+    make_private(home)
+    _close_home(home)
+    folder = home
+    for name in below:
+        folder = folder / name
+        make_private(folder)
+        found = folder.stat()
+        if _is_ours(found) and stat.S_IMODE(found.st_mode) != FOLDER:
+            _change(folder, FOLDER)
+    return folder
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open a file for this user alone: one that is made now, and one of this user's that was open to others.
+
+    Not for a database: to close any descriptor of its file gives up the locks that SQLite holds on it.
+    """
+    descriptor = os.open(path, flags | os.O_CLOEXEC, FILE)
+    try:
+        _close_file(descriptor, os.fstat(descriptor))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def private_file(path: Path) -> None:
+    """See to it that a file is there and only this user may use it, without opening it."""
+    try:
+        os.mknod(path, stat.S_IFREG | FILE)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        if error.errno not in _NO_MODES:
+            raise
+        return  # whoever opens it makes it, on a file system that makes files in no other way
+    close_to_others(path)
+
+
+def close_to_others(path: Path) -> None:
+    """Take from others what they may do with a file of this user's, if it is there."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return
+    _close_file(path, found)
+
+
+def _close_home(home: Path) -> None:
+    found = home.stat()
+    if found.st_uid not in (os.geteuid(), 0):
+        raise InvalidUsage(
+            f"{home} belongs to another user (uid {found.st_uid}), who could change what is kept there: set HOLO_HOME "
+            f"to a folder of your own, such as {home / 'holo'}."
+        )
+    if not found.st_mode & _OTHERS:
+        return
+    if _is_ours(found) and _has_nothing_else(home, found) and _change(home, FOLDER):
+        return
+    if _others_write(found):
+        raise InvalidUsage(
+            f"Other users may write to {home}, and it cannot be closed to them, for it is not for this product alone: "
+            f"set HOLO_HOME to a folder of its own, such as {home / 'holo'}."
+        )
+
+
+def _has_nothing_else(home: Path, found: os.stat_result) -> bool:
+    """Whether nobody else can have a use for a home: there is nothing in it but what is ours."""
+    if found.st_mode & stat.S_ISVTX or home.resolve() == Path(home.anchor or "/"):
+        return False
+    return all(entry.name in OURS or entry.name.startswith(DATABASE) for entry in os.scandir(home))
+
+
+def _others_write(found: os.stat_result) -> bool:
+    if found.st_mode & _WORLD_WRITES:
+        return True
+    # A user's own group has the user's number and nobody else in it; by its group root lends us a folder of its own.
+    return bool(found.st_mode & _GROUP_WRITES) and _is_ours(found) and found.st_gid != found.st_uid
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    return found.st_uid == os.geteuid()
+
+
+def _close_file(file: Path | int, found: os.stat_result) -> None:
+    if stat.S_ISREG(found.st_mode) and _is_ours(found) and stat.S_IMODE(found.st_mode) != FILE:
+        _change(file, FILE)
+
+
+def _change(place: Path | int, mode: int) -> bool:
+    """Set a mode; say whether this file system lets us."""
+    try:
+        os.chmod(place, mode)  # noqa: PTH101  # also of a descriptor
+    except OSError as error:
+        if error.errno not in _NO_MODES:
+            raise
+        return False
+    return True
