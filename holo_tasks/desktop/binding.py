@@ -15,14 +15,24 @@ OwnerOf = Callable[[Point | None], Owner]
 class Binding:
     """Knows whose window gets a press, and which processes belong to the program this desktop was started with."""
 
-    def __init__(self, owner_of: OwnerOf, is_ours: Callable[[int], bool]) -> None:
+    def __init__(
+        self, owner_of: OwnerOf, is_ours: Callable[[int], bool], is_held: Callable[[Point | None], bool]
+    ) -> None:
         self._owner_of = owner_of
         self._is_ours = is_ours
+        self._is_held = is_held
 
     def refusal(self, secrets: Sequence[Secret], at: Point | None) -> str:
         """Say why one of these is not typed where a press at a point or, without one, a key goes; empty if all are."""
         if not secrets:
             return ""
+        if self._is_held(at):
+            # Also where a menu of the right program is open: nobody can say for certain who gets the keys.
+            what = "keyboard" if at is None else "pointer"
+            return (
+                f"The secret {secrets[0].name!r} is typed into {secrets[0].place} only, and a program holds "
+                f"the {what}, as menus and screen lockers do, so it may go there: close what holds it."
+            )
         owner = self._owner_of(at)
         for secret in secrets:
             ours = runs(owner, (secret.program,)) if secret.program else self._is_ours(owner.pid)

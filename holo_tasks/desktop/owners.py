@@ -2,7 +2,7 @@
 
 The X server knows which of its clients made a window, and from the socket which process that is (X-Resource 1.2);
 the kernel knows which file that process runs. `_NET_WM_PID` is any number a program likes to put there: it counts
-only on servers that cannot say better.
+only on servers that cannot say better. While a program holds pointer or keyboard (`grabs`), that gets the input.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import xcffib.res
 
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.ports import Owner
+from holo_tasks.desktop.grabs import held, popup
 from holo_tasks.desktop.windows import box, client_of
 from holo_tasks.desktop.xlink import Refused, XLink
 
@@ -62,7 +63,21 @@ def _owner(link: XLink, at: Point | None) -> tuple[Owner, int]:
             return Owner(why="it is the empty desktop"), 0
     except Refused:
         return Owner(why="the window was closed at this moment"), 0
-    return owner_by(link, window), window
+    owner = owner_by(link, window)
+    if owner.name and held(link, at) and not _holds(link, owner):
+        what = "keyboard" if at is None else "pointer"
+        return Owner(why=f"a program that cannot be told holds the {what}, as menus and screen lockers do"), 0
+    return owner, window
+
+
+def _holds(link: XLink, owner: Owner) -> bool:
+    """Say whether this program seems to hold what is held: the topmost popup is its own, so its menu is open.
+
+    That is no proof, as a program that grabs without a window could wait for such a moment. But menus have to stay
+    usable, and what grabs without malice (a launcher, a locker) shows a popup of its own. Secrets do without this.
+    """
+    above = popup(link)
+    return bool(above) and owner_by(link, above).name == owner.name
 
 
 def owner_by(link: XLink, window: int) -> Owner:

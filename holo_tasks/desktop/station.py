@@ -134,6 +134,7 @@ class Station:
         from holo_tasks.desktop.binding import Binding
         from holo_tasks.desktop.eyes import Eyes
         from holo_tasks.desktop.fields import Fields
+        from holo_tasks.desktop.grabs import held
         from holo_tasks.desktop.guest import Guest
         from holo_tasks.desktop.hands import Hands
         from holo_tasks.desktop.keyboard import Keyboard
@@ -162,7 +163,7 @@ class Station:
         gate.owner_at = lambda at: _owner_at(link, at)
         self._remembered = Remembered(link, self._screen, gate)
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
-        gate.binding = Binding(lambda at: owner_of(link, at), self._started).refusal
+        gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
 
     def warm_up(self) -> None:
         """Do what would make the first gesture slow."""
