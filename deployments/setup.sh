@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 for_demo=(xvfb openbox fonts-dejavu-core python3-tk tigervnc-scraping-server novnc libx11-6 libxcb1 libxcb-shm0 libxcb-randr0 libxcb-xfixes0 libglib2.0-0)
-for_test=(chromium dovecot-imapd openssl xdotool x11-utils x11-xserver-utils xterm tigervnc-standalone-server fonts-noto-cjk procps)
+for_test=(chromium dovecot-imapd openssl xdotool x11-utils x11-xserver-utils xterm tigervnc-standalone-server fonts-noto-cjk procps postgresql)
 case "${1:?demo or test}" in
   demo) packages=("${for_demo[@]}") ;;
   test) packages=("${for_demo[@]}" "${for_test[@]}") ;;

@@ -7,9 +7,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.support.postgres import Postgres, Servers
 
 # The machine may be busy: how long an example takes says nothing.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -61,3 +65,31 @@ def prefect(prefect_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
     with temporary_settings({PREFECT_API_URL: prefect_url}):
         yield prefect_url
+
+
+@pytest.fixture(scope="session")
+def postgres_servers() -> Iterator[Servers]:
+    """Postgres servers by major version; each is started when it is first asked for, once for the whole test run."""
+    from tests.support.postgres import Servers
+
+    servers = Servers()
+    try:
+        yield servers
+    finally:
+        servers.stop()
+
+
+@pytest.fixture
+def postgres(postgres_servers: Servers) -> Postgres:
+    """A Postgres server of the oldest version that is installed."""
+    return postgres_servers.oldest
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path, postgres_servers: Servers) -> str:
+    """The URL of an empty database, of either make, as HOLO_DATABASE_URL has it; every promise holds on both."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'holo.db'}"
+    version = request.param.partition("-")[2]
+    server = postgres_servers[int(version)] if version else postgres_servers.oldest
+    return server.new_database()

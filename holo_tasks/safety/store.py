@@ -94,7 +94,7 @@ class Store:
                 sa.event.listen(engine, "connect", _prepare_session)
                 with engine.begin() as connection:
                     # Two that create the same table at the same time would trip over each other.
-                    connection.execute(sa.text("SELECT pg_advisory_xact_lock(484_951_001)"))
+                    connection.execute(sa.text("SELECT pg_advisory_xact_lock(484951001)"))
                     TABLES.create_all(connection)
                 return engine
             path = Path(urlsplit(self.url).path.removeprefix("/"))

@@ -19,6 +19,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.safety import ledger as ledgers
 from holo_tasks.safety.ledger import Claim, Ledger
 from holo_tasks.safety.store import add
+from tests.support.postgres import EVERY_DATABASE
 from tests.support.spending import fight, open_store, processes
 from tests.support.working import GOAL, LEASE_S, RENEW_S, elsewhere, obey, once_each, take_turns
 
@@ -101,6 +102,7 @@ def race(url: str, folder: Path, make: type[Ledger] = Ledger, workers: int = 2) 
     return Counter(effects.read_text().split())
 
 
+@EVERY_DATABASE
 def test_of_two_workers_on_one_item_one_acts(store_url: str, tmp_path: Path) -> None:
     assert race(store_url, tmp_path) == {f"R-{number}": 1 for number in range(12)}
 
@@ -123,6 +125,7 @@ def test_no_intent_number_is_lost_or_given_twice(ledger: Ledger) -> None:
     assert sorted(numbers) == list(range(1, 61))
 
 
+@EVERY_DATABASE
 def test_a_worker_that_was_stopped_for_too_long_is_fenced_off(store_url: str, ledger: Ledger) -> None:
     with worker(store_url) as late:
         assert (late.do("still mine"), late.do("intend")) == (True, 1)

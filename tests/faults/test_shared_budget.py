@@ -19,6 +19,7 @@ from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.safety.budgets import HOLDS, Budgets
 from holo_tasks.safety.store import Store
+from tests.support.postgres import EVERY_DATABASE
 from tests.support.scripted_model import ScriptedModel
 from tests.support.spending import (
     PROFILE,
@@ -141,11 +142,13 @@ def test_a_clock_that_is_set_back_changes_nothing(store_url: str, monkeypatch: p
             budgets.hold([scope], 8)
 
 
+@EVERY_DATABASE
 def test_many_that_open_a_new_database_at_once_all_can(store_url: str) -> None:
     fight(open_first, [(store_url,)] * WORKERS, kills=0, seed=0)
     assert Budgets(open_store(store_url)).balance("s").held_micro == WORKERS
 
 
+@EVERY_DATABASE
 def test_scopes_nested_the_other_way_round_do_not_wait_for_each_other(store_url: str) -> None:
     fight(hold_often, [(store_url, keys) for keys in ("ab", "ba", "abc", "cba")] * 2, kills=0, seed=0)
     budgets = Budgets(open_store(store_url))

