@@ -88,7 +88,7 @@ def _deliver(spool: Spool, keys: Keys, deadline: float, stop: threading.Event) -
     may_go_on = _until(deadline, stop)
     while may_go_on():
         try:
-            if upload.send(spool.end(), may_go_on):
+            if upload.send(spool.end(), may_go_on) and upload.is_there(may_go_on):
                 spool.remove()
                 return Delivery(spool.uri, True, f"the evidence of an earlier run is in {spool.uri}")
         except StoreAway as away:

@@ -72,6 +72,15 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """An object as a bucket lists it. Of one that was put at once, unencrypted, ``etag`` is the MD5 digest."""
+
+    key: str
+    size: int
+    etag: str
+
+
+@dataclass(frozen=True)
 class Keys:
     """S3 credentials; without them the standard AWS places are searched (environment, profile, role)."""
 
@@ -175,11 +184,35 @@ class Bucket:
             if _code(error) not in ("PreconditionFailed", "412"):
                 raise _explained(error, self.place) from error
             if hashlib.sha256(self.get(key)).digest() != digest.digest():
-                raise ForeignObject(
-                    f"s3://{self.place.bucket}/{key} exists already with other contents: nothing was overwritten"
-                ) from error
+                raise self.foreign(key) from error
         except aws.BotoCoreError as error:
             raise _explained(error, self.place) from error
+
+    def foreign(self, key: str) -> ForeignObject:
+        """Say that an object is not what was put there."""
+        return ForeignObject(
+            f"s3://{self.place.bucket}/{key} exists already with other contents: nothing was overwritten"
+        )
+
+    def digest(self, key: str) -> str:
+        """The SHA-256 of an object: what the server was told when it was put, else of all its bytes; empty if gone."""
+        try:
+            answer = self._client.head_object(Bucket=self.place.bucket, Key=key, ChecksumMode="ENABLED")
+        except aws.ClientError as error:
+            if _status(error) == 404:
+                return ""
+            raise _explained(error, self.place) from error
+        except aws.BotoCoreError as error:
+            raise _explained(error, self.place) from error
+        if kept := answer.get("ChecksumSHA256"):
+            return base64.b64decode(kept).hex()
+        digest = hashlib.sha256()
+        try:
+            for piece in self.pieces(key):
+                digest.update(piece)
+        except FileNotFoundError:
+            return ""
+        return digest.hexdigest()
 
     def _retention(self) -> dict[str, Any]:
         if not self.place.retain_days:
@@ -218,11 +251,15 @@ class Bucket:
 
     def names(self, prefix: str) -> Iterator[str]:
         """The keys below a prefix, in the order of their bytes."""
+        return (found.key for found in self.objects(prefix))
+
+    def objects(self, prefix: str) -> Iterator[Listed]:
+        """What is below a prefix, in the order of the bytes of the keys."""
         try:
             pages = self._client.get_paginator("list_objects_v2")
             for page in pages.paginate(Bucket=self.place.bucket, Prefix=prefix):
                 for found in page.get("Contents", ()):
-                    yield found["Key"]
+                    yield Listed(found["Key"], found["Size"], found.get("ETag", "").strip('"'))
         except (aws.ClientError, aws.BotoCoreError) as error:
             raise _explained(error, self.place) from error
 
@@ -288,8 +325,12 @@ def _answered(error: aws.ClientError, place: Place) -> StoreTrouble:
         )
     if code in _WRONG_KEYS:
         return StoreRefused(f"{place.server} refuses the credentials for {place.uri} ({code}): check the keys")
+    if status in (401, 403) and error.operation_name.startswith("List"):
+        return StoreRefused(
+            f"the credentials may not list {place.uri} ({code}), so nobody can see what is there: grant s3:ListBucket"
+        )
     if status in (401, 403):
-        what = "read" if error.operation_name.startswith(("Get", "List", "Head")) else "write to"
+        what = "read" if error.operation_name.startswith(("Get", "Head")) else "write to"
         return StoreRefused(f"the credentials may not {what} {place.uri} ({code}): grant access, or use others")
     if status in (409, 429) or status >= 500 or code in ("SlowDown", "RequestTimeout", "Throttling"):
         return StoreAway(f"{place.server} is busy or failing ({code or status}): it is tried again")

@@ -120,9 +120,11 @@ class Spool:
         """The pictures not known to have arrived."""
         path = self.folder / _SENT
         sent = set(path.read_text("ascii").split("\n")) if path.exists() else set()
-        for entry in os.scandir(self.folder / FRAMES):
-            if entry.name not in sent and not entry.name.startswith("."):
-                yield entry.name
+        return (name for name in self.frames() if name not in sent)
+
+    def frames(self) -> Iterator[str]:
+        """All pictures."""
+        return (entry.name for entry in os.scandir(self.folder / FRAMES) if not entry.name.startswith("."))
 
     def frame(self, name: str) -> bytes:
         """The bytes of a picture."""
@@ -162,7 +164,7 @@ class Spool:
         return StoreAway(f"the upload cannot note its progress in {self.folder}: {error.strerror}")
 
     def remove(self) -> None:
-        """Throw the folder away: everything in it has arrived."""
+        """Throw the folder away. Only for what nobody needs, or what was looked for in the bucket (`arrival`)."""
         gone = self.folder.with_name(_GONE + self.run_id)
         shutil.rmtree(gone, ignore_errors=True)
         self.folder.rename(gone)

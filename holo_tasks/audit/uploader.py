@@ -107,7 +107,7 @@ class Uploader:
             try:
                 if upload is None:
                     upload = Upload(self._spool, Bucket(self._spool.place, self._keys), self._frames)
-                arrived = upload.send(end, self._may_go_on)
+                arrived = upload.send(end, self._may_go_on) and (not closing or upload.is_there(self._may_go_on))
                 pause, self._trouble = 0.0, ""
             except StoreTrouble as trouble:
                 arrived = False

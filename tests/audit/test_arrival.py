@@ -1,0 +1,218 @@
+"""What a bucket was given is looked for there before the only other copy of it is thrown away."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from holo_tasks.audit import Delivery, open_trace
+from holo_tasks.audit.resume import resume_spool
+from holo_tasks.core.events import RunClosed, RunOpened
+from holo_tasks.verifying import public_pem, verify_trace
+
+GONE = "mid-run"
+
+
+async def work(trace: Any, event: Any, shot: Any, steps: range) -> None:
+    if not steps.start:
+        await trace.record(RunOpened(run_id="run-1", title="", library=""))
+    for step in steps:
+        picture = shot(step)
+        await trace.keep(picture)
+        await trace.record(event(step, picture.sha256))
+
+
+async def wait_for(true: Any) -> None:
+    async with asyncio.timeout(120):
+        while not true():
+            await asyncio.sleep(0.02)
+
+
+async def delivered(trace: Any, records: int) -> None:
+    await wait_for(lambda: trace.head.delivered == records)
+
+
+async def end(trace: Any, *, timeout_s: float = 60) -> Delivery:
+    await trace.record(RunClosed(status="answered", answer="", steps=1, cost_micro_usd=0))
+    return await trace.close(timeout_s=timeout_s)
+
+
+def objects(bucket: Any, name: str, prefix: str) -> list[str]:
+    return [found["Key"] for found in bucket.list_objects_v2(Bucket=name, Prefix=prefix).get("Contents", ())]
+
+
+def wipe(bucket: Any, name: str, prefix: str = "") -> int:
+    keys = objects(bucket, name, prefix)
+    for key in keys:
+        bucket.delete_object(Bucket=name, Key=key)
+    return len(keys)
+
+
+@pytest.fixture
+def valid(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Check that a trace is whole in its bucket, pictures and all."""
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+
+    def check(uri: str, records: int) -> None:
+        key = tmp_path / "public.pem"
+        key.write_text(public_pem(tmp_path))
+        found = verify_trace(uri, key, None, tmp_path)
+        assert (found.verdict, found.records) == ("VALID", records), found.reason
+        trace = open_trace(
+            uri, endpoint_url=s3.endpoint, access_key=SecretStr(s3.access_key), secret_key=SecretStr(s3.secret_key)
+        )
+        for record in trace.records():
+            if record.event.kind == "corrected":
+                assert trace.frame(record.event.reason)
+
+    return check
+
+
+async def test_a_bucket_deleted_and_made_again_in_mid_run_gets_all_of_it(
+    to_s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
+) -> None:
+    bucket.create_bucket(Bucket=GONE)
+    trace = to_s3(where=f"s3://{GONE}/runs").open("run-1", home=tmp_path)
+    await work(trace, event, shot, range(20))
+    await delivered(trace, 21)
+    wipe(bucket, GONE)
+    bucket.delete_bucket(Bucket=GONE)
+    await work(trace, event, shot, range(20, 30))
+    refused = await end(trace)
+    assert not refused.complete
+    assert "does not exist" in refused.message
+    where = to_s3(where=f"s3://{GONE}/runs")
+    assert [found.complete for found in resume_spool(tmp_path, where.place, where.keys, timeout_s=5)] == [False]
+    bucket.create_bucket(Bucket=GONE)
+    (found,) = resume_spool(tmp_path, where.place, where.keys, timeout_s=60)
+    assert found.complete, found.message
+    valid(trace.uri, 32)
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+async def test_a_bucket_made_again_under_a_run_gets_all_of_it_at_its_end(
+    to_s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
+) -> None:
+    bucket.create_bucket(Bucket="made-again")
+    trace = to_s3(where="s3://made-again/runs").open("run-1", home=tmp_path)
+    await work(trace, event, shot, range(3))
+    await delivered(trace, 4)
+    wipe(bucket, "made-again")
+    bucket.delete_bucket(Bucket="made-again")
+    bucket.create_bucket(Bucket="made-again")
+    assert (await end(trace)).complete
+    valid(trace.uri, 5)
+
+
+async def test_what_was_deleted_from_the_prefix_is_sent_again(
+    to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
+) -> None:
+    where = to_s3()
+    trace = where.open("run-1", home=tmp_path)
+    for so_far in (5, 10, 15):  # several segments
+        await work(trace, event, shot, range(so_far - 5, so_far))
+        await delivered(trace, so_far + 1)
+    keys = objects(bucket, s3.bucket, f"{where.place.prefix}/run-1/")
+    events = [key for key in keys if "/events/" in key]
+    pictures = [key for key in keys if "/frames/" in key]
+    assert len(events) >= 3
+    for key in (events[0], *events[2:], *pictures[3:7]):  # the first, all from the third on: a hole and a lost end
+        bucket.delete_object(Bucket=s3.bucket, Key=key)
+    delivery = await end(trace)
+    assert delivery.complete, delivery.message
+    valid(trace.uri, 17)
+    assert events[1] in objects(bucket, s3.bucket, f"{where.place.prefix}/run-1/events/")
+
+
+async def test_a_spool_whose_objects_were_deleted_is_sent_again(
+    to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
+) -> None:
+    where = to_s3()
+    trace = where.open("run-1", home=tmp_path)
+    await work(trace, event, shot, range(5))
+    await delivered(trace, 6)
+    await trace.record(RunClosed(status="answered", answer="", steps=1, cost_micro_usd=0))
+    assert not (await trace.close(timeout_s=0)).complete
+    await wait_for(lambda: not trace._carrier._thread.is_alive())
+    assert wipe(bucket, s3.bucket, where.place.prefix)
+    (found,) = resume_spool(tmp_path, where.place, where.keys, timeout_s=60)
+    assert found.complete, found.message
+    valid(trace.uri, 7)
+
+
+@pytest.mark.parametrize("what", ["/events/", "/frames/"])
+@pytest.mark.parametrize("same_size", [True, False])
+async def test_what_was_replaced_is_told_and_the_spool_stays(
+    what: str, same_size: bool, to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any
+) -> None:
+    where = to_s3()
+    trace = where.open("run-1", home=tmp_path)
+    await work(trace, event, shot, range(5))
+    await delivered(trace, 6)
+    key = next(key for key in objects(bucket, s3.bucket, f"{where.place.prefix}/run-1/") if what in key)
+    size = bucket.head_object(Bucket=s3.bucket, Key=key)["ContentLength"]
+    bucket.put_object(Bucket=s3.bucket, Key=key, Body=b"x" * (size if same_size else 1))
+    delivery = await end(trace)
+    assert not delivery.complete
+    assert f"{key} " in delivery.message
+    assert "other contents" in delivery.message
+    kept = tmp_path / "spool" / "run-1"
+    assert (kept / "events.jsonl").read_bytes().count(b"\n") == 7
+    for step in range(5):
+        picture = shot(step)
+        assert hashlib.sha256((kept / "frames" / f"{picture.sha256}.jpg").read_bytes()).hexdigest() == picture.sha256
+
+
+async def test_credentials_that_may_not_list_throw_nothing_away(
+    to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from botocore.exceptions import ClientError
+
+    from holo_tasks.audit.s3 import Bucket, _explained
+
+    def refused(self: Bucket, prefix: str) -> Any:
+        answer = {"Error": {"Code": "AccessDenied"}, "ResponseMetadata": {"HTTPStatusCode": 403}}
+        raise _explained(ClientError(answer, "ListObjectsV2"), self.place)  # type: ignore[arg-type]
+
+    where = to_s3()
+    trace = where.open("run-1", home=tmp_path)
+    await work(trace, event, shot, range(2))
+    monkeypatch.setattr(Bucket, "objects", refused, raising=False)
+    delivery = await end(trace)
+    assert not delivery.complete
+    assert "may not list" in delivery.message
+    assert "s3:ListBucket" in delivery.message
+    assert (tmp_path / "spool" / "run-1" / "events.jsonl").exists()
+    monkeypatch.undo()
+    assert [found.complete for found in resume_spool(tmp_path, where.place, where.keys, timeout_s=60)] == [True]
+
+
+async def test_what_does_not_stay_is_not_sent_for_ever(
+    to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holo_tasks.audit.s3 import Bucket
+
+    where = to_s3()
+    looks = 0
+    real = Bucket.objects
+
+    def emptied(self: Bucket, prefix: str) -> Any:
+        nonlocal looks
+        looks += 1
+        wipe(bucket, s3.bucket, prefix)
+        return real(self, prefix)
+
+    monkeypatch.setattr(Bucket, "objects", emptied)
+    trace = where.open("run-1", home=tmp_path)
+    await work(trace, event, shot, range(2))
+    delivery = await end(trace, timeout_s=60)
+    assert not delivery.complete
+    assert "does not stay" in delivery.message
+    assert looks <= 8
+    assert (tmp_path / "spool" / "run-1" / "events.jsonl").exists()
