@@ -50,6 +50,7 @@ def main() -> int:
     os.environ.update(
         PREFECT_HOME=str(out / "prefect"),
         HOLO_HOME=str(out / "holo"),
+        HOLO_REPORTS=str(out),
         # The story is in the Prefect UI's logs; the console has a table of its own.
         PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="WARNING",
         PREFECT_SERVER_ANALYTICS_ENABLED="0",
@@ -106,13 +107,9 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
 
     from expense_audit import expense_audit
 
-    workbook, report = out / "expense-audit.xlsx", out / "expense-audit.html"
-
     async def audit() -> None:
         async with _person(by_hand=options.person):
-            await expense_audit(
-                mailbox=str(out / "mailbox"), workbook=str(workbook), report=str(report), ask_person_seconds=900
-            )
+            await expense_audit(workbook="expense-audit.xlsx", report="expense-audit.html", ask_person_seconds=900)
 
     asyncio.run(audit())
     _show_flags(out / "meridian.db")
@@ -232,12 +229,13 @@ async def _fill_in_blocks(
     from prefect.types import SecretDict
     from pydantic import SecretStr
 
-    from holo_blocks import AuditBucket, HoloDesktop, HoloModel
+    from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel
 
     width, height = (int(side) for side in options.size.lower().split("x"))
     key = SecretStr(model["api_key"]) if model["api_key"] else None
     password = (out / "portal-password").read_text()
     blocks = [
+        HoloMailbox(maildir=str(out / "mailbox")),
         HoloModel(base_url=model["base_url"], model=model["model"], api_key=key),
         HoloDesktop(app=app, width=width, height=height, secrets=SecretDict({"portal_password": password})),
         AuditBucket(

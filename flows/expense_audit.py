@@ -15,18 +15,16 @@ from decimal import Decimal
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote, urlsplit
 
 from prefect import flow, get_run_logger, task
-from prefect.blocks.system import Secret
 from prefect.cache_policies import NO_CACHE
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent, load_block
+from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel, holo_agent, load_block
 from holo_tasks import (
     NOT_DONE,
     InvalidUsage,
@@ -47,7 +45,9 @@ from holo_tasks.audit.report import write_report
 from holo_tasks.core.errors import TokenConflict
 from holo_tasks.core.money import usd
 from holo_tasks.core.person import HandOff
-from holo_tasks.office.mailbox import ImapAccount, Letter, read_imap, read_maildir
+from holo_tasks.hush import HushedName
+from holo_tasks.named_files import page_named, workbook_named
+from holo_tasks.office.mailbox import Letter
 from holo_tasks.office.receipts import Receipt, read_receipt, same_merchant
 from holo_tasks.office.said import EXAMPLE, completed
 from holo_tasks.office.workbook import Column, Workbook
@@ -283,31 +283,9 @@ def compare(receipt: Receipt, record: PortalRecord, duplicate_of: str | None) ->
 
 
 @agent_step(acts=False, title="read the mailbox")
-async def read_mailbox(mailbox: str, password: SecretStr | None) -> list[Letter]:
-    """Read all letters of a Maildir folder, or of ``imaps://user@host:port/FOLDER``."""
-    if "://" not in mailbox:
-        return await asyncio.to_thread(read_maildir, mailbox)
-    account = imap_account(mailbox, password)
-    return await asyncio.to_thread(read_imap, account)
-
-
-def imap_account(url: str, password: SecretStr | None) -> ImapAccount:
-    """Read an account from ``imaps://user@host:port/FOLDER`` (or ``imap://`` on this machine)."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("imap", "imaps") or not parts.hostname or not parts.username:
-        raise InvalidUsage(f"{url!r} is not a mailbox; give a Maildir folder or imaps://user@host/INBOX.")
-    if parts.password:
-        raise InvalidUsage("Do not put the password into the mailbox's address; name a Secret block instead.")
-    if password is None:
-        raise InvalidUsage("The IMAP account needs a password; name the Secret block that holds it.")
-    return ImapAccount(
-        host=parts.hostname,
-        port=parts.port,
-        user=unquote(parts.username),
-        password=password,
-        folder=unquote(parts.path.strip("/")) or "INBOX",
-        security="tls" if parts.scheme == "imaps" else "plain",
-    )
+async def read_mailbox(mailbox: HoloMailbox) -> list[Letter]:
+    """Read all letters of a mailbox."""
+    return await mailbox.letters()
 
 
 @task(task_run_name="append {finding.receipt.receipt_id}", cache_policy=NO_CACHE, persist_result=False)
@@ -336,16 +314,15 @@ def row_of(finding: Finding) -> dict[str, Any]:
     }
 
 
-@flow(name="Expense audit", flow_run_name="expense audit · {mailbox}", persist_result=False)
+@flow(name="Expense audit", flow_run_name=HushedName("expense audit · {mailbox}"), persist_result=False)
 @cost_guardrail(max_cost_usd="{max_cost_usd}")
 async def expense_audit(
-    mailbox: str,
+    mailbox: str = "expense-audit",
     workbook: str = "expense-audit.xlsx",
     report: str | None = "expense-audit.html",
     model: str = "expense-audit",
     desktop: str = "expense-audit",
     audit: str = "expense-audit",
-    mailbox_password: str | None = None,
     max_cost_usd: float = 5.0,
     since: date | None = None,
     ask_person_seconds: float = 0,
@@ -357,13 +334,13 @@ async def expense_audit(
     not done.
 
     Args:
-        mailbox: A Maildir folder, or imaps://user@host/INBOX.
-        workbook: The Excel file that gets a row per receipt; made if it is not there.
-        report: Where the HTML report goes; empty for none.
+        mailbox: Name of the Holo Mailbox block.
+        workbook: Name of the Excel file that gets a row per receipt, in the folder that HOLO_REPORTS names where the
+            flow runs (`reports` under HOLO_HOME unless it is set); made if it is not there.
+        report: Name of the HTML report, in the same folder; empty for none.
         model: Name of the Holo Model block.
         desktop: Name of the Holo Desktop block that starts the program.
         audit: Name of the Holo Audit Bucket block for the evidence.
-        mailbox_password: Name of the Secret block with the IMAP password.
         max_cost_usd: The whole audit stops before it costs more.
         since: Leave out letters older than this day.
         ask_person_seconds: How long a person is waited for where a receipt cannot be read, or the agent asks for one.
@@ -377,11 +354,10 @@ async def expense_audit(
     if not console.is_terminal:
         console.width = 132
     logger = get_run_logger()
-    password = await _secret(mailbox_password) if mailbox_password else None
-    sheet = Workbook(Path(workbook), columns=COLUMNS, key="Receipt", sheet="Audit", title="Expense audit")
     # What cannot be written to is refused before any work is done.
-    await asyncio.to_thread(sheet.rows)
-    letters = await read_mailbox(mailbox, password)
+    page = await asyncio.to_thread(page_named, report) if report else None
+    sheet = await asyncio.to_thread(_sheet, workbook)
+    letters = await read_mailbox(await load_block(HoloMailbox, mailbox))
     read = [(letter, receipt) for letter in letters if (receipt := read_receipt(letter)).kind != "not_a_receipt"]
     firsts = duplicates([receipt for _, receipt in read])
     receipts = [
@@ -390,8 +366,6 @@ async def expense_audit(
     logger.info("%d letters, %d receipts", len(letters), len(receipts))
     bucket = await load_block(AuditBucket, audit)
     model_block, desktop_block = await load_block(HoloModel, model), await load_block(HoloDesktop, desktop)
-    for path in (workbook, report):
-        _make_folder(path)
     findings: list[Finding] = []
     started = datetime.now(UTC)
     async with holo_agent(
@@ -427,9 +401,9 @@ async def expense_audit(
         await publish_table("expense-audit-results", table, f"{len(findings)} receipts, {usd(run.guard.total_micro)}")
     seconds = (datetime.now(UTC) - started).total_seconds()
     # A run that found everything done keeps the report of the run that did it.
-    if report and (run.steps or not Path(report).exists()):
-        await asyncio.to_thread(write_report, bucket.trace(run.trace), Path(report))
-    _print_summary(console, findings, run, seconds, sheet, report)
+    if page and (run.steps or not page.exists()):
+        await asyncio.to_thread(write_report, bucket.trace(run.trace), page)
+    _print_summary(console, findings, run, seconds, sheet, page)
     waiting = [finding.receipt.receipt_id for finding in findings if finding.status.startswith(HANDED_OVER)]
     if waiting:
         raise NeedsPerson(
@@ -471,16 +445,13 @@ def too_many_in_a_row(receipt: Receipt, before: Sequence[Finding]) -> bool:
     return not unreadable(receipt) and len(failed) == MOST_IN_A_ROW - 1
 
 
-def _make_folder(path: str | None) -> None:
-    if path:
-        try:
-            Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidUsage(f"{path} cannot be written ({error.strerror}); give another path.") from None
-
-
-async def _secret(block: str) -> SecretStr:
-    return SecretStr(str((await load_block(Secret, block)).get()))
+def _sheet(name: str) -> Workbook:
+    """Return the workbook of this name; raise `InvalidUsage` if it is somebody else's or cannot be written to."""
+    sheet = Workbook(workbook_named(name), columns=COLUMNS, key="Receipt", sheet="Audit", title="Expense audit")
+    if sheet.path.exists() and not sheet.has_sheet():
+        raise InvalidUsage(f"{sheet.path} is another workbook, it has no sheet ‘{sheet.sheet}’: give another name.")
+    sheet.rows()
+    return sheet
 
 
 def duplicates(receipts: list[Receipt]) -> dict[str, str | None]:
@@ -534,7 +505,7 @@ def _line(finding: Finding, effort: str) -> str:
 
 
 def _print_summary(
-    console: Console, findings: list[Finding], run: Run, seconds: float, sheet: Workbook, report: str | None
+    console: Console, findings: list[Finding], run: Run, seconds: float, sheet: Workbook, page: Path | None
 ) -> None:
     table = Table(title="Expense audit")
     for name, side in (("Receipt", "left"), ("Merchant", "left"), ("Reference", "left"), ("Receipt says", "right")):
@@ -559,8 +530,8 @@ def _print_summary(
         console.print(f"sub-goals came to their answers: {told}", highlight=False)
     console.print(f"{run.steps} steps in {seconds:.0f} s, model cost {usd(run.guard.total_micro)}", highlight=False)
     console.print(f"workbook  {sheet.path}\nevidence  {run.trace}", highlight=False)
-    if report:
-        console.print(f"report    {report}", highlight=False)
+    if page:
+        console.print(f"report    {page}", highlight=False)
 
 
 if __name__ == "__main__":

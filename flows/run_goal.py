@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Literal
 
 from prefect import flow
@@ -13,6 +12,8 @@ from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent, load_bl
 from holo_tasks import HandOff, InvalidUsage, cost_guardrail, pursue, subgoal
 from holo_tasks.audit.report import write_report
 from holo_tasks.core.person import LONGEST_S
+from holo_tasks.hush import HushedName
+from holo_tasks.named_files import page_named
 from holo_tasks.quiet import one_line_errors
 
 
@@ -23,7 +24,7 @@ async def pursue_goal(goal: str, token: str | None) -> str:
     return answer
 
 
-@flow(name="Run a goal", flow_run_name="{goal}", persist_result=False)
+@flow(name="Run a goal", flow_run_name=HushedName("{goal}"), persist_result=False)
 @cost_guardrail(max_cost_usd="{max_cost_usd}", timeout_seconds="{timeout_seconds}")
 async def run_goal(
     goal: str = Field(
@@ -33,7 +34,8 @@ async def run_goal(
     ),
     allow: Literal["read", "act"] = Field(
         default="read",
-        description="read only looks and answers; act may use the mouse and the keyboard.",
+        description="read only looks and answers; act may use the mouse and the keyboard, unless the desktop block's "
+        "rules say read.",
     ),
     model: str = Field(default="holo", description="Name of a Holo Model block."),
     desktop: str = Field(default="holo", description="Name of a Holo Desktop block."),
@@ -51,12 +53,16 @@ async def run_goal(
         le=LONGEST_S,
         description="How long a person is waited for where the agent asks for one; 0 ends the run there.",
     ),
-    report: str | None = Field(default=None, description="Where an HTML report of the run goes."),
+    report: str | None = Field(
+        default=None,
+        description="Name of an HTML report of the run, in the folder that HOLO_REPORTS names where it runs.",
+    ),
 ) -> str:
     """Look at a screen, and if allowed use its mouse and keyboard, until the goal is answered."""
     one_line_errors()
     if not goal.strip():
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
+    page = await asyncio.to_thread(page_named, report) if report else None
     bucket = await load_block(AuditBucket, audit)
     async with holo_agent(
         title=goal[:200],
@@ -68,8 +74,8 @@ async def run_goal(
         handoff=HandOff(hand_off_seconds) if hand_off_seconds else False,
     ) as run:
         run.answer = answer = await pursue_goal(goal, token or None)
-    if report:
-        await asyncio.to_thread(write_report, bucket.trace(run.trace), Path(report))
+    if page:
+        await asyncio.to_thread(write_report, bucket.trace(run.trace), page)
     return answer
 
 

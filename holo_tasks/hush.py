@@ -8,10 +8,19 @@ from typing import Any, ParamSpec, TypeVar
 
 from prefect import Flow
 
+from holo_tasks.printable import one_line
 from holo_tasks.safety.scrubbing import hush_error, hushed, hushed_plain
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+MOST = 200
+"""A run's name is not longer."""
+
+
+def as_name(text: str) -> str:
+    """Make a name of what a template came to, whatever was filled in: one line without values, not too long."""
+    return one_line(hushed(text), MOST)
 
 
 class HushedName(str):
@@ -20,7 +29,7 @@ class HushedName(str):
     __slots__ = ()
 
     def format(self, *args: object, **kwargs: object) -> str:
-        return hushed(super().format(*args, **kwargs))
+        return as_name(super().format(*args, **kwargs))
 
 
 class HushedFlow(Flow[P, R]):

@@ -26,7 +26,7 @@ from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson
 from holo_tasks.core.states import Screens
 from holo_tasks.endings import failed_state
-from holo_tasks.hush import HushedFlow, HushedName, hushing_errors
+from holo_tasks.hush import HushedFlow, HushedName, as_name, hushing_errors
 from holo_tasks.layers import MODEL, SCRIPT, EffectFound, Handling, handling_of
 from holo_tasks.outcome import digest_of
 from holo_tasks.pursuing import Subgoal, current_subgoal, inside, perform
@@ -165,13 +165,17 @@ def subgoal(
             given = bound(signature, args, kwargs)
             # Where the work begins and ends, and who does it, does not hold for a look at what came of it.
             looking = (
-                (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {fill(name, given)}", screens))
+                (
+                    lambda: perform(
+                        lambda: probe(*args, **kwargs), f"look whether done: {as_name(fill(name, given))}", screens
+                    )
+                )
                 if probe
                 else None
             )
             here = Subgoal(
                 number=0,
-                title=fill(name, given),
+                title=as_name(fill(name, given)),
                 progress="",
                 token=_token(token, given) if token else "",
                 advisor=advisor or (around.advisor if (around := current_subgoal()) else ""),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
 from typing import TypeVar, cast
 
 from prefect.blocks.core import Block
@@ -11,13 +14,30 @@ from holo_tasks.core.errors import InvalidUsage
 B = TypeVar("B", bound=Block)
 
 
-async def load_block(kind: type[B], name: str) -> B:
-    """Load the block of a kind, or raise `InvalidUsage` if there is none of this name."""
+ALLOWED = "HOLO_BLOCKS"
+"""The variable that names the only blocks which flows of a process may load: whoever starts a run chooses by name."""
+_NAME = re.compile(r"[a-z0-9-]{1,200}")
+
+
+async def load_block(kind: type[B], name: str, *, environ: Mapping[str, str] | None = None) -> B:
+    """Load the block of a kind, or raise `InvalidUsage` if there is none of this name, or none that may be loaded."""
+    slug = kind.get_block_type_slug()
+    if not _NAME.fullmatch(name):
+        # What is no name in Prefect would become a part of an address of its API.
+        raise InvalidUsage(
+            f"{name[:80]!r} is not the name of a {slug} block: give one of those under Blocks in the Prefect UI."
+        )
+    allowed = (os.environ if environ is None else environ).get(ALLOWED)
+    if allowed is not None and name not in re.split(r"[\s,]+", allowed):
+        raise InvalidUsage(
+            f"The {slug} block {name!r} is not among those that flows may use here: give another, or have it added to "
+            f"{ALLOWED} where the flow runs."
+        )
     try:
         return cast("B", await kind.aload(name))
     except ValueError as error:
         # Prefect says this, and that a stored block does not fit its class, with the same type.
         raise InvalidUsage(
-            f"The {kind.get_block_type_slug()} block {name!r} cannot be loaded ({str(error).splitlines()[0]}); "
+            f"The {slug} block {name!r} cannot be loaded ({str(error).splitlines()[0]}); "
             "fill it in under Blocks in the Prefect UI."
         ) from None

@@ -16,6 +16,10 @@ from typing import IO
 from holo_tasks.audit.words import safe
 from holo_tasks.core.errors import InvalidUsage
 
+_BEGINNING = 1024
+_POLICY = b"""content="default-src 'none'; img-src data:;"""
+"""What the policy of every page begins with, in page_head.html."""
+
 
 @contextmanager
 def whole_page(out: Path, what: str, *, encoding: str = "utf-8") -> Iterator[IO[str]]:
@@ -50,6 +54,13 @@ def place_of(out: Path) -> tuple[Path, int | None]:
     if not stat.S_ISREG(found):
         raise InvalidUsage(f"{out} is a directory, a device or a pipe, no file to be replaced: give another name.")
     return place, stat.S_IMODE(found)
+
+
+def is_page(path: Path) -> bool:
+    """Say whether a file is a page of this package's: it begins as all of them do."""
+    with path.open("rb") as file:
+        beginning = file.read(_BEGINNING)
+    return beginning.startswith(b"<!doctype html>") and _POLICY in beginning
 
 
 def head(title: str, script: str) -> str:

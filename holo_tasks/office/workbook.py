@@ -121,6 +121,13 @@ class Workbook:
             for number in self._known(sheet, places).values()
         ]
 
+    def has_sheet(self) -> bool:
+        """Say whether the file has a sheet of this name; `upsert` adds one where there is none."""
+        _require_openpyxl()
+        with naming_the_cause(self.path):
+            data = self.path.read_bytes()
+        return bool(data) and self.sheet in self._parsed(data).sheetnames
+
     def _checked(self, row: Mapping[str, object]) -> dict[str, Content]:
         if unknown := sorted(set(row) - set(self.columns)):
             raise InvalidUsage(f"The workbook has no column {unknown[0]!r}: name one of its columns.")

@@ -16,14 +16,14 @@ from prefect.testing.standard_test_suites import BlockStandardTestSuite
 from prefect.types import SecretDict
 from pydantic import SecretStr
 
-from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
+from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel, holo_agent, load_block
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
 from holo_tasks.suspending import Suspending
 from tests.support.prefect_api import PrefectAPI
 
-BLOCKS: list[type[Block]] = [HoloModel, AuditBucket, HoloDesktop]
+BLOCKS: list[type[Block]] = [HoloModel, AuditBucket, HoloDesktop, HoloMailbox]
 
 
 class TestStandard(BlockStandardTestSuite):
@@ -50,7 +50,8 @@ async def test_blocks_come_back_as_they_were_saved_and_secrets_are_masked(prefec
     secrets = SecretDict({"pin": "pin-canary"})
     desktop = HoloDesktop(app="xterm", secrets=secrets, rules=Rules.read(rules), redaction=redaction)
     bucket = AuditBucket(bucket="b", access_key_id=SecretStr("id-canary"), secret_access_key=SecretStr("s3-canary"))
-    for block in (model, desktop, bucket):
+    mailbox = HoloMailbox(host="mail.example", user="anna", password=SecretStr("mail-canary"))
+    for block in (model, desktop, mailbox, bucket):
         await block.asave("round-trip", overwrite=True)
         loaded: Any = await type(block).aload("round-trip")
         assert loaded.model_dump(exclude={"block_type_slug"}) == block.model_dump(exclude={"block_type_slug"})
@@ -146,3 +147,43 @@ async def test_before_it_is_started_a_desktop_tells_whether_its_run_can_be_suspe
 
     assert why in (said := await around())
     assert bool(said) == bool(why)
+
+
+async def test_a_block_is_loaded_only_by_a_name_and_only_if_flows_here_may(
+    prefect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mine", "payroll"):
+        await HoloMailbox(maildir="/srv/mail").asave(name, overwrite=True)
+    for wrong in ("../../../flows/filter", "imaps://x@evil.example/INBOX", "mine?x=1", "", "x" * 400):
+        with pytest.raises(InvalidUsage, match="is not the name of a holo-mailbox block") as caught:
+            await load_block(HoloMailbox, wrong)
+        assert len(str(caught.value)) < 250
+    assert (await load_block(HoloMailbox, "payroll")).maildir == "/srv/mail"
+    monkeypatch.setenv("HOLO_BLOCKS", "mine, other")
+    assert (await load_block(HoloMailbox, "mine")).maildir == "/srv/mail"
+    with pytest.raises(InvalidUsage, match="not among those that flows may use here"):
+        await load_block(HoloMailbox, "payroll")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, "fill them in"),
+        ({"host": "mail.example", "user": "anna"}, "password"),
+        ({"host": "mail.example", "maildir": "/srv/mail"}, "leave one of them empty"),
+        ({"host": "mail.example", "user": "anna", "password": SecretStr("x"), "security": "plain"}, "unencrypted"),
+        ({"maildir": "/nowhere/at/all"}, "There is no mail folder"),
+    ],
+)
+async def test_a_mailbox_that_is_not_whole_says_what_is_missing(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidUsage, match=words):
+        await HoloMailbox(**fields).letters()
+
+
+def test_a_mailbox_gives_its_password_to_its_own_server_only() -> None:
+    mailbox = HoloMailbox(host="mail.example", user="a@b", password=SecretStr("x"), folder="Receipts", port=9)
+    account = mailbox.account()
+    assert (account.host, account.port, account.user, account.folder) == ("mail.example", 9, "a@b", "Receipts")
+    assert account.security == "tls"
+    local = mailbox.model_copy(update={"host": "127.0.0.1", "security": "plain"})
+    assert local.account().security == "plain"

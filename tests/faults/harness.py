@@ -157,14 +157,16 @@ class Audit:
         told = {"name": self.name, "base_url": self.clerk.base_url, "password": self._password}
         told |= {"app": shlex.join(app), "width": WIDTH, "height": HEIGHT}
         told |= {"audit": self.bucket or {"local_folder": str(self.folder / "evidence")}}
+        told |= {"maildir": str(self.folder / "mailbox")}
         return {"blocks": told, "env": {}, "log": str(self.folder / "log")}
 
     def job(self, fault: str = "", mutant: str = "") -> dict[str, Any]:
         """Describe a run to the runner; ``fault`` is as in `kill_points`."""
         source = str(FAULTS / "injection")
         env = {"HOLO_HOME": str(self.home), "PYTHONPATH": source, "HOLO_FAULT_LOG": str(self.log)}
-        arguments = {"mailbox": str(self.folder / "mailbox"), "workbook": str(self.workbook), "report": None}
-        arguments |= dict.fromkeys(("model", "desktop", "audit"), self.name)
+        env |= {"HOLO_REPORTS": str(self.folder)}
+        arguments: dict[str, Any] = {"workbook": self.workbook.name, "report": None}
+        arguments |= dict.fromkeys(("mailbox", "model", "desktop", "audit"), self.name)
         env |= {"HOLO_FAULT": fault, "HOLO_MUTANT": mutant}
         return {"env": env, "arguments": arguments, "log": str(self.folder / "log")}
 

@@ -65,12 +65,13 @@ def _run(job: dict[str, Any]) -> int:
 async def _fill_in_blocks(said: dict[str, Any]) -> None:
     from prefect.types import SecretDict
 
-    from holo_blocks import AuditBucket, HoloDesktop, HoloModel
+    from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel
 
     secrets = SecretDict({"portal_password": said["password"]})
     desktop = HoloDesktop(app=said["app"], width=said["width"], height=said["height"], secrets=secrets)
     model = HoloModel(base_url=said["base_url"], model="holo3-1-35b-a3b")
-    for block in (model, desktop, AuditBucket(**said["audit"])):
+    mailbox = HoloMailbox(maildir=said["maildir"])
+    for block in (mailbox, model, desktop, AuditBucket(**said["audit"])):
         await block.asave(said["name"], overwrite=True)
 
 

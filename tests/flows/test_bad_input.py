@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from expense_audit import expense_audit
 from receipts_mailbox import write_maildir
 from run_goal import run_goal
 
+from holo_blocks import HoloMailbox
 from holo_tasks import InvalidUsage
+from holo_tasks.named_files import page_named, workbook_named
 
 pytestmark = pytest.mark.usefixtures("prefect")
 
@@ -18,11 +21,13 @@ pytestmark = pytest.mark.usefixtures("prefect")
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"mailbox": "none"}, "Maildir"),
-        ({"mailbox": "pop3://a@b"}, "not a mailbox"),
-        ({"mailbox": "imaps://a@127.0.0.1:1/INBOX"}, "Secret"),
+        ({"mailbox": "nobody"}, "holo-mailbox block 'nobody' cannot be loaded"),
+        ({"mailbox": "mail"}, "There is no mail folder"),
+        ({"mailbox": "imaps://x@127.0.0.1:9/INBOX"}, "is not the name of a holo-mailbox block"),
+        ({"mailbox": "/etc"}, "is not the name of a holo-mailbox block"),
         ({"workbook": "not-a-workbook.xlsx"}, "not a workbook"),
-        ({"workbook": "not-a-folder/audit.xlsx"}, "cannot be"),
+        ({"workbook": "somebody-elses.xlsx"}, "has no sheet ‘Audit’"),
+        ({"report": "somebody-elses.html"}, "is no report"),
         ({"model": "nobody"}, "Prefect UI"),
         ({"max_cost_usd": float("nan")}, "finite"),
         ({"max_cost_usd": -1.0}, "0 or more"),
@@ -31,16 +36,65 @@ pytestmark = pytest.mark.usefixtures("prefect")
 async def test_an_audit_that_cannot_work_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any], words: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOLO_REPORTS", str(tmp_path))
     write_maildir(tmp_path / "mail")
-    (tmp_path / "not-a-workbook.xlsx").write_text("hello")
-    (tmp_path / "not-a-folder").write_text("hello")
-    before = sorted(tmp_path.iterdir())
+    await HoloMailbox(maildir=str(tmp_path / "mail")).asave("bad-input", overwrite=True)
+    await HoloMailbox(maildir=str(tmp_path / "none")).asave("mail", overwrite=True)
+    for name in ("not-a-workbook.xlsx", "somebody-elses.html"):
+        (tmp_path / name).write_text("hello")
+    openpyxl.Workbook().save(tmp_path / "somebody-elses.xlsx")
+    before = contents(tmp_path)
     with pytest.raises(InvalidUsage, match=words) as caught:
-        await expense_audit(**{"mailbox": "mail", **wrong})
+        await expense_audit(**{"mailbox": "bad-input", **wrong})
     assert "\n" not in str(caught.value)
-    assert [path for path in sorted(tmp_path.iterdir()) if path.name[0] != "."] == before
-    assert (tmp_path / "not-a-workbook.xlsx").read_text() == "hello"
+    assert contents(tmp_path) == before
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name[0] != "."}
+
+
+PLACES = [
+    "/tmp/holo-elsewhere.html", "../elsewhere.html", "below/page.html", "below\\page.html", "..", ".html",
+    ".bashrc", "x.pth", "authorized_keys", "page.html\n", "page\u202e.html", "~/page.html",
+    "x" * 300 + ".html", "a.xlsx",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_who_starts_a_flow_chooses_a_files_name_and_no_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setenv("HOLO_REPORTS", str(tmp_path / "reports"))
+    for run in (run_goal(goal="Say hello", report=place), expense_audit(report=place)):
+        with pytest.raises(InvalidUsage, match="is not a file's name") as caught:
+            await run
+        assert "HOLO_REPORTS" in str(caught.value)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(InvalidUsage, match="is not a file's name"):
+        await expense_audit(workbook=place.replace(".xlsx", ".xlsm").replace(".html", ".xlsx") + "/x")
+    assert list(tmp_path.rglob("*.html")) == []
+
+
+def test_names_lead_into_the_folder_that_the_deployment_chose(tmp_path: Path) -> None:
+    env = {"HOLO_HOME": str(tmp_path / "home")}
+    assert page_named("Run 7 (März).html", env) == tmp_path / "home" / "reports" / "Run 7 (März).html"
+    assert (tmp_path / "home" / "reports").stat().st_mode & 0o777 == 0o700
+    env["HOLO_REPORTS"] = str(tmp_path / "chosen" / "deep")
+    assert workbook_named("audit.XLSX", env) == tmp_path / "chosen" / "deep" / "audit.XLSX"
+    elsewhere = tmp_path / "elsewhere.html"
+    elsewhere.write_text("<!doctype html>")
+    chosen = tmp_path / "chosen" / "deep"
+    (chosen / "link.html").symlink_to(elsewhere)
+    (chosen / "round.html").symlink_to(chosen / "round.html")
+    (chosen / "folder.html").mkdir()
+    for name, words in (
+        ("link.html", "leads elsewhere"),
+        ("round.html", "another name"),
+        ("folder.html", "not a file"),
+    ):
+        with pytest.raises(InvalidUsage, match=words):
+            page_named(name, env)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,9 @@ class ServedAudit(Served):
     patience_s = 600.0
 
     def __init__(self, url: str, audit: Audit) -> None:
-        super().__init__(url, ROOT / "flows" / "expense_audit.py", folder=audit.folder, home=audit.home)
+        super().__init__(
+            url, ROOT / "flows" / "expense_audit.py", folder=audit.folder, home=audit.home, reports=audit.folder
+        )
         self.audit = audit
 
     def command(self, *words: str) -> None:
@@ -42,9 +44,8 @@ class ServedAudit(Served):
     def run(self, **parameters: Any) -> str:
         """Start an audit and return its id."""
         audit = self.audit
-        given: dict[str, Any] = {"mailbox": str(audit.folder / "mailbox"), "workbook": str(audit.workbook)}
-        given |= {"report": "", **dict.fromkeys(("model", "desktop", "audit"), audit.name), **parameters}
-        return self.start(DEPLOYMENT, given)
+        blocks = dict.fromkeys(("mailbox", "model", "desktop", "audit"), audit.name)
+        return self.start(DEPLOYMENT, {"workbook": audit.workbook.name, "report": "", **blocks, **parameters})
 
     def ended(self, flow_run_id: str, after: str = "") -> dict[str, Any]:
         """Wait for a run to end in another state than the one of this id; return the state."""

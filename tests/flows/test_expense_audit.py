@@ -24,7 +24,6 @@ from expense_audit import (
     by_transaction,
     compare,
     duplicates,
-    imap_account,
     row_of,
     too_many_in_a_row,
     was_audited,
@@ -35,7 +34,7 @@ from pydantic import SecretStr
 from receipts_mailbox import MANGLED_SAYS, write_maildir
 from s3_server import S3Server
 
-from holo_tasks import InvalidUsage, NeedsPerson
+from holo_tasks import NeedsPerson
 from holo_tasks.audit import open_trace
 from holo_tasks.core.errors import TokenConflict
 from holo_tasks.core.events import SubgoalClosed, SubgoalOpened
@@ -312,13 +311,3 @@ def test_only_the_later_of_two_equal_receipts_is_a_duplicate() -> None:
     first, second = receipt(receipt_id="R-1"), receipt(receipt_id="R-2")
     other = receipt(receipt_id="R-3", amount=Decimal(1))
     assert duplicates([first, second, other]) == {"R-1": None, "R-2": "R-1", "R-3": None}
-
-
-def test_an_imap_address_is_read_and_a_password_in_it_is_refused() -> None:
-    account = imap_account("imaps://a%40b@mail.example:9/Receipts", SecretStr("x"))
-    assert (account.host, account.port, account.user, account.folder) == ("mail.example", 9, "a@b", "Receipts")
-    for url in ("imaps://a:secret@mail.example/", "pop3://a@b", "imaps:///INBOX"):
-        with pytest.raises(InvalidUsage):
-            imap_account(url, SecretStr("x"))
-    with pytest.raises(InvalidUsage, match="Secret"):
-        imap_account("imaps://a@mail.example/INBOX", None)

@@ -17,15 +17,28 @@ from tests.support.prefect_api import PrefectAPI
 
 
 class Served(PrefectAPI):
-    """Serves what a script serves, with ``HOLO_HOME`` at ``home``; what it prints goes to a file in a folder."""
+    """Serves what a script serves, with ``HOLO_HOME`` at ``home``; what it prints goes to a file in a folder.
+
+    ``reports`` is where it writes the files that a run asks for by name.
+    """
 
     patience_s = 120.0
 
-    def __init__(self, url: str, script: Path, *arguments: str, folder: Path, home: Path | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        script: Path,
+        *arguments: str,
+        folder: Path,
+        home: Path | None = None,
+        reports: Path | None = None,
+    ) -> None:
         super().__init__(url)
         self.home = home or folder / "holo"
         self._log = folder / "served"
         self.env = {**os.environ, "PREFECT_API_URL": url, "HOLO_HOME": str(self.home)}
+        if reports is not None:
+            self.env["HOLO_REPORTS"] = str(reports)
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 [sys.executable, str(script), *arguments],
