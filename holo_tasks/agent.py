@@ -18,6 +18,7 @@ from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
+from holo_tasks.core.outside import named
 from holo_tasks.core.person import HandOff
 from holo_tasks.core.ports import Desktop, TellsWindows
 from holo_tasks.core.scrub import Scrubber
@@ -48,6 +49,8 @@ from holo_tasks.safety.scrubbed import ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
 from holo_tasks.safety.store import store_at
 from holo_tasks.safety.typed_fields import TypedFields
+
+TITLE_CHARACTERS = 200
 
 
 @asynccontextmanager
@@ -96,7 +99,7 @@ async def open_agent(
         enter_late(os.environ, prefect_url)
     one_line_errors()
     known: Mapping[str, Secret] = getattr(desktop, "secrets", {}) if secrets is None else secrets
-    scrubber = Scrubber(known.values())
+    scrubber, title = Scrubber(known.values()), named(title, TITLE_CHARACTERS)
     model, advisors = model_at(endpoint, profile, dialect), advisors or {}
     if scrubber:
         hush_logs()

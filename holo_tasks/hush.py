@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from prefect import Flow
 
+from holo_tasks.core.outside import fill_in
 from holo_tasks.printable import one_line
 from holo_tasks.safety.scrubbing import hush_error, hushed, hushed_plain
 
@@ -24,12 +25,15 @@ def as_name(text: str) -> str:
 
 
 class HushedName(str):
-    """A template for a run's name. Prefect fills in strings with their own `format`, and calls nothing else with it."""
+    """A template for a run's name, whose values are made fit for one.
+
+    Prefect fills in strings with their own `format`, and calls nothing else with it.
+    """
 
     __slots__ = ()
 
     def format(self, *args: object, **kwargs: object) -> str:
-        return as_name(super().format(*args, **kwargs))
+        return as_name(fill_in(str(self), *args, **kwargs))
 
 
 class HushedFlow(Flow[P, R]):

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from holo_tasks.core import events
 from holo_tasks.core.asking import Asked, Question, ask
@@ -18,12 +18,13 @@ from holo_tasks.core.frame import Frame, Shot
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.model import Model
+from holo_tasks.core.outside import plain, quoted
 from holo_tasks.core.ports import Owner
 from holo_tasks.core.slip import Slip
 from holo_tasks.decorators import before_deadline
 from holo_tasks.pursuing import current_subgoal, side_walk
 from holo_tasks.run import check_terms, current_run, guarded, to_text
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import hushed, hushed_plain
 from holo_tasks.tasks import agent_step
 
 ASKED = "Answer a question for a person. Say in one sentence why, then give the verdict."
@@ -77,16 +78,16 @@ async def judge(
     """Ask a model for a judgement and return the verdict as ``returns``, any type pydantic can validate.
 
     ``advisor`` names one of the agent's advisors; without it the sub-goal's own is asked, then the only one there is,
-    then the agent's model. The model is told ``facts`` and shown the present screen, or its ``region``, unless
-    ``look`` is false. ``max_cost_usd`` and ``timeout_seconds`` hold for this call alone; it is charged, at the
-    advisor's own price, to all guardrails around it, too. Raises `InvalidUsage` for an advisor that is not there.
+    then the agent's model. The model is told ``facts`` as `pursue` tells its data, and shown the
+    present screen, or its ``region``, unless ``look`` is false. ``max_cost_usd`` and ``timeout_seconds`` hold for this
+    call alone; it is charged, at the advisor's own price, to all guardrails around it, too. Raises `InvalidUsage` for
+    an advisor that is not there.
     """
     if not question.strip():
         raise InvalidUsage("The question is empty; ask in a sentence what is to be judged.")
     text = f"{ASKED}\n\n{question.strip()}"
     if facts:
-        plain = TypeAdapter(dict[str, Any]).dump_python(dict(facts), mode="json")
-        text += f"\n\nFacts:\n{json.dumps(plain, ensure_ascii=False, indent=1)}"
+        text += f"\n\n{quoted(hushed_plain(plain(facts)))}"
     return await _ask(
         _Case(text, returns, _advisor(advisor), region, look), question, Limits(max_cost_usd, None, timeout_seconds)
     )

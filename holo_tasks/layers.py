@@ -82,7 +82,8 @@ class Handling:
 class Layered:
     """A sub-goal that is worked on by its layers; ``layer`` is the one that is at it.
 
-    ``probe`` looks whether the effect is there after a layer has acted and given up.
+    ``probe`` looks whether the effect is there after a layer has acted and given up. ``about`` tells a person
+    the goal's data.
     """
 
     run: Run
@@ -92,6 +93,7 @@ class Layered:
     max_steps: int
     perform: Perform
     probe: Callable[[], Awaitable[Any]] | None = None
+    about: str = ""
     layer: str = ""
     _task: str = field(init=False, repr=False)
     _once: Once | None = field(init=False, repr=False)
@@ -155,7 +157,7 @@ class Layered:
                 await brain.close()
 
     async def _by_person(self, why: str, doubt: str) -> Answered[Any]:
-        goal = self._task.partition("\n")[0]
+        goal = self._task.partition("\n")[0] + (f" ({self.about})" if self.about else "")
         for _ in range(MOST_ASKED):
             answer = await hand_over(f"{goal} {why} {doubt}".strip(), walk=self.walk)
             said = f" ({answer.note})" if answer.note else ""

@@ -16,10 +16,11 @@ from prefect.exceptions import PrefectException
 from prefect.settings import get_current_settings
 from prefect.states import Completed
 
-from holo_tasks.agent import flow_run_id, open_agent
+from holo_tasks.agent import TITLE_CHARACTERS, flow_run_id, open_agent
 from holo_tasks.claims import look_for_effect
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson
 from holo_tasks.core.events import Status
+from holo_tasks.core.outside import named
 from holo_tasks.core.ports import Desktop
 from holo_tasks.decorators import before_deadline
 from holo_tasks.leaving import until_told
@@ -52,7 +53,9 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
 
     state: State[Any] | None = None
     try:
-        state = await until_told(holo_run(settings.goal[:200], return_state=True), known, _server_answers)
+        state = await until_told(
+            holo_run(named(settings.goal, TITLE_CHARACTERS), return_state=True), known, _server_answers
+        )
         if not ended and state is not None:
             await state.aresult()  # a fault of ours: let it be seen
     except (httpx.HTTPError, PrefectException) as error:
@@ -120,7 +123,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
     code, message, finished = 0, "", False
     try:
         async with open_agent(
-            title=settings.goal[:200],
+            title=settings.goal,
             desktop=desktop,
             endpoint=endpoint,
             profile=settings.profile,

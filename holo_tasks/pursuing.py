@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -21,13 +21,14 @@ from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.loop import AnswerReader
 from holo_tasks.core.model import Model
+from holo_tasks.core.outside import named, plain, quoted, told
 from holo_tasks.core.states import Do, Screens
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.core.walk import Walk
 from holo_tasks.layers import SCRIPT, EffectFound, Handling, Layered, handling_of
 from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Resolved, Run, current_guard, current_run, ending, progress, to_text
-from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.scrubbing import hushed, hushed_plain
 
 MAX_GOAL_CHARACTERS = 100_000
 
@@ -36,7 +37,9 @@ MAX_GOAL_CHARACTERS = 100_000
 class Subgoal:
     """The sub-goal that is being worked on: its place in the run and in the story.
 
-    Sub-goals are numbered as they reach the screen; one that only holds others together has no number.
+    Sub-goals are numbered as they reach the screen; one that only holds others together has no number. ``data`` are
+    its arguments that come from outside: each `pursue` inside is told them, as data. What its title says is not told to
+    the model if it is ``titled_by_data``.
     """
 
     number: int
@@ -47,8 +50,15 @@ class Subgoal:
     goal: str = ""
     handling: Handling = field(default_factory=Handling)
     probe: Callable[[], Awaitable[Any]] | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    titled_by_data: bool = False
     resolved: list[str] = field(default_factory=list)
     """The layers that came to an answer inside, in order."""
+
+    @property
+    def told_progress(self) -> str:
+        """Where it stands, as the model is told; what came from outside stays out of it."""
+        return self.progress.partition(":")[0] if self.titled_by_data else self.progress
 
     def numbered(self, run: Run) -> Subgoal:
         """Return it with the run's next number."""
@@ -84,6 +94,7 @@ def side_walk(task: str, *, region: Box | None = None, model: Model | None = Non
 async def pursue(
     goal: str,
     *,
+    data: Mapping[str, Any] | None = None,
     returns: Any = str,
     max_steps: int | None = None,
     region: Box | None = None,
@@ -97,6 +108,15 @@ async def pursue(
 ) -> Any:
     """Let the agent work on a goal until it answers; return the answer as ``returns``.
 
+    The goal is an instruction, so write it yourself. What comes from mails, files, screens or a list that others write
+    goes into ``data``, by name, and the goal speaks of it by that name:
+
+        pursue("Open the transaction and read its amount.", data={"transaction": reference}, returns=Record)
+
+    The model is told the data apart from the goal: quoted as JSON between marks that nothing in it can write, bounded,
+    with what is invisible made visible and secrets' placeholders made harmless. A model may still be fooled by what it
+    reads, there as on the screen: rules say what it may do.
+
     ``returns`` is any type pydantic can validate: the model is told its JSON schema, and an answer that does not
     fit is sent back once. ``max_steps`` is for each layer. ``region`` shows the model only that part of the screen, in
     screen pixels. The rest is as in `subgoal`, which it is taken from where it is not given. Raises a `HoloError`
@@ -108,7 +128,9 @@ async def pursue(
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
     if len(text) > MAX_GOAL_CHARACTERS:
         raise InvalidUsage(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
-    here = (_subgoal.get() or Subgoal(0, hushed(text)[:120], "", "")).numbered(run)
+    here = (_subgoal.get() or Subgoal(0, named(hushed(text)), "", "")).numbered(run)
+    values = hushed_plain(plain({**here.data, **(data or {})}))
+    block = quoted(values) if values else ""
     handling = handling_of(
         screens=screens,
         before=before,
@@ -125,16 +147,18 @@ async def pursue(
         run.doors(reads=bool(handling.safe_to_repeat or handling.script or handling.once)),
         guard,
         here.number,
-        Transcript(task_text(text, here.progress, returns)),
+        Transcript(task_text(text, here.told_progress, returns, block)),
         region,
         here.token or run.token,
         handling.safe_to_repeat,
     )
-    layered = Layered(run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe)
+    layered = Layered(
+        run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe, told(values)
+    )
     await walk.record(
         events.SubgoalOpened(
             title=here.title,
-            goal=text,
+            goal=f"{text}\n\n{block}".strip(),
             progress=here.progress,
             token=here.token,
             model=run.model.name,
@@ -190,9 +214,9 @@ async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:
         return await do()
 
 
-def task_text(goal: str, progress: str, returns: Any) -> str:
-    """Write the task message: the goal, where it stands in the story, and the shape of the answer."""
-    parts = [goal]
+def task_text(goal: str, progress: str, returns: Any, data: str = "") -> str:
+    """Write the task message: the goal, the data, where it stands in the story, and the shape of the answer."""
+    parts = [goal, data] if data else [goal]
     if progress:
         parts.append(f"Progress: {progress}")
     if returns is not str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import re
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from holo_tasks.core import events
 from holo_tasks.core.brain import Scripted
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson
+from holo_tasks.core.outside import fill_in
 from holo_tasks.core.states import Screens
 from holo_tasks.endings import failed_state
 from holo_tasks.hush import HushedFlow, HushedName, as_name, hushing_errors
@@ -85,6 +87,7 @@ def subgoal(
     title: str | None = None,
     token: str | None = None,
     inputs: Sequence[str] | None = None,
+    data: Sequence[str] = (),
     advisor: str | None = None,
     effect: bool = True,
     probe: Callable[..., Awaitable[Any]] | None = None,
@@ -104,6 +107,7 @@ def subgoal(
     title: str | None = None,
     token: str | None = None,
     inputs: Sequence[str] | None = None,
+    data: Sequence[str] = (),
     advisor: str | None = None,
     effect: bool = True,
     probe: Callable[..., Awaitable[Any]] | None = None,
@@ -122,6 +126,9 @@ def subgoal(
     kept in the ledger under that business item: a later call with the same arguments returns it without a
     model call or an input event; with other arguments it raises `TokenConflict`. A token of arguments that are all None
     is no token. ``inputs`` names the arguments that count for that; all do unless it is given.
+    ``data`` names the arguments that come from outside, such as what a mail says: each `pursue` directly inside is told
+    them as its `pursue(data=…)`, so the goal speaks of them by name and does not hold them. Whatever the argument, what
+    it adds to the title is cleaned and bounded.
     ``advisor`` names the model that `judge` asks inside, also in sub-goals inside this one that name none.
 
     Under a token every action is written down before it is tried, unless ``effect`` is false: then the sub-goal only
@@ -153,6 +160,7 @@ def subgoal(
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         signature = inspect.signature(function)
+        outside = _named_arguments(signature, data)
         goal_name = function.__name__.replace("_", " ")
         first = next(iter(signature.parameters), None)
         name = title or (f"{goal_name} {{{first}}}" if first else goal_name)
@@ -165,23 +173,21 @@ def subgoal(
             given = bound(signature, args, kwargs)
             # Where the work begins and ends, and who does it, does not hold for a look at what came of it.
             looking = (
-                (
-                    lambda: perform(
-                        lambda: probe(*args, **kwargs), f"look whether done: {as_name(fill(name, given))}", screens
-                    )
-                )
+                (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {_titled(name, given)}", screens))
                 if probe
                 else None
             )
             here = Subgoal(
                 number=0,
-                title=as_name(fill(name, given)),
+                title=_titled(name, given),
                 progress="",
                 token=_token(token, given) if token else "",
                 advisor=advisor or (around.advisor if (around := current_subgoal()) else ""),
                 goal=goal_name,
                 handling=replace(general, script=_script(script, args, kwargs)),
                 probe=looking,
+                data={name: given[name] for name in outside},
+                titled_by_data=bool(outside & _fields_of(name)),
             )
             key = _digest(given, inputs) if here.token else ""
             resume = {"goal": goal_name, "inputs": key, "returns": schema} if schema is not None else {}
@@ -422,9 +428,28 @@ def _token(template: str, given: dict[str, Any]) -> str:
     return check_open(f"The token {template!r}", filled)
 
 
-def fill(template: str, given: dict[str, Any]) -> str:
+def _named_arguments(signature: inspect.Signature, data: Sequence[str]) -> frozenset[str]:
+    """Return the names of arguments that a sub-goal declares as data; raise `InvalidUsage` for one it does not have."""
+    names = frozenset((data,) if isinstance(data, str) else data)
+    for name in sorted(names - signature.parameters.keys()):
+        raise InvalidUsage(f"data= names arguments of the function; there is no {name!r}.")
+    return names
+
+
+def _fields_of(template: str) -> frozenset[str]:
+    """Return the arguments that a format string is filled in from."""
+    fields = (name for _, name, _, _ in Formatter().parse(template) if name is not None)
+    return frozenset(re.split(r"[.\[]", name, maxsplit=1)[0] for name in fields)
+
+
+def _titled(template: str, given: dict[str, Any]) -> str:
+    """Fill a title in from a call's arguments, each made fit for a name."""
+    return as_name(fill(template, given, fill_in))
+
+
+def fill(template: str, given: dict[str, Any], how: Callable[..., str] = str.format) -> str:
     """Fill a format string in from a call's arguments."""
     try:
-        return template.format(**given)
+        return how(template, **given)
     except (KeyError, IndexError, AttributeError, ValueError) as error:
         raise InvalidUsage(f"{template!r} cannot be filled in from the arguments ({error!r}).") from None

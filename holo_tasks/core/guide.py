@@ -15,6 +15,7 @@ from holo_tasks.core import events
 from holo_tasks.core.actions import HotkeyCall
 from holo_tasks.core.errors import GaveUp, InvalidUsage, NeedsPerson, PolicyRefused, ScreenChanged
 from holo_tasks.core.frame import Frame
+from holo_tasks.core.outside import defused, named
 from holo_tasks.core.person import GIVE_UP, Answer
 from holo_tasks.core.states import (
     MOST_TIMES,
@@ -388,7 +389,7 @@ async def escape(walk: Walk, act: Act) -> str:
 
 
 def _unexpected(title: str) -> str:
-    return f"{UNEXPECTED} ‘{title}’"
+    return f"{UNEXPECTED} ‘{defused(named(title))}’"
 
 
 def _frame(walk: Walk) -> Frame:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.outside import apart
 from holo_tasks.playbooks.doing import Action, Target
 from holo_tasks.playbooks.messages import Turn
 from holo_tasks.playbooks.params import typed
@@ -93,11 +94,19 @@ def follow(
 
 
 def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | None:
-    """Return the first goal that the task's text fits, with the values it names."""
+    """Return the first goal that the task's text fits, with the values it names and those of its data.
+
+    Only the instructions are searched: what the data say never makes a goal.
+    """
+    task, data = apart(task)
+    given: dict[str, Value] = {
+        name: value if isinstance(value, str | int | bool) else json.dumps(value, ensure_ascii=False)
+        for name, value in data.items()
+    }
     for name, goal in playbook.goals.items():
         found = goal.when is not None and re.search(goal.when, task, re.IGNORECASE | re.DOTALL)
         if found:
-            named = {k: v for k, v in found.groupdict().items() if v is not None}
+            named = given | {k: v for k, v in found.groupdict().items() if v is not None}
             try:
                 meant = {k: v for k, v in named.items() if k in goal.params}
                 return name, {**goal.values, **named, **typed(name, goal.params, meant, goal.values)}
