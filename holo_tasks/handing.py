@@ -16,8 +16,9 @@ from holo_tasks.home import holo_home
 from holo_tasks.prefect_server import configured_api_url, require_server
 from holo_tasks.printable import printable
 from holo_tasks.running import running
+from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.handoffs import Handoff, Handoffs, check_answer, words
-from holo_tasks.safety.store import DATABASE_VARIABLE, store_at
+from holo_tasks.safety.store import store_at
 from holo_tasks.whoever import whoever
 
 LOST = "Nobody waits for an answer to hand-off {0.id} any more: its run {0.run_id} is gone. Run it again; it asks anew."

@@ -15,7 +15,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
 from holo_tasks.core.this_machine import PROXIES, SWITCH, loopback_address, pinned_url, switched_on, without_proxies
 from holo_tasks.prefect_server import SERVER_DATABASE, configured, configured_api_url
-from holo_tasks.safety.store import DATABASE_VARIABLE, check_kept_here
+from holo_tasks.safety.database_address import DATABASE_VARIABLE, check_kept_here
 
 __all__ = [
     "check_advisors",

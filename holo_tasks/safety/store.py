@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import os
-import socket
 import sqlite3
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from holo_tasks.core.errors import InvalidUsage, StoreLost
-from holo_tasks.core.this_machine import NotThisMachine, loopback_address, switched_on
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.this_machine import switched_on
+from holo_tasks.safety import schema
+from holo_tasks.safety.database_address import DATABASE_VARIABLE, checked, pinned, place_of
 from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.trouble import InEachOthersWay, is_time_out, trouble, unanswered
+from holo_tasks.safety.watch import Watch
 
-DATABASE_VARIABLE = "HOLO_DATABASE_URL"
+T = TypeVar("T")
+
 TABLES = sa.MetaData()
-"""Every table; each module of this package adds its own."""
-PATIENCE_S = 30
-"""How long a transaction waits for another one, or for an answer of the database."""
+"""Every table; each module of this package adds its own. `schema` says how one is added, and how one is changed."""
+PATIENCE_S, HURRY_S = 30.0, 8.0
+"""How long a transaction waits for others, and for an answer of the database; the second for what holds up input."""
+_NAME = "holo-tasks"
+# What a pool has to say of a lost connection is a traceback with the statement; who uses the connection is told.
+logging.getLogger(f"sqlalchemy.pool.impl.QueuePool.{_NAME}").setLevel(logging.CRITICAL + 1)
 
 
 class Prose(sa.types.TypeDecorator[str]):
@@ -48,26 +58,40 @@ class Store:
     """
 
     def __init__(self, url: str) -> None:
-        self.url = _checked(url)
+        self.url = checked(url)
         self.local = url.startswith("sqlite")
-        self._pin = _pin(self.url) if switched_on(os.environ) and not self.local else {}
+        self._pin = pinned(self.url) if switched_on(os.environ) and not self.local else {}
+        self._waiting = threading.local()
 
     @property
     def place(self) -> str:
-        """Where it is, without a password, for messages."""
-        parts = sa.make_url(self.url)
-        return str(parts.database) if self.local else f"{parts.host}:{parts.port or 5432}/{parts.database}"
+        """Where it is, without user and password, for messages."""
+        return place_of(self.url)
 
     @contextmanager
-    def transaction(self) -> Iterator[sa.Connection]:
-        """Do some statements together or not at all. Raises `StoreLost` when the database cannot be used."""
+    def transaction(self, patience_s: float = PATIENCE_S) -> Iterator[sa.Connection]:
+        """Do some statements together or not at all.
+
+        Raises `StoreLost` when the database cannot be used, or has not answered for ``patience_s``.
+        """
+        with self._patient(patience_s) as watch:
+            try:
+                with self._engine.begin() as connection:
+                    yield connection
+            except sa.exc.SQLAlchemyError as error:
+                if watch is not None and (watch.fired or is_time_out(error)):
+                    watch.fired = True
+                    raise unanswered(self.place, watch.waited_s) from None
+                raise trouble(error, self.place, local=self.local) from None
+
+    def do(self, work: Callable[[sa.Connection], T], patience_s: float = PATIENCE_S) -> T:
+        """Do some work in a transaction; once more, if the database took it back for another one's sake."""
         try:
-            with self._engine.begin() as connection:
-                yield connection
-        except sa.exc.SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-            what = "free disk space or set HOLO_HOME" if self.local else f"check {DATABASE_VARIABLE}"
-            raise StoreLost(f"The database {self.place} cannot be used ({reason}); {what}.") from None
+            with self.transaction(patience_s) as connection:
+                return work(connection)
+        except InEachOthersWay:
+            with self.transaction(patience_s) as connection:
+                return work(connection)
 
     def now_s(self, connection: sa.Connection) -> float:
         """Return seconds on the clock that all users of this database share, and that nobody sets back.
@@ -83,34 +107,86 @@ class Store:
         """What `now_s` counts from: times of another era cannot be compared with times of this one."""
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip() if self.local else "epoch"
 
+    @contextmanager
+    def _patient(self, patience_s: float) -> Iterator[Watch | None]:
+        """Bound what this thread waits for; SQLite bounds it by itself."""
+        self._waiting.patience_s = patience_s
+        if self.local:
+            yield None
+            return
+        with Watch(self.url, patience_s) as watch:
+            self._waiting.watch = watch
+            yield watch
+
     @cached_property
     def _engine(self) -> sa.Engine:
         try:
-            if not self.local:
-                waits = {"connect_timeout": 10, "tcp_user_timeout": PATIENCE_S * 1000, **self._pin}
-                engine = sa.create_engine(
-                    self.url, pool_pre_ping=True, isolation_level="READ COMMITTED", connect_args=waits
-                )
-                sa.event.listen(engine, "connect", _prepare_session)
-                with engine.begin() as connection:
+            engine = self._file_engine() if self.local else self._server_engine()
+            with engine.begin() as connection:
+                if not self.local:
+                    schema.check_server(connection, self.place)
                     # Two that create the same table at the same time would trip over each other.
                     connection.execute(sa.text("SELECT pg_advisory_xact_lock(484951001)"))
-                    TABLES.create_all(connection)
-                return engine
-            path = Path(urlsplit(self.url).path.removeprefix("/"))
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            engine = sa.create_engine(self.url, connect_args={"timeout": PATIENCE_S})
-            sa.event.listen(engine, "connect", _prepare)
-            sa.event.listen(engine, "begin", _begin)
-            TABLES.create_all(engine)
+                schema.bring_up(connection, TABLES, self.place)
         except ImportError as error:
             raise InvalidUsage(
                 f"The database {self.place} cannot be opened ({error}); install prefect-holo[postgres]."
             ) from None
-        except (OSError, sa.exc.SQLAlchemyError) as error:
-            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-            raise StoreLost(f"The database {self.place} cannot be opened ({reason}).") from None
+        except OSError as error:
+            raise trouble(error, self.place, local=self.local) from None
         return engine
+
+    def _file_engine(self) -> sa.Engine:
+        path = Path(urlsplit(self.url).path.removeprefix("/"))
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        engine = sa.create_engine(
+            self.url, connect_args={"timeout": PATIENCE_S}, hide_parameters=True, pool_logging_name=_NAME
+        )
+        sa.event.listen(engine, "connect", _prepare)
+        sa.event.listen(engine, "begin", self._begin)
+        return engine
+
+    def _server_engine(self) -> sa.Engine:
+        engine = sa.create_engine(
+            self.url,
+            isolation_level="READ COMMITTED",
+            connect_args={"tcp_user_timeout": int(PATIENCE_S) * 1000, **self._pin},
+            hide_parameters=True,
+            pool_logging_name=_NAME,
+        )
+
+        @sa.event.listens_for(engine, "do_connect")
+        def _be_bounded(dialect: Any, record: Any, arguments: Any, options: dict[str, Any]) -> None:
+            options["connect_timeout"] = self._watch.connect_s
+
+        @sa.event.listens_for(engine, "connect", insert=True)
+        def _begin_session(connection: Any, record: Any) -> None:
+            self._watch.over(connection.fileno())
+            record.info["new"] = True
+            _prepare_session(connection)
+
+        @sa.event.listens_for(engine, "checkout")
+        def _look_alive(connection: Any, record: Any, proxy: Any) -> None:
+            if record.info.pop("new", False):
+                return
+            self._watch.over(connection.fileno())
+            try:
+                engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error:
+                if self._watch.fired:
+                    raise
+                raise sa.exc.InvalidatePoolError from None  # all are made anew
+
+        return engine
+
+    @property
+    def _watch(self) -> Watch:
+        watch: Watch = self._waiting.watch
+        return watch
+
+    def _begin(self, connection: sa.Connection) -> None:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {math.ceil(self._waiting.patience_s * 1000)}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def store_at(home: Path) -> Store:
@@ -123,44 +199,6 @@ def store_at(home: Path) -> Store:
     if url.startswith(("postgresql+psycopg://", "sqlite:///")):
         return Store(url)
     raise InvalidUsage(f"{DATABASE_VARIABLE} must begin with postgresql:// or sqlite:///.")
-
-
-def _checked(url: str) -> str:
-    """Return a URL that can be read, or raise `InvalidUsage`; it is not repeated, for it may hold a password."""
-    try:
-        if not 0 < (sa.make_url(url).port or 5432) < 65_536:
-            raise ValueError
-    except (ValueError, sa.exc.ArgumentError):
-        raise InvalidUsage(
-            f"{DATABASE_VARIABLE} cannot be read; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with a port "
-            "from 1 to 65535."
-        ) from None
-    return url
-
-
-def check_kept_here(url: str, what: str = f"the database of {DATABASE_VARIABLE}") -> None:
-    """Raise `NotThisMachine` if a database is on another machine; an empty URL is a file of this one."""
-    if url and not url.startswith("sqlite"):
-        try:
-            _pin(url, what)
-        except (ValueError, sa.exc.ArgumentError):
-            raise InvalidUsage(f"Local-only mode is on, and the URL of {what} cannot be read.") from None
-
-
-def _pin(url: str, what: str = f"the database of {DATABASE_VARIABLE}") -> dict[str, str]:
-    """Return what makes the driver connect to the loopback address that was checked, and not look it up again."""
-    parts = sa.make_url(url)
-    hosts = parts.query.get("host") or parts.host or os.environ.get("PGHOST") or ""
-    elsewhere = [name for name in ("hostaddr", "service") if name in parts.query]
-    elsewhere += [name for name in ("PGHOSTADDR", "PGSERVICE") if os.environ.get(name)]
-    if elsewhere or not isinstance(hosts, str) or "," in hosts:
-        raise NotThisMachine(
-            f"Local-only mode is on, and {what} is named by more than one host ({', '.join(elsewhere) or 'host'}): "
-            "nothing was sent. Name one host, as 127.0.0.1."
-        )
-    if not hosts or hosts.startswith("/"):
-        return {}  # a socket of this machine's file system
-    return {"hostaddr": loopback_address(hosts, socket.getaddrinfo, what)}
 
 
 def add(db: sa.Connection, table: sa.Table, **values: Any) -> bool:
@@ -192,16 +230,12 @@ def _switch_to_wal(cursor: Any) -> None:
         time.sleep(0.02)
 
 
-def _prepare_session(connection: Any, _: object) -> None:
+def _prepare_session(connection: Any) -> None:
     # What was committed outlives a crash of the server; who is stopped while holding locks loses them.
     for statement in (
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
-        f"SET lock_timeout = '{PATIENCE_S}s'",
-        f"SET idle_in_transaction_session_timeout = '{PATIENCE_S}s'",
+        f"SET lock_timeout = '{PATIENCE_S:.0f}s'",
+        f"SET idle_in_transaction_session_timeout = '{PATIENCE_S:.0f}s'",
     ):
         connection.execute(statement)
     connection.commit()
-
-
-def _begin(connection: sa.Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.safety.approvals import Approvals
-from holo_tasks.safety.store import DATABASE_VARIABLE, store_at
+from holo_tasks.safety.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.store import store_at
 
 ROUNDS = 40
 RACE = """

@@ -1,10 +1,55 @@
-"""The databases that people have: which are used, and what is said of those that cannot be."""
+"""The databases that people have: which are used, what is said of those that cannot be, and how long that takes."""
 
 from __future__ import annotations
 
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import sqlalchemy as sa
+
+from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.errors import InvalidUsage, StoreLost
+from holo_tasks.safety import schema, watch
 from holo_tasks.safety.approvals import Approvals
-from tests.support.postgres import EVERY_DATABASE
-from tests.support.spending import open_store
+from holo_tasks.safety.budgets import BUDGETS, Balance, Budgets
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.ledger import Ledger
+from holo_tasks.safety.runbook import RunBook
+from holo_tasks.safety.store import Store, store_at
+from tests.support.postgres import EVERY_DATABASE, Postgres
+from tests.support.spending import open_store, processes
+
+SCOPE = Guard("s", Limits(max_cost_usd=1), 0, key="s")
+
+
+@pytest.fixture(autouse=True)
+def _no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_silent", {})
+
+
+def used(store: Store) -> None:
+    """Write and read."""
+    Budgets(store).pay(Budgets(store).hold([SCOPE], 5), 2)
+    assert Budgets(store).balance("s").spent_micro > 0
+
+
+def refusal(url: str) -> str:
+    """Return the one sentence that is said of a database which cannot be used."""
+    with pytest.raises((StoreLost, InvalidUsage)) as caught:
+        used(open_store(url))
+    said = str(caught.value)
+    assert "\n" not in said
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    return said
 
 
 @EVERY_DATABASE
@@ -12,3 +57,336 @@ def test_every_database_that_is_installed_can_be_used(store_url: str) -> None:
     approvals = Approvals(open_store(store_url))
     approvals.grant(approvals.request("run", "token T", "press", "frame", "To press"), "ada")
     assert approvals.take("press", "frame", "token T") == "ada"
+
+
+class TestItsForm:
+    def test_one_as_the_first_release_made_it_is_taken_over(self, tmp_path: Path) -> None:
+        with closing(sqlite3.connect(tmp_path / "holo.db")) as made:
+            made.executescript((Path(__file__).parent / "version_1.sql").read_text())
+        store = store_at(tmp_path)
+        assert Budgets(store).balance("item:T-1:run") == Balance(20, 7, 0)
+        found = Ledger(store).find("T-0", "flag", "in")
+        assert found is not None
+        assert found.result == '"out"'
+        assert [item.token for item in Items(store).all()] == ["T-1"]
+        with Ledger(store).claim("T-1", "flag") as claim:
+            assert [intent.action for intent in claim.earlier] == ["click"]
+        RunBook(store).began("r", title="t", model="m", limit_micro=None, trace="", flow_run_id="")
+        used(store)
+
+    def test_a_database_from_before_versions_is_taken_over_with_all_that_is_in_it(self, store_url: str) -> None:
+        before = open_store(store_url)
+        used(before)
+        with before.transaction() as db:
+            db.execute(sa.text("DROP TABLE holo_version"))
+            db.execute(sa.text("DROP TABLE calls"))
+        after = open_store(store_url)
+        assert Budgets(after).balance("s").spent_micro == 2
+        with after.transaction() as db:
+            assert db.execute(sa.text("SELECT version FROM holo_version")).scalars().all() == [1]
+            assert schema.has_table(db, "calls")
+
+    def test_an_older_one_is_brought_up_once(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        used(open_store(store_url))
+        done = []
+
+        def step(name: str) -> schema.Step:
+            def change(db: sa.Connection) -> None:
+                done.append(name)
+                db.execute(sa.text(f"ALTER TABLE budgets ADD COLUMN {name} BIGINT NOT NULL DEFAULT 7"))
+
+            return change
+
+        monkeypatch.setattr(schema, "STEPS", (step("second"),))
+        used(open_store(store_url))
+        monkeypatch.setattr(schema, "STEPS", (step("second"), step("third")))
+        with open_store(store_url).transaction() as db:
+            assert db.execute(sa.text("SELECT second + third FROM budgets")).scalars().all() == [14]
+        open_store(store_url)
+        assert done == ["second", "third"]
+
+    def test_a_new_one_needs_no_step(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(schema, "STEPS", (lambda db: pytest.fail("there is nothing to change"),))
+        used(open_store(store_url))
+        used(open_store(store_url))
+
+    def test_a_step_that_fails_changes_nothing(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        used(open_store(store_url))
+
+        def broken(db: sa.Connection) -> None:
+            db.execute(sa.text("ALTER TABLE budgets ADD COLUMN more BIGINT"))
+            db.execute(sa.text("ALTER TABLE nowhere ADD COLUMN more BIGINT"))
+
+        monkeypatch.setattr(schema, "STEPS", (broken,))
+        refusal(store_url)
+        monkeypatch.setattr(schema, "STEPS", ())
+        store = open_store(store_url)
+        used(store)
+        with store.transaction() as db:
+            assert "more" not in {column["name"] for column in sa.inspect(db).get_columns("budgets")}
+
+    def test_one_that_a_newer_version_has_changed_is_left_alone(
+        self, store_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(schema, "STEPS", (lambda db: None,) * 2)
+        used(open_store(store_url))
+        monkeypatch.undo()
+        assert "a newer version of prefect-holo" in refusal(store_url)
+
+    def test_foreign_tables_are_told_from_a_full_disk(self, store_url: str) -> None:
+        with open_store(store_url).transaction() as db:
+            db.execute(sa.text("ALTER TABLE runs DROP COLUMN steps"))
+        with pytest.raises(StoreLost, match=r"its tables are not as prefect-holo makes them: .*steps"):
+            RunBook(open_store(store_url)).latest(1)
+
+    def test_a_server_that_is_too_old_is_named_with_the_oldest_that_is_not(
+        self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(schema, "OLDEST_POSTGRES", 99)
+        said = refusal(postgres.new_database())
+        assert "is a Postgres 1" in said
+        assert "the oldest that can be used is 99" in said
+
+
+SLIPS = [
+    "{user}:Can@CANARY@127.0.0.1:9/db",
+    "{user}:Can@CAN/ARY@127.0.0.1:9/db",
+    "{user}:Can@CANARY?x@127.0.0.1:9/db",
+    "{user}:Can@CANARY#x@127.0.0.1:9/db",
+    "{user}:CANARY/x@127.0.0.1:9/db",
+    "{user}:CANARY?x@127.0.0.1:9/db",
+    "{user}:CANARY#x@127.0.0.1:9/db",
+    "{user}:CANARY:x@127.0.0.1:9/db",
+    "{user}:CANARY%zz@127.0.0.1:9/db",
+    "{user}:CANARY%40@127.0.0.1:9/db",
+    "{user}:CANARY [x]@127.0.0.1:9/db",
+    "{user}:CANARY\\x@127.0.0.1:9/db",
+    "{user}:CANARY",
+    "{user}:CANARY/db",
+    "{user}:CANARY127.0.0.1:9/db",
+    "/{user}:CANARY@127.0.0.1:9/db",
+    "{user}/CANARY@127.0.0.1:9/db",
+    "127.0.0.1:9/db?user={user}&password=CANARY",
+    "127.0.0.1:9/db?user={user}&passwort=CANARY",
+    "127.0.0.1:9/db?sslmode=CANARY",
+    "127.0.0.1:9/db?CANARY",
+    "127.0.0.1:9/db?options=-cCANARY",
+    "CANARY@127.0.0.1:9/db",
+]
+
+
+@pytest.mark.parametrize("local_only", ["0", "1"])
+@pytest.mark.parametrize("user", ["holo", ""])
+@pytest.mark.parametrize("slip", SLIPS)
+def test_no_slip_of_the_pen_shows_a_part_of_the_password(
+    slip: str, user: str, local_only: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLO_LOCAL_ONLY", local_only)
+    for scheme in ("postgresql", "postgres", "postgresql+psycopg", "postgres//", "mysql"):
+        assert "CAN" not in refusal(f"{scheme}://{slip.format(user=user)}")
+
+
+def test_an_at_sign_in_a_password_is_asked_for_by_its_number() -> None:
+    assert "%40" in refusal("postgresql://holo:Can@CANARY@127.0.0.1:9/db")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"user": "nobody_known"}, "refuses the login"),
+        ({"dbname": "none_such"}, "no database of this name"),
+        ({"port": "9"}, "no server listens there"),
+        ({"user": "crowded"}, "takes no more connections"),
+        ({"user": "reader"}, "permission denied for schema public"),
+        ({"options": "-cdefault_transaction_read_only=on"}, "takes no changes"),
+        ({"sslmode": "require"}, "no safe connection"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else next(iter(value)) + "-" + str(next(iter(value.values()))),
+)
+def test_what_a_server_refuses_is_told_apart(postgres: Postgres, change: dict[str, str], said: str) -> None:
+    for name, limit in (("crowded", 0), ("reader", 5)):
+        postgres.run(
+            f"DO $$ BEGIN CREATE ROLE {name} LOGIN CONNECTION LIMIT {limit}; "
+            "EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+        )
+    url = sa.make_url(postgres.new_database())
+    changed = url.set(
+        username=change.pop("user", url.username),
+        database=change.pop("dbname", url.database),
+        port=int(change.pop("port", url.port)),
+        query=change,
+    )
+    assert said in refusal(changed.render_as_string(hide_password=False))
+
+
+def told_to_nobody(home: str, answer: Connection) -> None:
+    """Say what a user is told who may read all and write nothing."""
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    try:
+        used(Store(f"sqlite:///{home}/holo.db"))
+    except StoreLost as error:
+        answer.send(str(error))
+    answer.send("nothing")
+
+
+@pytest.fixture
+def open_home() -> Iterator[Path]:
+    """A folder that every user can get to."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_and_a_folder_that_may_not_be_written(open_home: Path, there: bool) -> None:
+    if there:
+        used(store_at(open_home))
+        (open_home / "holo.db").chmod(0o444)
+    ours, theirs = processes.Pipe()
+    process = processes.Process(target=told_to_nobody, args=(str(open_home), theirs))
+    process.start()
+    assert ours.poll(30)
+    said = ours.recv()
+    process.join()
+    assert "let this user write to" in said
+    assert "set HOLO_HOME" in said
+
+
+class TestAFile:
+    def test_one_that_somebody_keeps_locked(self, tmp_path: Path) -> None:
+        store = store_at(tmp_path)
+        used(store)
+        other = sqlite3.connect(tmp_path / "holo.db", isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreLost, match="another process has kept it locked"), store.transaction(0.1):
+            pass
+        other.close()
+
+    def test_a_full_disk(self, tmp_path: Path) -> None:
+        store = store_at(tmp_path)
+        used(store)
+        with store.transaction() as db:
+            db.exec_driver_sql("PRAGMA max_page_count = 1")  # as a full disk does, SQLite says SQLITE_FULL
+        long = "x" * 100_000
+        with pytest.raises(StoreLost, match="its disk is full"):
+            Items(store).file(long, "g", status="s", reason=long, trace="", flow_run_id="", how={})
+
+
+class TestAServerThatFails:
+    def test_one_that_hangs_is_waited_for_so_long_and_not_longer(self, postgres: Postgres) -> None:
+        store = open_store(postgres.new_database())
+        used(store)
+        with postgres.frozen():
+            for patience_s, least_s, most_s in ((1.0, 0.9, 6.0), (30.0, watch.BRIEF_S - 0.1, watch.BRIEF_S + 6)):
+                began = time.monotonic()
+                silent = pytest.raises(StoreLost, match=r"has not answered for \d s; see that")
+                with silent, store.transaction(patience_s) as db:
+                    db.execute(sa.text("SELECT 1"))
+                assert least_s <= time.monotonic() - began < most_s
+        used(store)
+
+    def test_one_that_hangs_in_the_middle_of_a_transaction_took_nothing_over(self, postgres: Postgres) -> None:
+        store = open_store(postgres.new_database())
+        used(store)
+
+        def spoil() -> None:
+            with store.transaction(1.0) as db:
+                db.execute(sa.delete(BUDGETS))
+                with postgres.frozen():
+                    db.execute(sa.text("SELECT 1"))
+
+        with pytest.raises(StoreLost, match="has not answered for 1 s"):
+            spoil()
+        assert Budgets(store).balance("s").spent_micro == 2
+
+    def test_one_that_does_not_let_anybody_in_is_given_up_as_soon(
+        self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(watch, "CONNECT_S", 1.0)
+        url = postgres.new_database()
+        with postgres.frozen():
+            assert "has not answered for" in refusal(url)
+        used(open_store(url))
+
+    def test_connections_that_were_cut_are_made_anew(self, postgres: Postgres) -> None:
+        store = open_store(postgres.new_database())
+        used(store)
+        postgres.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        used(store)
+
+    def test_a_connection_that_is_cut_in_a_transaction(
+        self, postgres: Postgres, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        store = open_store(postgres.new_database())
+        used(store)
+        kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+
+        def rename() -> None:
+            with store.transaction() as db:
+                db.execute(sa.update(BUDGETS).values(name="CANARY"))
+                postgres.run(kill)
+                db.execute(sa.update(BUDGETS).values(name="CANARY"))
+
+        with caplog.at_level(logging.INFO), pytest.raises(StoreLost, match="try again when it is back"):
+            rename()
+        assert "CANARY" not in caplog.text + "".join(capfd.readouterr())
+        used(store)
+
+    def test_one_that_crashes_and_one_that_comes_back(self, postgres: Postgres) -> None:
+        store = open_store(postgres.new_database())
+        used(store)
+        postgres.crash()
+        try:
+            with pytest.raises(StoreLost, match="no server listens there"):
+                used(store)
+        finally:
+            postgres.start()
+        used(store)
+
+    def test_all_connections_of_a_process_in_use(self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+        store = open_store(postgres.new_database())
+        used(store)
+        store._engine.pool._timeout = 0.1  # type: ignore[attr-defined]
+        held = [store._engine.connect() for _ in range(15)]
+        with pytest.raises(StoreLost, match="all connections of this process are in use"):
+            used(store)
+        for connection in held:
+            connection.close()
+
+    def test_two_that_are_in_each_others_way_go_one_after_the_other(self, postgres: Postgres) -> None:
+        store = open_store(postgres.new_database())
+        for name in "ab":
+            Budgets(store).hold([Guard(name, Limits(max_cost_usd=1), 0, key=name)], 0)
+        together = threading.Barrier(2)
+        tries: list[str] = []
+
+        def lock(names: str) -> None:
+            def work(db: sa.Connection) -> None:
+                tries.append(names)
+                db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == names[0]).with_for_update())
+                if len(tries) <= 2:
+                    together.wait(20)
+                row = sa.update(BUDGETS).where(BUDGETS.c.scope == names[1])
+                db.execute(row.values(actions=BUDGETS.c.actions + 1))
+
+            store.do(work)
+
+        other = threading.Thread(target=lock, args=("ba",))
+        other.start()
+        lock("ab")
+        other.join()
+        assert len(tries) == 3
+        assert [Budgets(store).balance(name).actions for name in "ab"] == [1, 1]
+
+
+def test_no_engine_tells_what_is_in_a_statement(store_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    store = open_store(store_url)
+    with caplog.at_level(logging.INFO, logger="sqlalchemy"):
+        Items(store).file("CANARY", "g", status="s", reason="r", trace="", flow_run_id="", how={})
+        with pytest.raises(StoreLost) as caught, store.transaction() as db:
+            db.execute(sa.text("SELECT :secret FROM nowhere"), {"secret": "CANARY"})
+    assert "INSERT INTO items" in caplog.text
+    assert "CANARY" not in caplog.text + str(caught.value)

@@ -60,7 +60,7 @@ EVERY_DATABASE = pytest.mark.parametrize("store_url", _params(), indirect=True)
 
 
 class Postgres:
-    """Listens on a free loopback port. Synchronous commits are on, as they are by default."""
+    """Listens on a free loopback port. Commits are synchronous, but wait for no disk: no test ends the machine."""
 
     def __init__(self, programs: Path) -> None:
         # Not in the tests' own folder: that is closed to the user it runs as.
@@ -82,7 +82,7 @@ class Postgres:
             text=True,
         )
         assert made.returncode == 0, made.stderr
-        where = ["-h", "127.0.0.1", "-p", str(self.port), "-k", ""]
+        where = ["-h", "127.0.0.1", "-p", str(self.port), "-k", "", "-c", "fsync=off"]
         self._log = (self._folder / "log").open("wb")
         self._start = ["setpriv", "--pdeathsig", "QUIT", "--", programs / "postgres", "-D", data, *where]
         self.start()

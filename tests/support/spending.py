@@ -25,7 +25,8 @@ from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import PriceTable, profile_for
 from holo_tasks.safety.budgets import Budgets
-from holo_tasks.safety.store import DATABASE_VARIABLE, Store, store_at
+from holo_tasks.safety.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.store import Store, store_at
 from tests.support.scripted_model import Answer, ScriptedModel
 
 INPUT, OUTPUT = Decimal("0.25"), Decimal("1.80")

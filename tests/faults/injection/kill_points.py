@@ -96,8 +96,8 @@ def _arm_transactions() -> None:
     inner = Store.transaction
 
     @contextmanager
-    def transaction(self: Store) -> Iterator[Any]:
-        with inner(self) as connection:
+    def transaction(self: Store, *patience_s: float) -> Iterator[Any]:
+        with inner(self, *patience_s) as connection:
             yield connection
             if getattr(_inside, "armed", False):
                 _die()

@@ -1,0 +1,146 @@
+"""What is wrong with a database that cannot be used, and what to do about it, by kind of error.
+
+What a driver says of its connection is not repeated: it may hold a part of the URL, and so of a password.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from typing import Any
+
+import sqlalchemy as sa
+
+from holo_tasks.core.errors import StoreLost
+from holo_tasks.safety.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.scrubbing import hushed
+
+
+class InEachOthersWay(StoreLost):
+    """The database took back a transaction for another one's sake: done once more, it may well succeed."""
+
+
+_FULL = "give it more space"
+_FOREIGN = "its tables are not as prefect-holo makes them"
+_OWN_DATABASE = "give prefect-holo a database of its own, or bring back the copy of before"
+_LOGIN = f"check the user and the password in {DATABASE_VARIABLE}"
+_GONE = "its server was restarted, or the network was interrupted", "try again when it is back"
+
+_POSTGRES: dict[str, tuple[str, str]] = {
+    "25006": (
+        "it takes no changes",
+        "name the primary server, and let this role write (default_transaction_read_only)",
+    ),
+    "25P03": ("this process was stopped in the middle of a transaction", "try again"),
+    "28000": ("it refuses the login", _LOGIN),
+    "28P01": ("it refuses the login", _LOGIN),
+    "3D000": ("there is no database of this name", f"create it, or check the name in {DATABASE_VARIABLE}"),
+    "42501": ("the role lacks a right", "grant it the rights to create and change tables in its schema"),
+    "42703": (_FOREIGN, _OWN_DATABASE),
+    "42P01": (_FOREIGN, _OWN_DATABASE),
+    "53100": ("the disk of its server is full", _FULL),
+    "53200": ("its server is out of memory", "give it more, or run fewer workers"),
+    "53300": ("it takes no more connections", "raise max_connections or the role's limit, or run fewer workers"),
+    "55P03": ("another transaction holds what is needed", "look in pg_stat_activity for who holds it, and end that"),
+    "57P01": _GONE,
+    "57P02": _GONE,
+    "57P03": ("its server is starting or stopping", "try again when it is up"),
+    "58030": ("the disk of its server has failed", "look into the server's log"),
+}
+"""By SQLSTATE."""
+_CONNECTING: tuple[tuple[str, tuple[str, str]], ...] = (
+    # What a server says before the login has no SQLSTATE here, only words; those of other languages fit nothing.
+    ("password authentication failed|no password supplied|no pg_hba|role .* does not exist", _POSTGRES["28P01"]),
+    ("role .* is not permitted to log in", _POSTGRES["28P01"]),
+    ("database .* does not exist", _POSTGRES["3D000"]),
+    ("too many|remaining connection slots", _POSTGRES["53300"]),
+    ("starting up|shutting down|recovery mode", _POSTGRES["57P03"]),
+    ("refused|No such file", ("no server listens there", f"start it, or check {DATABASE_VARIABLE}")),
+    (
+        "resolve|translate host|Name or service|No address",
+        ("no machine of this name is known", f"check the host in {DATABASE_VARIABLE}"),
+    ),
+    ("No route|unreachable", ("its machine cannot be reached", "check the network")),
+    ("SSL|certificate", ("no safe connection came about", f"check sslmode and certificates in {DATABASE_VARIABLE}")),
+    (
+        "closed the connection|connection is closed|connection is lost|reset by peer|Broken pipe|EOF",
+        ("the connection to it was lost", "try again when it is back"),
+    ),
+)
+_SQLITE: dict[str, tuple[str, str]] = {
+    "SQLITE_BUSY": ("another process has kept it locked", "end the program that has it open"),
+    "SQLITE_CANTOPEN": ("it cannot be opened", "let this user write to its folder"),
+    "SQLITE_CORRUPT": ("it is damaged", "move it away, or bring back a copy"),
+    "SQLITE_FULL": ("its disk is full", "free disk space"),
+    "SQLITE_IOERR": ("its disk has failed or is full", "look into the disk"),
+    "SQLITE_LOCKED": ("another process has kept it locked", "end the program that has it open"),
+    "SQLITE_NOTADB": ("it is damaged, or no SQLite database", "move it away, or bring back a copy"),
+    "SQLITE_PERM": ("it may not be written", "let this user write to it and to its folder"),
+    "SQLITE_READONLY": ("it may not be written", "let this user write to it and to its folder"),
+}
+
+
+def is_time_out(error: sa.exc.SQLAlchemyError) -> bool:
+    """Say whether the driver has given up to wait for a connection."""
+    return type(getattr(error, "orig", None)).__name__ == "ConnectionTimeout"
+
+
+def unanswered(place: str, waited_s: float) -> StoreLost:
+    """The error of a database that is silent."""
+    return StoreLost(
+        f"The database {place} has not answered for {waited_s:.0f} s; see that its server is well and can be reached."
+    )
+
+
+def trouble(error: Exception, place: str, *, local: bool) -> StoreLost:
+    """Return what to raise for what SQLAlchemy, a driver or the file system has said."""
+    cause = getattr(error, "orig", None) or error
+    what, advice = _of_sqlite(cause) if local else _of_postgres(cause)
+    kind = InEachOthersWay if getattr(cause, "sqlstate", None) in ("40P01", "40001") else StoreLost
+    return kind(f"The database {place} cannot be used ({what}); {advice}.")
+
+
+def _of_sqlite(cause: BaseException) -> tuple[str, str]:
+    elsewhere = f"change {DATABASE_VARIABLE}" if os.environ.get(DATABASE_VARIABLE, "").strip() else "set HOLO_HOME"
+    if isinstance(cause, OSError):
+        return cause.strerror or type(cause).__name__, f"let this user write to its folder, or {elsewhere}"
+    if isinstance(cause, sa.exc.TimeoutError):
+        return _all_in_use()
+    name = getattr(cause, "sqlite_errorname", "")
+    for known, (what, advice) in _SQLITE.items():
+        if name.startswith(known):
+            return what, f"{advice}, or {elsewhere} to use another one"
+    said = _first_line(cause)
+    if isinstance(cause, sqlite3.OperationalError) and re.match("no such (table|column)|table .* has no column", said):
+        return f"{_FOREIGN}: {said}", f"bring back the copy of before, or move it away; or {elsewhere}"
+    return said, f"move it away, or {elsewhere} to use another one"
+
+
+def _of_postgres(cause: BaseException) -> tuple[str, str]:
+    if isinstance(cause, sa.exc.TimeoutError):
+        return _all_in_use()
+    state = getattr(cause, "sqlstate", None)
+    if state is None:
+        said = str(cause)
+        known = (told for words, told in _CONNECTING if re.search(words, said, re.IGNORECASE))
+        return next(known, (f"it cannot be reached ({type(cause).__name__})", f"check {DATABASE_VARIABLE}"))
+    if state in ("40P01", "40001"):
+        return "it and another transaction were in each other's way", "try again"
+    if told := _POSTGRES.get(state):
+        what, advice = told
+        return (f"{what}: {_server_says(cause)}" if state.startswith("42") else what), advice
+    return f"{_server_says(cause)}, SQLSTATE {state}", "look into the server's log"
+
+
+def _server_says(cause: Any) -> str:
+    """Return what a server said of a statement, which is one of ours and has no part of the URL."""
+    return hushed(str(cause.diag.message_primary or type(cause).__name__))
+
+
+def _all_in_use() -> tuple[str, str]:
+    return "all connections of this process are in use", "let it do less at a time"
+
+
+def _first_line(cause: BaseException) -> str:
+    return hushed((str(cause) or type(cause).__name__).splitlines()[0])
