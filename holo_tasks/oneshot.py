@@ -90,7 +90,7 @@ async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
     if settings.token is None:
         return await _work(settings, desktop)
     try:
-        with settings.ledger.claim(settings.token, GOAL) as claim:
+        with settings.ledger.claim(settings.token, GOAL, settings.work) as claim:
             done = already_done(settings)
             if done is None:
                 await look_for_effect(settings.ledger, claim, None)
@@ -149,7 +149,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
                 settings.ledger.finish(claim, settings.inputs, stored, run.trace)
                 finished = True
                 with suppress(InvalidUsage):  # the next run finds it done, and takes it off the list
-                    await asyncio.to_thread(Items(settings.store).settle, claim.token)
+                    await asyncio.to_thread(Items(settings.store).settle, claim.token, GOAL)
     except (HoloError, asyncio.CancelledError) as error:
         status, message = (run.status, run.reason) if run and run.switch.reason else ending(error)
         code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code

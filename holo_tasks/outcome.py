@@ -31,7 +31,7 @@ from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
 
 if TYPE_CHECKING:
-    from holo_tasks.safety.ledger import Ledger
+    from holo_tasks.safety.ledger import Ledger, Work
     from holo_tasks.safety.store import Store
 
 GOAL = "run"
@@ -82,6 +82,13 @@ class Settings:
         return store_at(self.home)
 
     @property
+    def work(self) -> Work:
+        """What does this work: no sub-goal, whatever its name is."""
+        from holo_tasks.safety.ledger import Work
+
+        return Work("holo-tasks run")
+
+    @property
     def inputs(self) -> str:
         """The digest of what makes this another piece of work under the same token."""
         return digest_of({"goal": self.goal})
@@ -120,12 +127,12 @@ def already_done(settings: Settings) -> Outcome | None:
     """Return the stored outcome of a finished token; raise `TokenConflict` if its goal was another."""
     if settings.token is None:
         return None
-    found = settings.ledger.find(settings.token, GOAL, settings.inputs)
+    found = settings.ledger.find(settings.token, GOAL, settings.inputs, settings.work)
     if found is None:
         return None
     from holo_tasks.safety.items import Items
 
-    Items(settings.store).settle(settings.token)  # a run that was killed just before it did
+    Items(settings.store).settle(settings.token, GOAL)  # a run that was killed just before it did
     stored = json.loads(found.result)
     message = f"{settings.token} is already done; nothing was repeated."
     return Outcome("answered", 0, stored["answer"], 0, 0, found.trace, stored["flow_run_id"], message)

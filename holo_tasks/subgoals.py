@@ -43,8 +43,9 @@ from holo_tasks.run import (
     surely,
     working,
 )
-from holo_tasks.safety.ledger import Claim
+from holo_tasks.safety.ledger import Claim, Work
 from holo_tasks.safety.scrubbing import check_open, hush_error
+from holo_tasks.same_work import work_of
 from holo_tasks.stored import stored
 from holo_tasks.suspending import leave_suspended
 
@@ -68,6 +69,7 @@ class _Work:
     """What is needed to find a sub-goal's result in the ledger."""
 
     goal: str
+    same: Work
     signature: inspect.Signature
     token: str | None
     inputs: Sequence[str] | None
@@ -99,6 +101,7 @@ def subgoal(
     script: Scripted | Callable[..., Scripted] | None = None,
     safe_to_repeat: Sequence[str] = (),
     once: Sequence[str] = (),
+    ledger: str | None = None,
 ) -> Decorator: ...
 def subgoal(
     function: Callable[P, Awaitable[R]] | None = None,
@@ -119,13 +122,16 @@ def subgoal(
     script: Scripted | Callable[..., Scripted] | None = None,
     safe_to_repeat: Sequence[str] = (),
     once: Sequence[str] = (),
+    ledger: str | None = None,
 ) -> Any:
     """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
 
     ``title`` and ``token`` are format strings over the function's arguments. With a ``token`` the result is
     kept in the ledger under that business item: a later call with the same arguments returns it without a
     model call or an input event; with other arguments it raises `TokenConflict`. A token of arguments that are all None
-    is no token. ``inputs`` names the arguments that count for that; all do unless it is given.
+    is no token. ``inputs`` names the arguments that count for that; all do unless it is given. Another function of that
+    name gets `TokenConflict`, too. Which function it is tell its name and the place of its file; ``ledger`` is a name
+    that stays where those change, and that tells apart what one function makes several of.
     ``data`` names the arguments that come from outside, such as what a mail says: each `pursue` directly inside is told
     them as its `pursue(data=…)`, so the goal speaks of them by name and does not hold them. Whatever the argument, what
     it adds to the title is cleaned and bounded.
@@ -166,6 +172,7 @@ def subgoal(
         name = title or (f"{goal_name} {{{first}}}" if first else goal_name)
         returns = TypeAdapter(inspect.get_annotations(function, eval_str=True).get("return", Any))
         schema = _schema_of(returns)
+        known = _Work(goal_name, work_of(function, ledger), signature, token, inputs)
 
         @wraps(function)
         @hushing_errors
@@ -194,7 +201,7 @@ def subgoal(
             try:
                 found = await _run_subgoal(
                     here,
-                    goal_name,
+                    known,
                     key,
                     returns,
                     lambda: function(*args, **kwargs),
@@ -239,7 +246,7 @@ def subgoal(
             retries=0,
             validate_parameters=False,
         )
-        made.holo_work = _Work(goal_name, signature, token, inputs)
+        made.holo_work = known
         return cast("Callable[P, Awaitable[R]]", made)
 
     return decorate(function) if function is not None else decorate
@@ -273,12 +280,13 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     given = bound(spec.signature, args, kwargs)
     if run.ledger is None:
         return False
-    return run.ledger.find(_token(spec.token, given), spec.goal, _digest(given, spec.inputs)) is not None
+    inputs = _digest(given, spec.inputs)
+    return run.ledger.find(_token(spec.token, given), spec.goal, inputs, spec.same) is not None
 
 
 async def _run_subgoal(
     here: Subgoal,
-    goal: str,
+    known: _Work,
     inputs: str,
     returns: TypeAdapter[Any],
     work: Callable[[], Awaitable[Any]],
@@ -294,7 +302,8 @@ async def _run_subgoal(
     if not here.token or ledger is None:
         with journalled(current_journal() if again.effect else None):
             return await _work_on(here, work)
-    with ledger.claim(here.token, goal) as claim:
+    goal = known.goal
+    with ledger.claim(here.token, goal, known.same) as claim:
         done = ledger.find(here.token, goal, inputs)
         if done is not None:
             logger.info("Already done for %s; evidence: %s", here.token, done.trace)

@@ -36,6 +36,15 @@ FINISHED = sa.Table(
     sa.Column("result", sa.Text, nullable=False),
     sa.Column("trace", sa.Text, nullable=False),
 )
+WORKS = sa.Table(
+    "works",
+    TABLES,
+    sa.Column("token", sa.Text, primary_key=True),
+    sa.Column("goal", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("code", sa.Text, nullable=False),
+)
+"""What does the work. Written with a claim: what was done before there was this table has no row, and is anybody's."""
 CLAIMS = sa.Table(
     "claims",
     TABLES,
@@ -66,6 +75,15 @@ class Finished:
 
     result: str
     trace: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """What does the work of a goal: two functions may have one name. Either ``name`` or ``code`` tells that it is the
+    same: the place of a function, and the digest of the file it is in (empty if that is not known)."""
+
+    name: str
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,16 +133,19 @@ class Ledger:
     """Kept in the shared database; each call is one transaction, durable when it returns.
 
     ``token`` names the business item, ``goal`` the kind of work done on it. The same token and goal with other
-    inputs is an error (`TokenConflict`): it would hand back an answer to another question.
+    inputs, or by another function (``work``, where it is known), is an error (`TokenConflict`): it would hand back an
+    answer to another question.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def find(self, token: str, goal: str, inputs: str) -> Finished | None:
+    def find(self, token: str, goal: str, inputs: str, work: Work | None = None) -> Finished | None:
         """Return the stored result of finished work, or None."""
         with self._store.transaction() as db:
             row = db.execute(sa.select(FINISHED).where(*_of(FINISHED, token, goal))).one_or_none()
+            if row is not None and work is not None and (other := _other_work(db, token, goal, work)):
+                raise _of_another(token, goal, other, work)
         if row is None:
             return None
         if row.inputs != inputs:
@@ -140,12 +161,12 @@ class Ledger:
             add(db, FINISHED, token=claim.token, goal=claim.goal, inputs=inputs, result=result, trace=trace)
 
     @contextmanager
-    def claim(self, token: str, goal: str) -> Iterator[Claim]:
+    def claim(self, token: str, goal: str, work: Work | None = None) -> Iterator[Claim]:
         """Keep others from the same work; the claim ends with this block, or some seconds after this process does.
 
-        Raises `InvalidUsage` if somebody else is at it.
+        Raises `InvalidUsage` if somebody else is at it, `TokenConflict` if other ``work`` has done something already.
         """
-        claim = self._take(token, goal)
+        claim = self._take(token, goal, work)
         ended = threading.Event()
         keeper = threading.Thread(target=self._keep, args=(claim, ended), name=f"claim {token}", daemon=True)
         keeper.start()
@@ -210,7 +231,7 @@ class Ledger:
         with self._store.transaction() as db:
             db.execute(sa.delete(INTENTS).where(*_own(claim, number), ~INTENTS.c.done))
 
-    def _take(self, token: str, goal: str) -> Claim:
+    def _take(self, token: str, goal: str, work: Work | None) -> Claim:
         asked = _now_s()
         with self._store.transaction() as db:
             now = self._store.now_s(db)
@@ -227,7 +248,18 @@ class Ledger:
                 taken = values | {"epoch": epoch, "expires_s": now + LEASE_S}
                 db.execute(sa.update(CLAIMS).where(*_of(CLAIMS, token, goal)).values(**taken))
             earlier = self._intents(db, token, goal)
+            if work is not None:
+                self._belongs_to(db, token, goal, work, begun=bool(earlier))
         return Claim(self, token, goal, epoch, earlier, valid_until_s=asked + LEASE_S)
+
+    def _belongs_to(self, db: sa.Connection, token: str, goal: str, work: Work, *, begun: bool) -> None:
+        """Note what does the work. Once something was done, raise `TokenConflict` for anything else."""
+        other = _other_work(db, token, goal, work)
+        if other and (begun or db.execute(sa.select(FINISHED.c.goal).where(*_of(FINISHED, token, goal))).first()):
+            raise _of_another(token, goal, other, work)
+        values = {"name": work.name, "code": work.code}
+        if not add(db, WORKS, token=token, goal=goal, **values):
+            db.execute(sa.update(WORKS).where(*_of(WORKS, token, goal)).values(**values))
 
     def _is_held(self, row: sa.Row[Any], now_s: float) -> bool:
         """Say whether somebody may be at the work of a claim."""
@@ -268,6 +300,21 @@ class Ledger:
 
 def _of(table: sa.Table, token: str, goal: str | None) -> tuple[sa.ColumnElement[bool], ...]:
     return (table.c.token == token, *(() if goal is None else (table.c.goal == goal,)))
+
+
+def _other_work(db: sa.Connection, token: str, goal: str, work: Work) -> str:
+    """Return the name of the other work that this token and goal belong to; empty if they are this one's, or free."""
+    row = db.execute(sa.select(WORKS).where(*_of(WORKS, token, goal))).one_or_none()
+    if row is None or row.name == work.name or (work.code and row.code == work.code):
+        return ""
+    return str(row.name)
+
+
+def _of_another(token: str, goal: str, other: str, work: Work) -> TokenConflict:
+    return TokenConflict(
+        f"Token {token!r} was already used for {goal!r} by another function: by {other}, and this is {work.name}. Use "
+        f"another token; or, if it is the same work in a new place, @subgoal(ledger={other!r})."
+    )
 
 
 def _own(claim: Claim, number: int) -> tuple[sa.ColumnElement[bool], ...]:

@@ -1,0 +1,48 @@
+"""Whether two functions are the same piece of work, however each was imported, in whatever process or folder."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.ledger import Work
+
+LONGEST_NAME = 200
+
+
+def work_of(function: Callable[..., Any], name: str | None = None) -> Work:
+    """Say what a function is known by; ``name`` is what it was given to be known by, whatever becomes of it.
+
+    A module's name would not do: Prefect loads a flow's file under its bare stem, and a script is ``__main__``. So it
+    is where the file lies: in its package, else in its folder. Some deployments put files into a new folder each time;
+    there the file itself tells, byte by byte.
+    """
+    if name is not None:
+        if not name.strip() or len(name) > LONGEST_NAME:
+            raise InvalidUsage(f"ledger= is a name of 1 to {LONGEST_NAME} characters, not {name[:60]!r}.")
+        return Work(name)
+    bare = inspect.unwrap(function)
+    within = getattr(bare, "__qualname__", type(bare).__qualname__)
+    code = getattr(bare, "__code__", None)
+    path = Path(code.co_filename) if code is not None else Path()
+    try:
+        contents = path.read_bytes()
+        place = _place(path.resolve())
+    except (OSError, ValueError):  # typed in by hand, or compiled elsewhere
+        return Work(f"{getattr(bare, '__module__', '')}:{within}")
+    return Work(f"{place}:{within}", hashlib.sha256(contents + b"\0" + within.encode()).hexdigest())
+
+
+def _place(path: Path) -> str:
+    """Name a file by its package, or by its folder where it is in none."""
+    names, folder = [path.stem], path.parent
+    if not (folder / "__init__.py").is_file():
+        return f"{folder.name}/{path.stem}"
+    while (folder / "__init__.py").is_file() and folder.name:
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(names)

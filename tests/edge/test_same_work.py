@@ -1,0 +1,169 @@
+"""Two functions of one name are two pieces of work; one function is one, however it was imported."""
+
+from __future__ import annotations
+
+import importlib
+import runpy
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from prefect.utilities.importtools import load_script_as_module
+
+from holo_tasks import is_done
+from holo_tasks.core.errors import InvalidUsage, ModelFailed, TokenConflict
+from holo_tasks.outcome import GOAL, Settings
+from holo_tasks.safety.ledger import WORKS, Ledger, Work
+from holo_tasks.safety.store import store_at
+from holo_tasks.same_work import work_of
+from tests.support.agents import agent
+from tests.support.interruptions import BABBLE, World
+from tests.support.scripted_model import ScriptedModel, step
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+FLOW = """
+from holo_tasks import NOT_DONE, pursue, subgoal
+
+async def nothing_there(invoice):
+    return NOT_DONE
+
+@subgoal(token="{{invoice}}", probe=nothing_there{options})
+async def pay(invoice: str) -> str:
+    return await pursue(f"Pay {{invoice}} in the portal of {portal}.")
+"""
+PAID = step("answer", content="paid")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[..., Path]:
+    """Write a flow's file; return where it is."""
+
+    def write(place: str, portal: str, options: str = "") -> Path:
+        path = tmp_path / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(FLOW.format(portal=portal, options=options))
+        return path
+
+    return write
+
+
+def loaded(path: Path) -> Any:
+    """Load a flow's file as Prefect does for a deployment."""
+    return load_script_as_module(str(path)).pay
+
+
+async def outcome(world: World, pay: Any, *script: Any) -> str:
+    return str(await world.run(lambda: pay("A-1"), list(script)))
+
+
+@pytest.mark.parametrize("place", ["b.py", "b/flow.py"])
+async def test_a_function_of_that_name_in_another_flow_gets_no_foreign_result(
+    world: World, written: Any, place: str
+) -> None:
+    ours, theirs = loaded(written("a/flow.py", "A")), loaded(written(place, "B"))
+    assert await outcome(world, ours, PAID) == "paid"
+    with pytest.raises(TokenConflict, match=r"another function: by a/flow:pay.*ledger='a/flow:pay'"):
+        await outcome(world, theirs, PAID)
+    with ScriptedModel([]) as model:
+        async with agent(model, world.desktop, world.folder):
+            with pytest.raises(TokenConflict):
+                is_done(theirs, "A-1")
+    assert world.calls == 1
+
+
+async def test_what_another_flow_may_have_done_is_neither_taken_over_nor_forgotten(world: World, written: Any) -> None:
+    ours, theirs = loaded(written("a.py", "A")), loaded(written("b.py", "B"))
+    await world.interrupted(lambda: ours("A-1"))
+    with pytest.raises(TokenConflict):
+        await outcome(world, theirs, PAID)
+    assert len(world.intents("A-1")) == 1  # its probe, which knows of no other portal, was not asked
+    assert await outcome(world, ours, PAID) == "paid"
+
+
+async def test_what_came_to_nothing_is_free_for_all(world: World, written: Any) -> None:
+    ours, theirs = loaded(written("a.py", "A")), loaded(written("b.py", "B"))
+    with pytest.raises(ModelFailed):
+        await outcome(world, ours, BABBLE, BABBLE)
+    assert await outcome(world, theirs, PAID) == "paid"
+
+
+async def test_a_function_stays_the_same_however_it_is_imported(
+    world: World, written: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = written("ways/ways_of_import.py", "A")
+    assert await outcome(world, loaded(path), PAID) == "paid"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(path.parent)
+    again = [
+        loaded(path),  # under another name, since there is a module of this one by now
+        importlib.import_module("ways.ways_of_import").pay,
+        runpy.run_path(str(path), run_name="__main__")["pay"],
+    ]
+    sys.modules.pop("ways_of_import", None)
+    again.append(importlib.import_module("ways_of_import").pay)
+    for pay in again:
+        assert await outcome(world, pay, PAID) == "paid"
+    written("ways/ways_of_import.py", "another wording")
+    assert await outcome(world, loaded(path), PAID) == "paid"
+    assert world.calls == 1
+
+
+async def test_the_same_file_in_a_new_folder_is_the_same_work(world: World, written: Any, tmp_path: Path) -> None:
+    path = written("first/flow.py", "A")
+    assert await outcome(world, loaded(path), PAID) == "paid"
+    shutil.move(path.parent, tmp_path / "second")
+    assert await outcome(world, loaded(tmp_path / "second" / "flow.py"), PAID) == "paid"
+    assert world.calls == 1
+
+
+async def test_a_name_for_the_ledger_stays_where_the_function_moves(world: World, written: Any) -> None:
+    assert await outcome(world, loaded(written("old.py", "A")), PAID) == "paid"
+    place = work_of(loaded(written("old.py", "A")).fn).name
+    moved = loaded(written("new.py", "A, since spring", f", ledger={place!r}"))
+    assert await outcome(world, moved, PAID) == "paid"
+    assert world.calls == 1
+    with pytest.raises(InvalidUsage, match="ledger="):
+        work_of(loaded, " ")
+
+
+async def test_what_was_done_before_functions_were_told_apart_is_taken_over(world: World, written: Any) -> None:
+    ours = loaded(written("a.py", "A"))
+    assert await outcome(world, ours, PAID) == "paid"
+    with store_at(world.folder / "holo").transaction() as db:
+        db.execute(sa.delete(WORKS))
+    assert await outcome(world, ours, PAID) == "paid"
+    assert world.calls == 1
+    with pytest.raises(TokenConflict):  # whoever came first has it now
+        await outcome(world, loaded(written("b.py", "B")), PAID)
+
+
+def test_a_package_tells_where_a_file_is(written: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written("my_company/portals/flow.py", "A")
+    for folder in (path.parent, path.parent.parent):
+        (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    known = work_of(importlib.import_module("my_company.portals.flow").pay.fn)
+    assert known.name == "my_company.portals.flow:pay"
+    assert work_of(loaded(path).fn) == known
+    assert work_of(eval("lambda: 1")).code == ""
+
+
+def test_a_run_of_the_command_line_is_no_sub_goal_of_that_name(tmp_path: Path) -> None:
+    ledger = Ledger(store_at(tmp_path))
+    work = Settings.work.fget(None)  # type: ignore[attr-defined]
+    with ledger.claim("T", GOAL, Work("flow:run")) as claim:
+        ledger.finish(claim, "x", "{}", "")
+    with pytest.raises(TokenConflict), ledger.claim("T", GOAL, work):
+        pass
+    with pytest.raises(TokenConflict):
+        ledger.find("T", GOAL, "x", work)
