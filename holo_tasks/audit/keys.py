@@ -108,7 +108,7 @@ def replace_key(home: Path) -> Path | None:
     aside, usable = None, True
     if _there(path):
         try:
-            aside = path.with_name(f"signing-{_read(path).fingerprint[:16]}.pem")
+            aside = _place_aside(path)
         except InvalidUsage:
             aside, usable = path.with_name(f"{UNUSABLE}{secrets.token_hex(8)}.pem"), False
     part = _written(home, SigningKey.new())
@@ -123,6 +123,16 @@ def replace_key(home: Path) -> Path | None:
         raise _unwritable(path, error) from error
     _sync(path.parent)
     return aside
+
+
+def _place_aside(path: Path) -> Path:
+    """Name a place for a key that is replaced: one that is free, or has this very key in it already."""
+    key = _read(path)
+    aside = path.with_name(f"signing-{key.fingerprint[:16]}.pem")
+    with contextlib.suppress(InvalidUsage):
+        if not _there(aside) or _read(aside).fingerprint == key.fingerprint:
+            return aside
+    return aside.with_name(f"{aside.stem}-{secrets.token_hex(4)}.pem")
 
 
 def _there(path: Path) -> bool:

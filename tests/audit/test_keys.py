@@ -73,6 +73,18 @@ def test_a_replaced_key_is_kept_aside(tmp_path: Path) -> None:
     assert existing_key(tmp_path / "new", {}) is not None
 
 
+@pytest.mark.parametrize("in_the_way", [b"", b"no key", SigningKey.new().private_pem()])
+def test_the_only_copy_of_a_replaced_key_is_never_lost(tmp_path: Path, in_the_way: bytes) -> None:
+    old = signing_key(tmp_path, {})
+    taken = key_path(tmp_path).with_name(f"signing-{old.fingerprint[:16]}.pem")
+    taken.write_bytes(in_the_way)
+    taken.chmod(0o600)
+    aside = replace_key(tmp_path)
+    assert aside is not None
+    assert signing_key(tmp_path, {"HOLO_SIGNING_KEY_FILE": str(aside)}).fingerprint == old.fingerprint
+    assert taken.read_bytes() == in_the_way
+
+
 def test_many_machines_can_share_a_key(tmp_path: Path) -> None:
     key = SigningKey.new()
     path = tmp_path / "shared.pem"
