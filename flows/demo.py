@@ -95,7 +95,7 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
     with _told("starting a Prefect server, an S3 server and the model"):
         server = TemporaryServer(os.environ, ui=True)
         stack.callback(server.stop)
-        os.environ["PREFECT_API_URL"] = server.url
+        server.enter(os.environ)
         model = stack.enter_context(_model())
         s3 = stack.enter_context(S3Server(out / "s3"))
         app = _legacy_program(options, out)
@@ -103,7 +103,8 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
     with _told("filling in the Prefect blocks"):
         asyncio.run(_fill_in_blocks(options, out, s3, model, app))
     print(f"  model     {model['model']} at {model['base_url']}{' (not a language model)' * model['rehearsal']}")
-    print(f"  prefect   {server.url.removesuffix('/api')}\n", flush=True)
+    pages = server.url.removesuffix("/api")
+    print(f"  prefect   {pages}  (its pages ask for a password: {server.login})\n", flush=True)
 
     from expense_audit import expense_audit
 
@@ -116,11 +117,12 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
     _show_evidence(out, s3)
     print(
         f"objects   {s3.folder}  (SeaweedFS, bucket {s3.bucket!r})\n"
-        f"prefect   PREFECT_HOME={out / 'prefect'} {ROOT / '.venv/bin/prefect'} server start"
+        f"prefect   PREFECT_HOME={out / 'prefect'} PREFECT_SERVER_API_AUTH_STRING={server.login} "
+        f"{ROOT / '.venv/bin/prefect'} server start"
     )
     if options.keep:
         with contextlib.suppress(EOFError, KeyboardInterrupt):
-            input(f"Prefect is at {server.url.removesuffix('/api')} until you press Enter. ")
+            input(f"Prefect is at {pages}, its password is {server.login}, until you press Enter. ")
 
 
 @contextmanager

@@ -8,33 +8,35 @@ from __future__ import annotations
 
 import fcntl
 import http.client
+import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 import time
 import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+import holo_tasks
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.this_machine import switched_on
 from holo_tasks.desktop.environment import withheld
 from holo_tasks.desktop.processes import tied
+from holo_tasks.machine.private import make_private, open_private, private_file
 
 PATIENCE_S = 300.0
 """A first start makes a database: seen to take over two minutes on a busy machine. One that ended is seen at once."""
 CLOUD = "prefect.cloud"
 """Prefect Cloud has no health page below a workspace."""
-APP = ("--factory", "prefect.server.api.server:create_app")
-# Left to itself uvicorn looks for modules in the working folder first.
-OPTIONS = ("--log-level", "error", "--lifespan", "on", "--app-dir", sysconfig.get_path("purelib"))
-
-
+LEAN = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+"""As Prefect's own temporary server: no pages, no background services."""
+QUIET = {"PREFECT_SERVER_ANALYTICS_ENABLED": "0", "DO_NOT_TRACK": "1"}
 SERVER_DATABASE = ("PREFECT_SERVER_DATABASE", "PREFECT_API_DATABASE")
 """How the names of settings begin that say where a server keeps its database."""
 
@@ -97,40 +99,37 @@ def reach_directly(environ: MutableMapping[str, str]) -> None:
 class TemporaryServer:
     """A Prefect API on a free loopback port, over the usual Prefect database; it ends with this process.
 
-    ``ui`` serves Prefect's pages too, and runs its background services. In local-only mode the database is the file in
-    Prefect's home, whatever is set.
+    Who reaches a Prefect API reads the secrets of all blocks, says yes in a person's place and stops runs, and every
+    page in a browser of this machine reaches a loopback port. So it has a ``login``, a new one each time unless one is
+    given, which only those know that `enter` tells. ``ui`` serves Prefect's pages too, which ask a person for it, and
+    runs its background services. In local-only mode the database is the file in Prefect's home, whatever is set.
     """
 
-    def __init__(self, environ: Mapping[str, str], *, ui: bool = False) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}/api"
-        # As Prefect's own temporary server: no UI, no background services.
-        lean = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
-        # The pages look for the API on port 4200 unless they are told.
-        full = {"PREFECT_SERVER_API_PORT": str(port), "PREFECT_SERVER_UI_API_URL": self.url}
+    def __init__(self, environ: Mapping[str, str], *, ui: bool = False, login: str | None = None) -> None:
+        self.login = login or f"holo:{secrets.token_urlsafe(24)}"
         home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
-        own = {SERVER_DATABASE[0] + "_CONNECTION_URL": f"sqlite+aiosqlite:///{home.absolute() / 'prefect.db'}"}
-        kept = {name: value for name, value in environ.items() if not withheld(name) or name.startswith("PREFECT_")}
-        if switched_on(environ):
-            kept = {name: value for name, value in kept.items() if not name.startswith(SERVER_DATABASE)} | own
         self._ready = home / ".holo-ready"
         self._first = None if self._ready.exists() else _alone(home)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "uvicorn", *APP, "--host", "127.0.0.1", "--port", str(port), *OPTIONS],
-            env={
-                **kept,
-                **(full if ui else lean),
-                "PREFECT_SERVER_ANALYTICS_ENABLED": "0",
-                "DO_NOT_TRACK": "1",
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=tied(signal.SIGTERM),
-            start_new_session=True,  # Ctrl+C is for this process to answer; the server is still needed to close the run
-        )
+        # Bound before the server is started: nobody else can answer in its place.
+        with socket.socket() as at, _readable(self.login) as told:
+            at.bind(("127.0.0.1", 0))
+            port = at.getsockname()[1]
+            self.url = f"http://127.0.0.1:{port}/api"
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "holo_tasks.serving", str(at.fileno())],
+                env={**_kept(environ, home), **(_full(self.url, port) if ui else LEAN), **QUIET},
+                stdin=told,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(at.fileno(),),
+                preexec_fn=tied(signal.SIGTERM),
+                # Ctrl+C is for this process to answer; the server is still needed to close the run
+                start_new_session=True,
+            )
+
+    def enter(self, environ: MutableMapping[str, str]) -> None:
+        """Have Prefect speak to this server, which it does if it is imported, or started, after this."""
+        environ["PREFECT_API_URL"], environ["PREFECT_API_AUTH_STRING"] = self.url, self.login
 
     def wait(self) -> str:
         """Return the API's URL once it answers."""
@@ -149,7 +148,7 @@ class TemporaryServer:
 
     def _let_others(self) -> None:
         if self._first is not None:
-            self._ready.touch()
+            private_file(self._ready)
             self._first.close()
             self._first = None
 
@@ -165,11 +164,43 @@ class TemporaryServer:
             self._process.wait()
 
 
+def _kept(environ: Mapping[str, str], home: Path) -> dict[str, str]:
+    """Return what a server gets of an environment."""
+    kept = {name: value for name, value in environ.items() if not withheld(name) or name.startswith("PREFECT_")}
+    # Other processes can read what it is started with.
+    for name in ("PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
+        kept.pop(name, None)
+    if switched_on(environ):
+        own = {SERVER_DATABASE[0] + "_CONNECTION_URL": f"sqlite+aiosqlite:///{home.absolute() / 'prefect.db'}"}
+        kept = {name: value for name, value in kept.items() if not name.startswith(SERVER_DATABASE)} | own
+    source = str(Path(holo_tasks.__file__).parent.parent)
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, [source, kept.get("PYTHONPATH")]))}
+
+
+def _full(url: str, port: int) -> dict[str, str]:
+    # The pages look for the API on port 4200 unless they are told.
+    return {"PREFECT_SERVER_API_PORT": str(port), "PREFECT_SERVER_UI_API_URL": url}
+
+
+@contextmanager
+def _readable(line: str) -> Iterator[int]:
+    """Give a descriptor from which a line can be read."""
+    reads, writes = os.pipe()
+    try:
+        os.write(writes, f"{line}\n".encode())
+    finally:
+        os.close(writes)
+    try:
+        yield reads
+    finally:
+        os.close(reads)
+
+
 def _alone(home: Path) -> IO[str]:
     """Wait for the first start of a Prefect home: two servers that set up one database at once fail."""
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        file = (home / ".holo-first-start").open("w")
+        make_private(home)
+        file = os.fdopen(open_private(home / ".holo-first-start", os.O_WRONLY | os.O_CREAT), "w")
     except OSError as error:
         raise InvalidUsage(f"Prefect's folder {home} cannot be written ({error.strerror}); set PREFECT_HOME.") from None
     fcntl.flock(file, fcntl.LOCK_EX)

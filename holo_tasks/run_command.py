@@ -52,8 +52,8 @@ def run_command(options: argparse.Namespace) -> int:
     if url is None:
         reach_directly(os.environ)
         server = TemporaryServer(os.environ)
-        # Prefect reads its settings as it is imported, so the address must be known before.
-        os.environ["PREFECT_API_URL"] = server.url
+        # Prefect reads its settings as it is imported, so address and login must be known before.
+        server.enter(os.environ)
     else:
         require_server(url)
     try:

@@ -32,6 +32,8 @@ os.environ.update(
     PREFECT_LOGGING_TO_API_ENABLED="0",
     PREFECT_SERVER_ANALYTICS_ENABLED="0",
     DO_NOT_TRACK="1",
+    # The login of the servers that tests share: whatever a test starts finds it here.
+    PREFECT_API_AUTH_STRING="holo:tests",
 )
 for name in (
     "PREFECT_API_URL",
@@ -50,7 +52,7 @@ def prefect_url() -> Iterator[str]:
     """A real Prefect server for the whole test run; returns its API's URL."""
     from holo_tasks.prefect_server import TemporaryServer
 
-    server = TemporaryServer(os.environ)
+    server = TemporaryServer(os.environ, login=os.environ["PREFECT_API_AUTH_STRING"])
     try:
         yield server.wait()
     finally:

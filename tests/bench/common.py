@@ -58,7 +58,7 @@ def prefect_server() -> Iterator[str]:
     from holo_tasks.prefect_server import TemporaryServer
 
     server = TemporaryServer(os.environ)
-    os.environ["PREFECT_API_URL"] = server.url
+    server.enter(os.environ)
     try:
         yield server.wait()
     finally:

@@ -60,7 +60,8 @@ def main() -> int:
     with ExitStack() as stack:
         server = TemporaryServer(os.environ)
         stack.callback(server.stop)
-        os.environ["PREFECT_API_URL"] = server.wait()
+        server.enter(os.environ)
+        server.wait()
         s3 = stack.enter_context(S3Server(out / "s3"))
         bucket = {"bucket": s3.bucket, "prefix": "faults", "endpoint_url": s3.endpoint, "region": "us-east-1"}
         bucket |= {"access_key_id": s3.access_key, "secret_access_key": s3.secret_key}

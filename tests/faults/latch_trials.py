@@ -101,7 +101,9 @@ class Trials:
         env = {**os.environ, "HOLO_HOME": str(folder / "holo")}
         reach_directly(env)
         self._server = TemporaryServer(env)
-        self._env = {**env, "PREFECT_API_URL": self._server.wait()}
+        self._server.enter(env)
+        self._server.wait()
+        self._env = env
         self._hung, self._goes_on = False, threading.Event()
         self._model = ScriptedModel(self._answer).__enter__()
         self._number = 0

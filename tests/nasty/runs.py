@@ -48,7 +48,8 @@ def main() -> int:
     with ExitStack() as stack:
         server = TemporaryServer(os.environ)
         stack.callback(server.stop)
-        os.environ["PREFECT_API_URL"] = server.wait()
+        server.enter(os.environ)
+        server.wait()
         modes = {"careful": [True], "careless": [False], "both": [True, False]}[options.mode]
         wanted = [(kind, seed, careful) for seed in options.seeds for kind in options.kinds for careful in modes]
         return asyncio.run(_all(wanted, out))

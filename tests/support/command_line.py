@@ -55,7 +55,7 @@ class CommandLine:
             "HOLO_HOME": str(home / "holo"),
             # One database for all: to make a new one takes a server some twenty seconds.
             "PREFECT_HOME": os.environ["PREFECT_HOME"],
-            **({"PREFECT_API_URL": prefect_url} if prefect_url else {}),
+            **(_shared(prefect_url) if prefect_url else {}),
         }
 
     def start(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Running:
@@ -76,6 +76,10 @@ class CommandLine:
     def __call__(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Ended:
         """Run it to its end."""
         return self.start(*arguments, env=env, **options).end()
+
+
+def _shared(prefect_url: str) -> dict[str, str]:
+    return {"PREFECT_API_URL": prefect_url, "PREFECT_API_AUTH_STRING": os.environ["PREFECT_API_AUTH_STRING"]}
 
 
 class Running:

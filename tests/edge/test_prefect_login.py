@@ -1,0 +1,150 @@
+"""A server that this product starts answers to nobody but those who have its login: no page, no other user."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Subprotocol
+
+from holo_tasks.core.person import Answer
+from holo_tasks.handoff import hand_over
+from holo_tasks.prefect_server import TemporaryServer
+from tests.edge.test_handoff import Stage
+from tests.edge.test_handoff import stage as stage  # a fixture
+from tests.support.browser import Tab
+from tests.support.prefect_api import login
+
+FOREIGN = {"Origin": "https://evil.example"}
+PREFECT = [Subprotocol("prefect")]
+SECRETS = {"include_secrets": True}
+
+
+@pytest.mark.parametrize("auth", [None, ("holo", "guessed"), ("holo", "")])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/block_documents/filter", SECRETS),
+        ("/variables/", {"name": "holo_kill", "value": "all"}),
+        ("/flow_runs/filter", {}),
+        ("/flow_runs/00000000-0000-0000-0000-000000000000/resume", {"run_input": {"choice": "yes"}}),
+    ],
+)
+def test_without_the_login_nothing_is_read_and_nothing_is_done(
+    prefect_url: str, path: str, body: dict[str, Any], auth: tuple[str, str] | None
+) -> None:
+    answer = httpx.post(prefect_url + path, json=body, headers=FOREIGN, auth=auth)
+    assert (answer.status_code, answer.json()) == (401, {"exception_message": "Unauthorized"})
+    assert "access-control-allow-origin" not in answer.headers
+    assert "www-authenticate" not in answer.headers  # with it a browser would keep a login, and send it for any page
+
+
+def test_pages_of_other_sites_are_told_nothing_even_with_the_login(prefect_url: str) -> None:
+    asked = {**FOREIGN, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+    before = httpx.options(f"{prefect_url}/block_documents/filter", headers=asked)
+    read = httpx.post(f"{prefect_url}/block_documents/filter", json=SECRETS, headers=FOREIGN, auth=login())
+    assert (before.status_code, read.status_code) == (400, 200)
+    assert not {"access-control-allow-origin"} & {*before.headers, *read.headers}
+
+
+@pytest.mark.parametrize("host", ["rebind.evil.example", "localhost", "127.0.0.1.evil.example", ""])
+def test_a_name_that_leads_here_is_not_this_server(prefect_url: str, host: str) -> None:
+    for path in ("/health", "/flow_runs/count"):
+        assert httpx.get(prefect_url + path, headers={"Host": host}, auth=login()).status_code == 400
+
+
+async def test_events_are_taken_from_nobody_without_the_login(prefect_url: str) -> None:
+    address = prefect_url.replace("http:", "ws:") + "/events/in"
+    with contextlib.suppress(ConnectionClosed, InvalidStatus):
+        async with connect(address, subprotocols=PREFECT, proxy=None, additional_headers=FOREIGN) as socket:
+            await socket.send(json.dumps({"type": "auth", "token": "guessed"}))
+            while "auth_success" not in str(await socket.recv()):
+                pass
+            pytest.fail("it was taken")
+
+
+def test_the_login_is_new_each_time_and_cannot_be_seen_from_outside(tmp_path: Path) -> None:
+    environ = {"PATH": os.environ["PATH"], "PREFECT_HOME": str(tmp_path / "a" / "home")}
+    environ |= {"PREFECT_API_AUTH_STRING": "me:Kranich", "PREFECT_SERVER_API_AUTH_STRING": "me:Kranich"}
+    before = os.umask(0o000)
+    try:
+        server = TemporaryServer(environ)
+        server.wait()
+    finally:
+        os.umask(before)
+    try:
+        process = Path(f"/proc/{server._process.pid}")
+        shown = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+        assert len(server.login) >= 32
+        assert server.login.encode() not in shown
+        assert b"Kranich" not in shown
+        assert httpx.get(f"{server.url}/admin/version").status_code == 401
+        assert httpx.get(f"{server.url}/admin/version", auth=("me", "Kranich")).status_code == 401
+        assert httpx.get(f"{server.url}/admin/version", auth=(*server.login.split(":"),)).status_code == 200
+        made = [tmp_path / "a", *(tmp_path / "a").rglob("*")]
+        wide = {str(path): oct(path.stat().st_mode) for path in made if path.stat().st_mode & 0o077}
+        assert {path.name for path in made} >= {"home", "prefect.db", ".holo-ready"}
+        assert not wide
+    finally:
+        server.stop()
+
+
+async def test_a_page_in_a_browser_of_this_machine_cannot_answer_for_a_person(stage: Stage, tmp_path: Path) -> None:
+    running = stage.flow(lambda: hand_over("Pay 9,999 EUR?", choices=("yes", "no")))
+    await stage.waiting()
+    await stage.state("PAUSED")
+    with _site(_script(stage.prefect.url, stage.flow_run)) as site:
+        async with Tab.opened(tmp_path / "profile") as tab:
+            await tab.go(site)
+            # Not one of its requests is answered in a way that it can read, and the blind one changes nothing.
+            await tab.becomes("document.title", "TypeError,TypeError,TypeError,opaque")
+    assert (await stage.state("PAUSED"))["state"]["type"] == "PAUSED"
+    assert not running.done()
+    assert stage.resume(choice="no", note="a person")["status"] == "ACCEPT"
+    assert await running == Answer("no", "a person", "somebody in Prefect's pages")
+
+
+def _script(url: str, flow_run: str) -> str:
+    """Return a page that reads what it can and says yes in two ways; it is even told which flow run waits."""
+    filtered = {"method": "POST", "headers": {"Content-Type": "application/json"}, "body": json.dumps(SECRETS)}
+    said = json.dumps({"run_input": {"choice": "yes"}})
+    sent = {**filtered, "body": said}
+    asked = [
+        (f"{url}/flow_runs/filter", {**filtered, "body": "{}"}),
+        (f"{url}/block_documents/filter", filtered),
+        (f"{url}/flow_runs/{flow_run}/resume", sent),
+        (f"{url}/flow_runs/{flow_run}/resume", {"method": "POST", "mode": "no-cors", "body": said}),
+    ]
+    return (
+        "<!doctype html><title>at it</title><script>"
+        f"Promise.all({json.dumps(asked)}.map(([to, how]) => fetch(to, how).then(got => got.type, no => no.name)))"
+        ".then(found => document.title = found)</script>"
+    )
+
+
+@contextmanager
+def _site(page: str) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(page.encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
