@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.core.money import usd
+from holo_tasks.core.overbilling import Overbilling
 
 WINDOW_S = 300.0
 
@@ -69,7 +70,9 @@ class Guard:
     held_micro: int = 0
     actions: int = 0
     unpriced_calls: int = 0
-    overbilling: float = 1.0
+    overbilling: dict[str, Overbilling] = field(default_factory=dict, repr=False)
+    doubts: int = 0
+    """The calls since the last reply of which nobody knows whether they were billed."""
     calls_s: list[float] = field(default_factory=list, repr=False)
     stops: int = 0
     stopped_s: float = 0.0
@@ -185,14 +188,27 @@ class Guard:
             scope.held_micro += still_held_micro - worst_micro
             scope.spent_micro += actual_micro
 
-    def learn(self, estimated_tokens: int, billed_tokens: int) -> None:
-        """Remember by how much a server bills more than was estimated, so that the next worst case holds."""
-        root = self.lineage()[0]
-        root.overbilling = max(root.overbilling, billed_tokens / max(1, estimated_tokens))
+    def learn(self, meter: str, seen: Overbilling) -> None:
+        """Remember by how much a server bills more than it was asked for, so that the next worst case holds."""
+        bills = self.lineage()[0].overbilling
+        bills[meter] = bills.get(meter, Overbilling()).after(seen)
 
-    def worst_tokens(self, estimated_tokens: int) -> int:
-        """Return the most prompt tokens a request of this estimated size has been billed for."""
-        return math.ceil(estimated_tokens * self.lineage()[0].overbilling)
+    def doubt(self) -> None:
+        """Count a call of which nobody knows whether it was billed."""
+        self.lineage()[0].doubts += 1
+
+    def trust(self) -> None:
+        """There was a reply: doubts are over."""
+        self.lineage()[0].doubts = 0
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether nobody knows if the last call was billed."""
+        return self.lineage()[0].doubts > 0
+
+    def expected(self, meter: str) -> Overbilling:
+        """Return by how much a server is expected to bill more than it is asked for."""
+        return self.lineage()[0].overbilling.get(meter, Overbilling())
 
     def count_action(self) -> None:
         for scope in self.lineage():
@@ -218,9 +234,12 @@ def unpriced(model: str) -> InvalidUsage:
 def too_expensive(scope: Guard, worst_micro: int, spent_micro: int, held_micro: int) -> LimitReached:
     """The error of a scope whose money does not cover the worst case of another call."""
     held = f" and {usd(held_micro)} are held for calls whose bill is not known" if held_micro else ""
+    bills = scope.lineage()[0].overbilling.values()
+    longest = max((bill.longest for bill in bills), default=0)
+    excess = f", for its server has written {longest} tokens when it was allowed fewer" if longest else ""
     return LimitReached(
         f"{scope.name} has spent {usd(spent_micro)} of {usd(scope.limits.max_cost_micro)}{held}, and the next call may "
-        f"cost {usd(worst_micro)}; raise max_cost_usd.",
+        f"cost {usd(worst_micro)}{excess}; raise max_cost_usd.",
         limit="max_cost_usd",
         scope=scope.name,
     )

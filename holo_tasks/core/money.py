@@ -33,6 +33,10 @@ class Price:
         total = (usage.prompt_tokens - cached) * self.input + cached * rate + usage.completion_tokens * self.output
         return int(total.to_integral_value(rounding=ROUND_CEILING))
 
+    def most(self, prompt_tokens: int, completion_tokens: int) -> int:
+        """Return the highest bill there can be for so many tokens, in micro-USD: cached ones may be the dearer ones."""
+        return max(self.of(Usage(prompt_tokens, completion_tokens, cached)) for cached in (0, prompt_tokens))
+
 
 def image_tokens(width: int, height: int) -> int:
     """Count the tokens of an image for the Qwen3-VL family, its two markers included.

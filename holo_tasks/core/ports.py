@@ -13,6 +13,7 @@ from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.money import Usage
+from holo_tasks.core.overbilling import Overbilling, Quote
 from holo_tasks.core.slip import Slip
 
 if TYPE_CHECKING:  # these take long to load, and the process that owns a desktop has no use for them
@@ -177,8 +178,16 @@ class Recorder(Protocol):
 class Purse(Protocol):
     """The durable side of guardrails, shared with other processes. All calls are durable when they return."""
 
-    async def headroom_micro(self, guard: Guard) -> int | None:
-        """Return the micro-USD that all scopes together leave; None when none limits money."""
+    async def quote(self, guard: Guard, meter: str, patience_s: float) -> Quote:
+        """Return what a call is made on.
+
+        Waits while another call is the first to a server that nobody knows the bills of; raises `TransientModelFault`
+        if that takes longer than ``patience_s``.
+        """
+        ...
+
+    async def learn(self, quote: Quote, meter: str, seen: Overbilling | None) -> None:
+        """Take in what a call's bill tells, None where it brought none; others need not wait for it any more."""
         ...
 
     async def reserve(self, guard: Guard, worst_micro: int) -> str:

@@ -14,6 +14,7 @@ from holo_tasks.core.budget import Guard, unpriced
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.money import Usage, image_tokens
+from holo_tasks.core.overbilling import Overbilling, Quote, meter
 from holo_tasks.core.ports import Purse, Reply
 
 MIN_OUTPUT_TOKENS = 256
@@ -54,30 +55,27 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
             )
         )
     except BaseException:
-        await _settle(till, hold, 0, 0)  # nothing was sent
+        await _settle(till, hold, _Outcome())  # nothing was sent
         raise
-    left = model.call_timeout_s
-    if guard.deadline_s is not None:
-        left = min(left, max(0.001, guard.deadline_s - till.now_s()))
-    billed, still_held = 0, 0
+    outcome = _Outcome()
     try:
-        reply = await model.client.complete(body, timeout_s=left)
+        reply = await model.client.complete(body, timeout_s=_patience(model, till))
         usage = reply.usage or estimate(request, reply)
-        billed = price.of(usage) if price else 0
-        still_held = 0 if reply.usage else max(0, hold.worst_micro - billed)
-        guard.learn(most_prompt_tokens(request), usage.prompt_tokens)
+        outcome.billed = price.of(usage) if price else 0
+        outcome.still_held = 0 if reply.usage else max(0, hold.worst_micro - outcome.billed)
+        outcome.seen = _seen(request, usage)
     except HoloError as error:
-        still_held = hold.worst_micro if error.maybe_billed else 0
+        outcome.still_held = hold.worst_micro if error.maybe_billed else 0
         await till.record(events.CallFailed(attempt=attempt, reason=str(error), transient=error.transient))
         guard.check_time(till.now_s())
         raise
     except BaseException:
-        still_held = hold.worst_micro
+        outcome.still_held = hold.worst_micro
         raise
     finally:
         # Charged when the bill arrives, before anything is read from the reply. What may still be billed
         # stays held: all of it, or where a server sends no bill what the estimate may fall short of.
-        await _settle(till, hold, billed, still_held)
+        await _settle(till, hold, outcome)
     if price is None:
         guard.count_unpriced()
     await till.record(
@@ -87,7 +85,7 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
             prompt_tokens=usage.prompt_tokens,
             cached_tokens=usage.cached_tokens,
             completion_tokens=usage.completion_tokens,
-            cost_micro_usd=billed if price else None,
+            cost_micro_usd=outcome.billed if price else None,
             estimated=reply.usage is None,
             finish_reason=reply.finish_reason,
             content=_written(reply)[:20_000],
@@ -100,40 +98,89 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
 class _Hold:
     worst_micro: int
     name: str
+    meter: str
+    quote: Quote
+
+
+@dataclass
+class _Outcome:
+    """What a call has cost, what it may cost yet, and what its bill tells of the server, None if there was none."""
+
+    billed: int = 0
+    still_held: int = 0
+    seen: Overbilling | None = None
 
 
 async def _reserve(model: Model, request: Request, till: Till) -> _Hold:
     """Hold the worst case of a call; shorten the reply that is allowed if that makes it affordable."""
-    guard, purse = till.guard, till.purse
-    worst = _worst(model, request, guard, None if purse is None else await purse.headroom_micro(guard))
-    guard.reserve(worst)
+    guard, purse, counted = till.guard, till.purse, meter(model.client.endpoint, model.name)
+    quote = Quote()
+    if purse is not None and model.price is not None:
+        quote = await purse.quote(guard, counted, _patience(model, till))
     try:
-        return _Hold(worst, "" if purse is None else await purse.reserve(guard, worst))
+        guard.check_time(till.now_s())
+        worst = _worst(model, request, guard, quote, quote.known.or_more(guard.expected(counted)))
+        guard.reserve(worst)
+        try:
+            name = "" if purse is None else await purse.reserve(guard, worst)
+        except BaseException:
+            guard.settle(worst, 0)
+            raise
     except BaseException:
-        guard.settle(worst, 0)
+        if purse is not None:
+            await asyncio.shield(purse.learn(quote, counted, None))
         raise
+    return _Hold(worst, name, counted, quote)
 
 
-async def _settle(till: Till, hold: _Hold, billed: int, still_held: int) -> None:
-    """Replace a hold by the bill and what may be billed yet."""
-    till.guard.settle(hold.worst_micro, billed, still_held)
-    if till.purse is not None and (billed or still_held < hold.worst_micro):
-        await asyncio.shield(till.purse.settle(hold.name, billed, still_held))
+def _patience(model: Model, till: Till) -> float:
+    """Return the seconds that a call has at the most."""
+    deadline_s = till.guard.deadline_s
+    left_s = model.call_timeout_s if deadline_s is None else max(0.001, deadline_s - till.now_s())
+    return min(model.call_timeout_s, left_s)
 
 
-def _worst(model: Model, request: Request, guard: Guard, elsewhere: int | None) -> int:
+async def _settle(till: Till, hold: _Hold, outcome: _Outcome) -> None:
+    """Replace a hold by the bill and what may be billed yet, and remember what the bill tells of the server."""
+    guard, billed, still_held = till.guard, outcome.billed, outcome.still_held
+    guard.settle(hold.worst_micro, billed, still_held)
+    if outcome.seen is not None:
+        guard.learn(hold.meter, outcome.seen)
+        guard.trust()
+    elif still_held:
+        guard.doubt()
+    if till.purse is None:
+        return
+    try:
+        if billed or still_held < hold.worst_micro:
+            await asyncio.shield(till.purse.settle(hold.name, billed, still_held))
+    finally:
+        await asyncio.shield(till.purse.learn(hold.quote, hold.meter, outcome.seen))
+
+
+def _seen(request: Request, usage: Usage) -> Overbilling:
+    most, allowed = most_prompt_tokens(request), int(request.body["max_tokens"])
+    return Overbilling.of(most, usage.prompt_tokens, allowed, usage.completion_tokens)
+
+
+def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected: Overbilling) -> int:
     price, body = model.price, request.body
     if price is None:
         if guard.has_cost_limit:
             raise unpriced(model.name)
         return 0
-    prompt = price.of(Usage(guard.worst_tokens(most_prompt_tokens(request)), 0))
-    rooms = [room for room in (guard.headroom_micro, elsewhere) if room is not None]
+    prompt = price.most(expected.most_prompt(most_prompt_tokens(request)), 0)
+    rooms = [room for room in (guard.headroom_micro, quote.headroom_micro) if room is not None]
     if rooms and price.output > 0:
-        affordable = int((min(rooms) - prompt) / price.output)
+        room = min(rooms)
+        affordable = expected.allowed(int((room - prompt) / price.output))
+        if guard.in_doubt:
+            # Tried again, it leaves half of what there is: some failures must not use up all.
+            half = expected.allowed(int((room // 2 - prompt) / price.output))
+            affordable = min(affordable, max(half, MIN_OUTPUT_TOKENS))
         if MIN_OUTPUT_TOKENS <= affordable < body["max_tokens"]:
             body["max_tokens"] = affordable
-    return prompt + price.of(Usage(0, int(body["max_tokens"])))
+    return prompt + price.most(0, expected.most_completion(int(body["max_tokens"])))
 
 
 def prompt_tokens(request: Request) -> int:

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from holo_tasks.core.budget import WINDOW_S, Guard, Limits, too_expensive, too_many_actions, too_many_calls
+from holo_tasks.core.errors import StoreLost, TransientModelFault
+from holo_tasks.core.overbilling import Overbilling, Quote
+from holo_tasks.safety.meters import STALE_S, Meters
 from holo_tasks.safety.store import TABLES, Prose, Store, add
+
+POLL_S = 0.2
 
 BUDGETS = sa.Table(
     "budgets",
@@ -62,6 +69,9 @@ class Budgets:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._meters = Meters(store)
+        self._firsts: dict[str, asyncio.Task[None]] = {}
+        """What says of each first call that it is still out."""
 
     async def reserve(self, guard: Guard, worst_micro: int) -> str:
         """Hold the worst case of a call in every durable scope around it, outermost first; return what to settle.
@@ -70,15 +80,52 @@ class Budgets:
         """
         return await asyncio.to_thread(self.hold, _durable(guard), worst_micro)
 
-    async def headroom_micro(self, guard: Guard) -> int | None:
-        """Return the micro-USD that all durable scopes together leave; None when none limits money."""
-        scopes = [scope for scope in _durable(guard) if scope.limits.max_cost_micro is not None]
-        return await asyncio.to_thread(self.left, scopes) if scopes else None
+    async def quote(self, guard: Guard, meter: str, patience_s: float) -> Quote:
+        """Return what a call is made on: what all durable scopes together leave, and how its server bills.
 
-    def left(self, scopes: Sequence[Guard]) -> int:
+        The first call to a server of which nobody knows that is made alone, and the others wait for its bill: if it
+        is far higher than was held for it, it is the only one. Raises `TransientModelFault` after ``patience_s``.
+        """
+        scopes = [scope for scope in _durable(guard) if scope.limits.max_cost_micro is not None]
+        if not scopes:
+            return Quote()
+        until_s = time.monotonic() + patience_s
+        while (quote := await asyncio.to_thread(self.look, scopes, meter)) is None:
+            if time.monotonic() > until_s:
+                raise TransientModelFault(
+                    f"Another run has been asking {meter} for {patience_s:.0f} s, for the first time, and nobody knows "
+                    "yet how it bills; check that the server is not overloaded."
+                )
+            await asyncio.sleep(POLL_S)
+        if quote.first:
+            self._firsts[quote.first] = asyncio.create_task(self._stay_first(meter, quote.first))
+        return quote
+
+    async def learn(self, quote: Quote, meter: str, seen: Overbilling | None) -> None:
+        """Take in what a call's bill tells, None where it brought none; others need not wait for it any more."""
+        if (staying := self._firsts.pop(quote.first, None)) is not None:
+            staying.cancel()
+        if seen is not None and (quote.first or quote.known.after(seen) != quote.known):
+            await asyncio.to_thread(self._meters.learn, meter, seen)
+        elif quote.first:
+            await asyncio.to_thread(self._meters.give_up, meter, quote.first)
+
+    async def _stay_first(self, meter: str, first: str) -> None:
+        # Whoever cannot say so loses the place, and nothing else.
+        with suppress(StoreLost):
+            while True:
+                await asyncio.sleep(STALE_S / 4)
+                await asyncio.to_thread(self._meters.still_out, meter, first)
+
+    def look(self, scopes: Sequence[Guard], meter: str) -> Quote | None:
+        """Return what a call is made on; None while another one is to find out how the server bills."""
         with self._store.transaction() as db:
-            rows = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope.in_([scope.key for scope in scopes])))
-            used = {row.scope: int(row.spent_micro + row.held_micro) for row in rows}
+            known = self._meters.read(db, meter)
+            return None if known is None else Quote(self._left(db, scopes), *known)
+
+    def _left(self, db: sa.Connection, scopes: Sequence[Guard]) -> int:
+        rows = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope.in_([scope.key for scope in scopes])))
+        used = {row.scope: int(row.spent_micro + row.held_micro) for row in rows}
         return min((scope.limits.max_cost_micro or 0) - used.get(scope.key, 0) for scope in scopes)
 
     async def settle(self, hold: str, actual_micro: int, still_held_micro: int = 0) -> None:

@@ -165,6 +165,43 @@ async def test_a_server_that_bills_more_than_was_estimated_is_remembered() -> No
     assert walk.guard.spent_micro == 30_002
 
 
+async def test_a_server_that_writes_more_than_it_was_allowed_is_remembered() -> None:
+    walk, _ = counter(MemoryModel([wrote("x", usage=Usage(10, 20_000))]), Limits(max_cost_usd=0.07))
+    await asked(walk)
+    with pytest.raises(LimitReached, match="has written 20000 tokens when it was allowed fewer"):
+        await asked(walk)
+    assert walk.guard.spent_micro == 40_003
+
+
+async def test_cached_tokens_that_cost_more_than_others_are_held() -> None:
+    held: list[int] = []
+
+    def script(number: int, body: Mapping[str, Any]) -> Reply:
+        held.append(walk.guard.held_micro)
+        return wrote("x", usage=Usage(tokens, 1, cached_tokens=tokens))
+
+    dear = PriceTable(input=Decimal("0.30"), output=Decimal("0"), cached=Decimal("3.00"))
+    walk, _ = counter(MemoryModel(script), Limits(max_cost_usd=1), price=dear)
+    tokens = most_prompt_tokens(walk.request())
+    await asked(walk)
+    assert walk.guard.spent_micro == held[0] == 3 * tokens
+
+
+async def test_calls_that_fail_one_after_the_other_leave_money_for_the_next() -> None:
+    """Nobody knows the bill of a 503, so it stays held; tried again, a call asks for half of what is left at most."""
+    down = TransientModelFault("503", maybe_billed=True)
+    client = MemoryModel([down, down, down, CLICK, CLICK])
+    walk, _ = counter(client, Limits(max_cost_usd=0.03))
+    for _ in range(3):
+        with pytest.raises(TransientModelFault):
+            await asked(walk)
+    await asked(walk)
+    lengths = [body["max_tokens"] for body in client.bodies]
+    assert lengths[0] == 4096
+    assert lengths == sorted(lengths, reverse=True)
+    assert not walk.guard.in_doubt
+
+
 @pytest.mark.parametrize(
     ("fault", "still_held"),
     [

@@ -1,0 +1,81 @@
+"""What a server has billed beyond what it was asked for, so that the next worst case holds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+EASES = 0.98
+"""How much of an excess is still expected after a bill without one: a server that was mended is trusted again."""
+LITTLE = 0.01
+
+
+@dataclass(frozen=True)
+class Overbilling:
+    """By how much the bills of a model at an endpoint were higher than what bounds them.
+
+    ``prompt`` is a factor on the most tokens that a prompt can have, ``completion`` one on ``max_tokens``, and
+    ``longest`` the tokens of the longest completion that was longer than allowed: such a server does not write less
+    because it is allowed less.
+    """
+
+    prompt: float = 1.0
+    completion: float = 1.0
+    longest: int = 0
+
+    @classmethod
+    def of(cls, most_prompt: int, prompt: int, max_tokens: int, completion: int) -> Overbilling:
+        """Return what one bill tells."""
+        return cls(
+            max(1.0, prompt / max(1, most_prompt)),
+            max(1.0, completion / max(1, max_tokens)),
+            completion if completion > max_tokens else 0,
+        )
+
+    def after(self, seen: Overbilling) -> Overbilling:
+        """Return what is to be expected after one more bill."""
+        completion = max(seen.completion, _eased(self.completion))
+        longest = max(seen.longest, self.longest) if completion > 1 else 0
+        return Overbilling(max(seen.prompt, _eased(self.prompt)), completion, longest)
+
+    def or_more(self, other: Overbilling) -> Overbilling:
+        """Return the higher of each."""
+        return Overbilling(
+            max(self.prompt, other.prompt), max(self.completion, other.completion), max(self.longest, other.longest)
+        )
+
+    def most_prompt(self, tokens: int) -> int:
+        """Return the most prompt tokens there may be on the bill of a prompt that has so many at the most."""
+        return math.ceil(tokens * self.prompt)
+
+    def most_completion(self, max_tokens: int) -> int:
+        """Return the most completion tokens there may be on the bill where so many are allowed."""
+        return max(math.ceil(max_tokens * self.completion), self.longest)
+
+    def allowed(self, affordable: int) -> int:
+        """Return the ``max_tokens`` of which no more than ``affordable`` completion tokens are to be expected."""
+        return int(affordable / self.completion) if affordable >= self.longest else 0
+
+
+def _eased(factor: float) -> float:
+    excess = (factor - 1) * EASES
+    return 1 + excess if excess > LITTLE else 1.0
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a call is made on: the micro-USD that shared budgets leave, None where none limits money, and what is known.
+
+    ``first`` names the call that is to find out how its server bills: until it has a bill, nobody else asks.
+    """
+
+    headroom_micro: int | None = None
+    known: Overbilling = Overbilling()
+    first: str = ""
+
+
+def meter(endpoint: str, model: str) -> str:
+    """Name what bills alike: a model at a host, without anything private that a URL may have in it."""
+    parts = urlsplit(endpoint)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]} {model}"
