@@ -27,8 +27,13 @@ from holo_tasks.models.local import LocalClient
 STRIPPED = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
 NO_LIST = (404, 405, 501)
 """How servers without a list of models answer."""
-GAVE_UP = (408, 502, 504)
-"""How servers answer that waited in vain for another, which may have done the work."""
+REFUSED = frozenset({400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 417, 422, 426, 428, 429, 431})
+"""How a server answers that has not begun. After any other error it may have done the work, or one behind it."""
+NOT_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", "UnsupportedProtocol"})
+"""What goes wrong before a request is sent. By name: which HTTP library the client library works with depends on its
+version."""
+CONNECT_S = 20.0
+"""A server takes a connection in this time, however busy it is: its system does that by itself."""
 MOST_REST_S = 3600.0
 RATE_REST_S = 15.0
 """The rest for a server that says there were too many requests, but not how long to wait: limits are by the minute, and
@@ -139,7 +144,11 @@ class ModelEndpoint:
         try:
             async with asyncio.timeout(timeout_s):
                 completion = await self._client.chat.completions.create(
-                    **known, extra_body=extra, extra_headers=self._headers, timeout=timeout_s
+                    **known,
+                    extra_body=extra,
+                    extra_headers=self._headers,
+                    # Time is up a little sooner for the connection: who was not let in has sent nothing.
+                    timeout=openai.Timeout(timeout_s, connect=min(CONNECT_S, 0.9 * timeout_s)),
                 )
             return _reply(completion, time.perf_counter_ns() - started, self.endpoint)
         except TimeoutError:
@@ -163,20 +172,21 @@ class ModelEndpoint:
         explained = self._explained(error, model)
         if isinstance(error, openai.APIStatusError):
             explained.http_status = error.status_code
-            explained.maybe_billed = error.status_code in GAVE_UP
+            explained.maybe_billed = _maybe_begun(error)
         return explained
 
     def _explained(self, error: openai.OpenAIError, model: str) -> HoloError:
         where = self.endpoint
         match error:
-            case openai.APITimeoutError():
-                return _OutOfTime(f"{where} timed out; check that the server is not overloaded.", maybe_billed=True)
             case openai.APIConnectionError(__cause__=NotThisMachine() as refused):
                 return refused
+            case openai.APIConnectionError() if type(error.__cause__).__name__ in NOT_SENT:
+                return TransientModelFault(f"Cannot reach {where}; check the base URL and that the server is running.")
+            case openai.APITimeoutError():
+                return _OutOfTime(f"{where} timed out; check that the server is not overloaded.", maybe_billed=True)
             case openai.APIConnectionError():
                 return TransientModelFault(
-                    f"Cannot reach {where}; check the base URL and that the server is running.",
-                    maybe_billed=type(error.__cause__).__name__ != "ConnectError",
+                    f"Cannot reach {where}; check the base URL and that the server is running.", maybe_billed=True
                 )
             case openai.AuthenticationError() | openai.PermissionDeniedError():
                 return InvalidUsage(
@@ -209,6 +219,26 @@ class ModelEndpoint:
 
 class _OutOfTime(TransientModelFault):
     """There was no reply within the time that the caller had."""
+
+
+def _maybe_begun(error: openai.APIStatusError) -> bool:
+    """Say whether a server that answers with this error may have done the work, in which case it may be on the bill."""
+    told = error.body if isinstance(error.body, dict) else {}
+    if error.status_code == 503 and told.get("message") == "Loading model":  # llama.cpp's server, while it starts
+        return told.get("type") != "unavailable_error"
+    if error.status_code not in REFUSED:
+        return True
+    # Some refuse what their model wrote, and show it.
+    return bool({"usage", "failed_generation"} & (told.keys() | _outermost(error)))
+
+
+def _outermost(error: openai.APIStatusError) -> set[str]:
+    """Return the names of the fields around the error in what a server said."""
+    try:
+        said = error.response.json()
+    except (ValueError, RecursionError):
+        return set()
+    return set(said) if isinstance(said, dict) else set()
 
 
 def _reply(completion: ChatCompletion, latency_ns: int, where: str) -> Reply:

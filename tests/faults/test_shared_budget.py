@@ -72,6 +72,29 @@ def test_processes_killed_in_the_middle_of_calls_do_not_get_more_billed(store_ur
     )
 
 
+def test_errors_that_are_on_the_bill_do_not_take_it_over_the_cap(store_url: str, tmp_path: Path) -> None:
+    scope, bill = usd("night", 0.05), Billing(5, faults=False, errors=(500, 503, 520, 524, 408, 409))
+    with ScriptedModel(bill) as server:
+        Fight(store_url, tmp_path).spend(server, [[scope]] * WORKERS)
+    after = Budgets(open_store(store_url)).balance(scope.key)
+    print(f"billed {bill.total_micro} of {scope.cap_micro} in {bill.calls} calls; held {after.held_micro}")
+    assert bill.total_micro <= after.spent_micro + after.held_micro <= scope.cap_micro
+    assert bill.total_micro >= scope.cap_micro / 2
+
+
+def test_a_server_that_writes_more_than_it_may_goes_one_call_over_and_is_remembered(
+    store_url: str, tmp_path: Path
+) -> None:
+    first, second = usd("night", 0.02), usd("the next night", 0.06)
+    bill = Billing(6, faults=False, writes=20_000)
+    with ScriptedModel(bill) as server:
+        for scope, calls in ((first, 1), (second, 2)):
+            Fight(store_url, tmp_path).spend(server, [[scope]] * WORKERS)
+            assert bill.calls == calls
+    assert bill.bills[second.key] <= second.cap_micro
+    print(f"billed {bill.bills[first.key]} of {first.cap_micro}, then {bill.bills[second.key]} of {second.cap_micro}")
+
+
 def test_no_scope_of_nested_ones_goes_over_its_own_cap(store_url: str, tmp_path: Path) -> None:
     outer, inner = usd("outer", CAP_USD), [usd(f"inner {number}", CAP_USD * 0.35) for number in range(4)]
     bill = Billing(3, faults=True)

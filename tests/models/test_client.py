@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -134,13 +136,76 @@ async def test_a_server_that_was_never_reached_bills_nothing() -> None:
     assert not caught.value.maybe_billed
 
 
-@pytest.mark.parametrize(
-    ("status", "billed"), [(408, True), (429, False), (500, False), (502, True), (503, False), (504, True)]
-)
-async def test_who_waited_for_another_server_in_vain_may_be_billed_for_it(status: int, billed: bool) -> None:
-    with pytest.raises(TransientModelFault) as caught:
+SURELY_NOT_BEGUN = (400, 401, 402, 403, 404, 413, 422, 429)
+MAYBE_DONE = (302, 408, 409, 425, 499, 500, 501, 502, 503, 504, 520, 522, 524, 529, 599)
+
+
+@pytest.mark.parametrize("status", SURELY_NOT_BEGUN + MAYBE_DONE)
+async def test_only_a_refusal_is_surely_not_on_the_bill(status: int) -> None:
+    with pytest.raises(HoloError) as caught:
         await ask(Answer(status=status, body=b"{}"))
-    assert caught.value.maybe_billed == billed
+    assert caught.value.http_status == status
+    assert caught.value.maybe_billed == (status in MAYBE_DONE)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"error": {"message": "no JSON", "code": "json_validate_failed", "failed_generation": "{'a'"}},
+        {"error": {"message": "cut", "usage": {"prompt_tokens": 10, "completion_tokens": 5}}},
+        {"error": "cut", "usage": {"prompt_tokens": 10, "completion_tokens": 5}},
+    ],
+)
+async def test_a_refusal_that_shows_what_was_written_may_be_on_the_bill(told: dict[str, Any]) -> None:
+    with pytest.raises(ModelFailed) as caught:
+        await ask(Answer(status=400, body=json.dumps(told).encode()))
+    assert caught.value.maybe_billed
+
+
+async def test_a_server_that_says_it_is_loading_its_model_has_not_begun() -> None:
+    error = {"code": 503, "message": "Loading model", "type": "unavailable_error"}
+    with pytest.raises(TransientModelFault) as caught:
+        await ask(Answer(status=503, body=json.dumps({"error": error}).encode()))
+    assert not caught.value.maybe_billed
+    error["message"] = "Slot unavailable"
+    with pytest.raises(TransientModelFault) as caught:
+        await ask(Answer(status=503, body=json.dumps({"error": error}).encode()))
+    assert caught.value.maybe_billed
+
+
+async def test_a_server_that_takes_no_connection_bills_nothing() -> None:
+    with socket.socket() as deaf, contextlib.ExitStack() as waiting:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        for _ in range(4):  # its queue is full: whoever comes now is not let in
+            other = waiting.enter_context(socket.socket())
+            other.setblocking(False)
+            other.connect_ex(deaf.getsockname())
+        endpoint = ModelEndpoint(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1", None)
+        with pytest.raises(TransientModelFault, match="Cannot reach") as caught:
+            await endpoint.complete(BODY, timeout_s=1)
+        await endpoint.close()
+    assert not caught.value.maybe_billed
+
+
+async def test_an_error_in_a_reply_that_is_none_may_be_on_the_bill() -> None:
+    for told in (
+        {"error": {"message": "gave up"}},
+        {"error": "gave up", "choices": []},
+        {"object": "error", "code": 500},
+    ):
+        with pytest.raises(TransientModelFault) as caught:
+            await ask(told)
+        assert caught.value.maybe_billed
+    with pytest.raises(ModelFailed) as caught:
+        await ask(Answer(body=b""))
+    assert caught.value.maybe_billed
+
+
+async def test_a_reply_that_is_cut_off_on_the_way_may_be_on_the_bill() -> None:
+    with pytest.raises(TransientModelFault) as caught:
+        await ask(Answer(body=b'{"choices": [', headers={"content-length": "100"}))
+    assert caught.value.maybe_billed
 
 
 @pytest.mark.parametrize("body", [b"{}", b"<html>", b'{"choices": []}', b"null", b'{"choices":' + b"[" * 100_000])

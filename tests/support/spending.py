@@ -33,6 +33,8 @@ INPUT, OUTPUT = Decimal("0.25"), Decimal("1.80")
 PROFILE = profile_for("holo3-1-35b-a3b", price=PriceTable(input=INPUT, output=OUTPUT))
 LATENCY_S = 0.06
 """How far a naive budget is from its database."""
+BILLED_ERRORS = (500, 503, 520, 524)
+"""What gateways answer when a server behind them may have done the work."""
 PROMPT, MAX_TOKENS = "Press OK. " * 600, 1024
 
 processes = multiprocessing.get_context("forkserver")
@@ -82,15 +84,17 @@ class CheckThenAdd(Budgets):
 class Billing:
     """Bills each request as it arrives, by its own count, whatever becomes of who sent it.
 
-    Some replies get lost after they were billed, some requests are refused unbilled, some replies carry no bill.
-    ``bills`` are micro-USD by what the request names as its payer.
+    Some replies get lost after they were billed, some requests are refused unbilled, some replies carry no bill, and
+    some errors are on the bill: those of gateways that gave up on a server which went on. ``errors`` are such ones,
+    which three replies of four are then. ``writes`` tokens are written whatever the request allows. ``bills`` are
+    micro-USD by what the request names as its payer.
     """
 
-    def __init__(self, seed: int, *, faults: bool) -> None:
+    def __init__(self, seed: int, *, faults: bool, errors: Sequence[int] = (), writes: int = 0) -> None:
         self.bills: Counter[str] = Counter()
         self.calls = 0
         self._random = random.Random(seed)
-        self._faults = faults
+        self._faults, self._errors, self._writes = faults, errors, writes
         self._lock = threading.Lock()
         self._exact: Counter[str] = Counter()
 
@@ -102,17 +106,21 @@ class Billing:
                 return Answer(status=503, body=b"{}")
             text, payer = body["messages"][0]["content"], body["messages"][1]["content"]
             prompt = sum(-(-len(part.encode()) * 2 // 7) for part in (text, payer))
-            completion = round(body["max_tokens"] * share)
+            completion = self._writes or round(body["max_tokens"] * share)
             self._exact[payer] += prompt * 25 + completion * 180  # hundredths of a millionth of a dollar
             self.bills[payer] = -(-self._exact[payer] // 100)
             self.calls += 1
+            if self._errors and self.calls % 4:
+                return Answer(status=self._errors[self.calls % len(self._errors)], body=b"{}", delay_s=delay_s)
+        if self._faults and luck > 0.92:
+            return Answer(status=BILLED_ERRORS[self.calls % len(BILLED_ERRORS)], body=b"{}", delay_s=delay_s)
         usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
         return Answer(
             "x" * 4 * completion,
             usage=usage,
             delay_s=delay_s,
             drop=self._faults and luck < 0.08,
-            no_usage=self._faults and luck > 0.95,
+            no_usage=self._faults and luck > 0.88,
         )
 
     @property
