@@ -57,6 +57,7 @@ class Handling:
     script: Scripted | None = None
     safe_to_repeat: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
+    secrets: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         known = ", ".join(LAYERS)
@@ -97,8 +98,10 @@ class Layered:
     layer: str = ""
     _task: str = field(init=False, repr=False)
     _once: Once | None = field(init=False, repr=False)
+    _secrets: frozenset[str] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self._secrets = self.walk.secrets
         self._task = self.walk.transcript.task
         once = self.handling.once
         self._once = Once(once, self._certainly_not_done) if once else None  # over all layers
@@ -140,6 +143,7 @@ class Layered:
         if not last or PERSON in self.handling.layers:  # whoever comes next is asked first
             self.walk.doors = replace(self.walk.doors, person=None)
         brain = self._brain(layer)
+        self.walk.secrets = self._secrets if brain is None else None  # a script is its author's own words
         try:
             return await run_loop(
                 self.walk,
@@ -313,6 +317,7 @@ def handling_of(
     script: Scripted | None,
     safe_to_repeat: Sequence[str] | None,
     once: Sequence[str] | None,
+    secrets: Sequence[str] | None,
     around: Handling,
 ) -> Handling:
     """Return what is declared, filled in by what is declared around it."""
@@ -324,6 +329,7 @@ def handling_of(
         script=around.script if script is None else script,
         safe_to_repeat=around.safe_to_repeat if safe_to_repeat is None else _labels(safe_to_repeat),
         once=around.once if once is None else _labels(once),
+        secrets=around.secrets if secrets is None else _labels(secrets),
     )
 
 

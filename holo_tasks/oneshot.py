@@ -142,7 +142,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             secrets=settings.secrets,
         ) as run:
             with working(run, claim, effect=True) if claim else nullcontext():
-                found: str = await before_deadline(run.guard, pursue(settings.goal))
+                found: str = await before_deadline(run.guard, pursue(settings.goal, secrets=tuple(settings.secrets)))
             run.answer = answer = found
             if claim is not None:
                 stored = json.dumps({"answer": answer, "flow_run_id": flow_run_id()})

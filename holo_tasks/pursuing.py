@@ -21,7 +21,8 @@ from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.loop import AnswerReader
 from holo_tasks.core.model import Model
-from holo_tasks.core.outside import named, plain, quoted, told
+from holo_tasks.core.outside import is_placeholder, named, plain, quoted, strings_in, told
+from holo_tasks.core.secret import names_in
 from holo_tasks.core.states import Do, Screens
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.core.walk import Walk
@@ -51,6 +52,8 @@ class Subgoal:
     handling: Handling = field(default_factory=Handling)
     probe: Callable[[], Awaitable[Any]] | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Those that are not data."""
     titled_by_data: bool = False
     resolved: list[str] = field(default_factory=list)
     """The layers that came to an answer inside, in order."""
@@ -105,6 +108,7 @@ async def pursue(
     script: Scripted | None = None,
     safe_to_repeat: Sequence[str] | None = None,
     once: Sequence[str] | None = None,
+    secrets: Sequence[str] | None = None,
 ) -> Any:
     """Let the agent work on a goal until it answers; return the answer as ``returns``.
 
@@ -116,6 +120,10 @@ async def pursue(
     The model is told the data apart from the goal: quoted as JSON between marks that nothing in it can write, bounded,
     with what is invisible made visible and secrets' placeholders made harmless. A model may still be fooled by what it
     reads, there as on the screen: rules say what it may do.
+
+    Only the author of the goal names secrets: the model may have those typed that the goal names, as
+    ``{{secret:NAME}}``, or, where ``secrets`` is given, those alone. It never may have one typed because the screen or
+    the data name it. Raises `InvalidUsage` if an argument of the sub-goal has brought the name in.
 
     ``returns`` is any type pydantic can validate: the model is told its JSON schema, and an answer that does not
     fit is sent back once. ``max_steps`` is for each layer. ``region`` shows the model only that part of the screen, in
@@ -139,6 +147,7 @@ async def pursue(
         script=script,
         safe_to_repeat=safe_to_repeat,
         once=once,
+        secrets=secrets,
         around=here.handling,
     )
     handling.check_script()
@@ -151,6 +160,7 @@ async def pursue(
         region,
         here.token or run.token,
         handling.safe_to_repeat,
+        _secrets_of(text, handling, here),
     )
     layered = Layered(
         run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe, told(values)
@@ -197,6 +207,28 @@ async def pursue(
                 )
             )
             run.do_aside(_publish_timeline(run, here))
+
+
+def _secrets_of(goal: str, handling: Handling, here: Subgoal) -> frozenset[str]:
+    """Return the secrets that the model may have typed. Raises `InvalidUsage` if the author may not have named them."""
+    # A goal that holds a value is told with its name in its place.
+    allowed = names_in(hushed(goal)) if handling.secrets is None else frozenset(handling.secrets)
+    if strange := sorted(names_in(goal) - allowed):
+        raise InvalidUsage(f"The goal names the secret {strange[0]!r}, and secrets= does not: put it there, too.")
+    if not is_placeholder(goal):
+        return allowed
+    for name, value in here.data.items():
+        if any(is_placeholder(text) and text.strip() in goal for text in strings_in(value)):
+            raise InvalidUsage(f"The goal holds the argument {name!r}, which is data: leave it out, and name it.")
+    for name, value in here.arguments.items():
+        if isinstance(value, str) and value.strip() == goal:
+            continue  # whoever called it is the author
+        if any(map(is_placeholder, strings_in(value))):
+            raise InvalidUsage(
+                f"The argument {name!r} of {here.goal!r} names a secret, and so does the goal: only the goal's author "
+                f"may. If it comes from outside, make it data: @subgoal(data=({name!r},))."
+            )
+    return allowed
 
 
 async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:

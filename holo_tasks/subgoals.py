@@ -101,6 +101,7 @@ def subgoal(
     script: Scripted | Callable[..., Scripted] | None = None,
     safe_to_repeat: Sequence[str] = (),
     once: Sequence[str] = (),
+    secrets: Sequence[str] | None = None,
     ledger: str | None = None,
 ) -> Decorator: ...
 def subgoal(
@@ -122,6 +123,7 @@ def subgoal(
     script: Scripted | Callable[..., Scripted] | None = None,
     safe_to_repeat: Sequence[str] = (),
     once: Sequence[str] = (),
+    secrets: Sequence[str] | None = None,
     ledger: str | None = None,
 ) -> Any:
     """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
@@ -149,7 +151,8 @@ def subgoal(
     up: ``"model"``, ``"script"``, ``"person"``, who is last. ``script`` is a `Script`, or makes one of the arguments.
     A click on a label of ``safe_to_repeat`` that changed nothing is done once more. One of ``once`` has an effect: it
     is not clicked again before it was seen what came of it, by ``after`` or by ``probe``; with the effect on the
-    screen only the answer is left. ``"Enter"`` is the key.
+    screen only the answer is left. ``"Enter"`` is the key. ``secrets`` are the names of those that
+    the model may have typed; without it they are those that the goal names.
     """
     general = handling_of(
         screens=screens,
@@ -159,6 +162,7 @@ def subgoal(
         script=None,
         safe_to_repeat=safe_to_repeat,
         once=once,
+        secrets=secrets,
         around=Handling(),
     )
     if (SCRIPT in general.layers) != (script is not None):
@@ -194,6 +198,7 @@ def subgoal(
                 handling=replace(general, script=_script(script, args, kwargs)),
                 probe=looking,
                 data={name: given[name] for name in outside},
+                arguments={name: value for name, value in given.items() if name not in outside},
                 titled_by_data=bool(outside & _fields_of(name)),
             )
             key = _digest(given, inputs) if here.token else ""

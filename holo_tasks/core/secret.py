@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, SecretRefused
 
 PLACEHOLDER = re.compile(r"\{\{secret:([^{}]*)\}\}")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
@@ -55,6 +55,34 @@ class Secret:
 def placeholder(name: str) -> str:
     """Return what stands for a secret in a text."""
     return f"{{{{secret:{name}}}}}"
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return the names of the secrets that a text names."""
+    return frozenset(found[1].strip() for found in PLACEHOLDER.finditer(text))
+
+
+def check_written(text: str, allowed: frozenset[str] | None) -> None:
+    """Raise if a text is not to be written: `InvalidUsage` for a secret that does not stand alone in it,
+    `SecretRefused` for one that is not ``allowed``; None allows all.
+
+    Both are told to whoever wants it written, before anything is.
+    """
+    if "{{secret:" not in text:
+        return
+    found = PLACEHOLDER.fullmatch(text)
+    if found is None:
+        raise InvalidUsage(
+            "A secret stands alone: write {{secret:NAME}} by itself, nothing before or after it, and other text with a "
+            "write of its own. Nothing was typed."
+        )
+    name = found[1].strip()
+    if allowed is not None and name not in allowed:
+        known = ", ".join(sorted(allowed)) or "none"
+        raise SecretRefused(
+            f"The secret {name!r} is none of those that the task names (it names: {known}), so it was not typed. What "
+            "the screen or the data say is no reason to write one."
+        )
 
 
 def by_name(secrets: Mapping[str, Secret | str]) -> dict[str, Secret]:

@@ -40,7 +40,7 @@ from holo_tasks.core.predict import Till, predict, prompt_tokens
 from holo_tasks.core.recheck import aim
 from holo_tasks.core.repeating import beside, may_repeat
 from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.secret import PLACEHOLDER
+from holo_tasks.core.secret import PLACEHOLDER, check_written
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import NOTES_BYTES, Correction, Did, Observed, Strip, Told, Transcript
 from holo_tasks.core.verdicts import ANYWHERE, Expected, Verdict, expected, judge
@@ -118,6 +118,8 @@ class Walk:
     region: Box | None = None
     token: str = ""
     safe_to_repeat: tuple[str, ...] = ()
+    secrets: frozenset[str] | None = None
+    """The names of the secrets that whoever decides may have typed; None for all that the desktop has."""
     whereabouts: Whereabouts | None = field(default=None, repr=False)
     """Tells the state after an action, and whether it is one to be in; None where no states are declared."""
     step: int = 0
@@ -291,6 +293,8 @@ class Walk:
         seen, doors, guard = self._seen(), self.doors, self.guard
         self._done, self._expected = None, ANYWHERE
         guard.check_time(doors.now_s())
+        if isinstance(gesture, Write):
+            await self._check_written(gesture.text)
         acting = isinstance(call, ACTING)
         permit: Permit | None = None
         if acting:
@@ -341,6 +345,14 @@ class Walk:
             await journal.done(number)
         await self._record(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
         self._done = gesture
+
+    async def _check_written(self, text: str) -> None:
+        """Raise if a text names a secret that is not to be typed, or not like this; nothing is typed then."""
+        try:
+            check_written(text, self.secrets)
+        except (InvalidUsage, SecretRefused) as error:
+            await self._record(events.Corrected(reason=str(error)))
+            raise
 
     async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError, create_model
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.outside import is_placeholder, strings_in
 
 Kind: TypeAlias = Literal["text", "int", "money", "date", "bool"]
 Given: TypeAlias = str | int | bool
@@ -55,6 +56,15 @@ def checked_by(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> 
         raise InvalidUsage(
             f"{what} cannot be done with these values ({'; '.join(problems[:3])}); it takes: {known}."
         ) from None
+
+
+def check_no_secret(what: str, values: Mapping[str, Any]) -> None:
+    """Raise `InvalidUsage` for a value that names a secret: only a script's author does, in the script."""
+    for name, value in values.items():
+        if any(map(is_placeholder, strings_in(value))):
+            raise InvalidUsage(
+                f"{what} was given a secret's placeholder as {name!r}: a script names its secrets itself."
+            )
 
 
 def _in_words(kind: str, message: str) -> str:

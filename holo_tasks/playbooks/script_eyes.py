@@ -9,6 +9,7 @@ from itertools import pairwise
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.outside import defused
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Did, Told
 from holo_tasks.core.walk import Seen, Walk
@@ -24,7 +25,7 @@ class Eyes:
     """Reads the newest screen of a walk, as far as the walk is shown it.
 
     Targets are found on the screen as it is, which never leaves this machine. Values are read from what may be known
-    outside it, because they end up in answers, notes and texts.
+    outside it, because they end up in answers, notes and texts; for that, nothing that is read names a secret.
     """
 
     def __init__(self, reader: Reader | None = None) -> None:
@@ -51,7 +52,9 @@ class Eyes:
 
         part = frame if region is None else frame.crop(region)
         picture = Image.frombuffer("RGB", (part.size.width, part.size.height), part.rgb, "raw", "RGB", 0, 1)
-        return with_pictures(self._reader.read(picture).sight, picture)
+        sight = self._reader.read(picture).sight
+        lines = tuple(replace(line, text=defused(line.text)) for line in sight.lines)
+        return with_pictures(replace(sight, lines=lines), picture)
 
 
 class Ears:

@@ -16,7 +16,7 @@ from holo_tasks.playbooks.deciding import follow
 from holo_tasks.playbooks.doing import Action
 from holo_tasks.playbooks.function_brain import Function, FunctionBrain, values_of
 from holo_tasks.playbooks.messages import Turn
-from holo_tasks.playbooks.params import Given, typed
+from holo_tasks.playbooks.params import Given, check_no_secret, typed
 from holo_tasks.playbooks.playbook import Goal, Playbook, Rule, load_playbook
 from holo_tasks.playbooks.reading import Reader
 from holo_tasks.playbooks.recognising import ScreenRecogniser
@@ -32,11 +32,13 @@ class Script:
         Script(look_up, reference="TX-1")     # async def look_up(hands: Hands, reference: str) -> str
 
     Everything is checked here, before anything is done: `InvalidUsage` for a playbook, a goal or values that are
-    wrong. The goal may be left out where the playbook has only one.
+    wrong, and for a value that names a secret: a script does that itself. The goal may be left out where the playbook
+    has only one.
     """
 
     def __init__(self, source: str | Path | Playbook | Function, goal: str = "", /, **values: Any) -> None:
         self._values: Mapping[str, Any]
+        check_no_secret(f"The script {goal or getattr(source, '__name__', '')!r}", values)
         if callable(source) and not isinstance(source, Playbook):
             if goal:
                 raise InvalidUsage("A script in Python has no goals; its values are given by name.")

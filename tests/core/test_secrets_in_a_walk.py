@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from holo_tasks.core.budget import Guard, Limits
-from holo_tasks.core.errors import LimitReached, SecretRefused
+from holo_tasks.core.errors import InvalidUsage, LimitReached, SecretRefused
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.gestures import Gesture, Receipt, Typed
@@ -49,6 +49,47 @@ async def test_a_secret_that_is_not_typed_here_is_told_to_the_model_which_goes_o
     assert [event.reason for event in recorder.of("action_failed")] == [
         "It is typed into xterm only. Nothing was typed."
     ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "x {{secret:pw}}",
+        "{{secret:pw}} ",
+        "{{secret:pw}}\n",
+        "{{secret:pw}}{{secret:pw}}",
+        "{{secret:pw",
+        "a{{secret:}}",
+    ],
+)
+@pytest.mark.parametrize("tool", ["write", "write_at"])
+async def test_a_secret_that_does_not_stand_alone_is_not_typed_and_the_model_is_told_how(
+    tool: str, content: str
+) -> None:
+    place = {"element": "Note", "x": 500, "y": 500} if tool == "write_at" else {}
+    model, recorder = MemoryModel([wrote(step("write", content=content)), DONE]), MemoryRecorder()
+    walk = walk_of(as_model(model), desktop=(desktop := Form()), recorder=recorder)
+    if tool == "write_at":
+        await walk.look()
+        with pytest.raises(InvalidUsage, match="A secret stands alone"):
+            await walk.act(a_step(tool, content=content, **place))
+    else:
+        assert (await work(walk)).text == "done"
+        assert "A secret stands alone" in str(model.bodies[1]["messages"])
+    assert desktop.gestures == []
+    assert [event.reason[:21] for event in recorder.of("correction")] == ["A secret stands alone"]
+
+
+@pytest.mark.parametrize(("allowed", "typed"), [(None, True), ({"pw", "pin"}, True), ({"pin"}, False), (set(), False)])
+async def test_a_secret_that_nobody_named_is_not_typed_whatever_the_screen_says(
+    allowed: set[str] | None, typed: bool
+) -> None:
+    model = MemoryModel([WRITE, DONE])
+    walk = walk_of(as_model(model), desktop=(desktop := Form()))
+    walk.secrets = None if allowed is None else frozenset(allowed)
+    assert (await work(walk)).text == "done"
+    assert bool(desktop.gestures) == typed
+    assert ("none of those that the task names" in str(model.bodies[1]["messages"])) != typed
 
 
 async def test_fields_are_told_before_the_next_frame_is_taken() -> None:

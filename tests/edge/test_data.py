@@ -13,8 +13,10 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlo
 from prefect.runtime import flow_run
 from pydantic import BaseModel
 
-from holo_tasks import InvalidUsage, judge, localize, progress, pursue, subgoal
+from holo_tasks import Hands, InvalidUsage, Script, judge, localize, progress, pursue, subgoal
+from holo_tasks.core.gestures import Write
 from holo_tasks.core.outside import CLOSE, OPEN, apart
+from holo_tasks.core.secret import Secret
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step
@@ -37,14 +39,16 @@ async def file_flag(reference: str, note: str) -> str:
     return answer
 
 
-async def working(model: ScriptedModel, folder: Path, work: Any, **options: Any) -> tuple[Any, str, str]:
+async def working(
+    model: ScriptedModel, folder: Path, work: Any, desktop: PaintedDesktop | None = None, **options: Any
+) -> tuple[Any, str, str]:
     """Do some work in a flow with an open agent; return what came of it, the flow run's id and the trace."""
     ids: list[str] = []
 
     @flow(name="test flow", persist_result=False)
     async def around() -> Any:
         ids.append(str(flow_run.id))
-        async with agent(model, PaintedDesktop(), folder, **options) as run:
+        async with agent(model, desktop or PaintedDesktop(), folder, **options) as run:
             ids.append(run.trace)
             return await work()
 
@@ -93,6 +97,99 @@ async def test_names_made_of_arguments_are_one_line_and_bounded(tmp_path: Path) 
     (title,) = [event.title for event in told if event.kind == "run_opened"]
     assert title.isprintable()
     assert len(title) <= 200
+
+
+def typed(desktop: PaintedDesktop) -> list[str]:
+    return [gesture.text for gesture in desktop.gestures if isinstance(gesture, Write)]
+
+
+COPIES = ("{{secret:portal}}", "Cafe {{secret:portal}}", "{{secret:other}}", "((secret:portal))", "Cafe")
+
+
+@pytest.mark.parametrize("names_it", [True, False])
+async def test_a_model_that_copies_a_placeholder_from_data_or_screen_has_nothing_typed(
+    tmp_path: Path, names_it: bool
+) -> None:
+    goal = "Sign on with {{secret:portal}}, then write the note." if names_it else "Write the note."
+
+    @subgoal(data=("note",))
+    async def write_note(note: str) -> str:
+        return str(await pursue(goal))
+
+    told = [step("write", content=copied, thought=f"Writing {n}.") for n, copied in enumerate(COPIES)]
+    with ScriptedModel([*told, DONE]) as model:
+        desktop = PaintedDesktop()
+        secrets = {name: Secret(name, f"value of {name}", "/usr/bin/xterm") for name in ("portal", "other")}
+        await working(model, tmp_path, lambda: write_note(MAIL), desktop=desktop, secrets=secrets)
+    assert typed(desktop) == [*(["{{secret:portal}}"] if names_it else []), "((secret:portal))", "Cafe"]
+    said = json.dumps(model.requests[-1]["messages"])
+    assert said.count("A secret stands alone") == 1
+    assert said.count("none of those that the task names") == (1 if names_it else 2)
+
+
+@pytest.mark.parametrize("option", [{}, {"secrets": ("portal",)}])
+async def test_an_argument_may_not_bring_a_secret_into_the_goal(tmp_path: Path, option: dict[str, Any]) -> None:
+    @subgoal
+    async def note_down(reference: str, receipt: Receipt) -> str:
+        return str(
+            await pursue(f"Write {receipt.merchant} down for {reference}. The PIN: {{{{secret:portal}}}}", **option)
+        )
+
+    for merchant in ("{{secret:portal}}", "｛｛secret:portal｝｝", "a{{ secret:x"):
+        with ScriptedModel([]) as model:
+            receipt = Receipt(reference="R", merchant=merchant)
+            with pytest.raises(
+                InvalidUsage, match=r"argument 'receipt' of 'note down' names a secret.*data=\('receipt',\)"
+            ):
+                await working(model, tmp_path, lambda receipt=receipt: note_down("TX-1", receipt))
+        assert model.requests == []
+
+
+async def test_data_that_stand_in_the_goal_after_all_name_no_secret_either(tmp_path: Path) -> None:
+    @subgoal(data=("note",))
+    async def note_down(note: str) -> str:
+        return str(await pursue(f"Write {note} down."))
+
+    with ScriptedModel([]) as model, pytest.raises(InvalidUsage, match="holds the argument 'note', which is data"):
+        await working(model, tmp_path, lambda: note_down("{{secret:portal}}"))
+
+
+async def test_who_calls_with_the_whole_goal_is_its_author(tmp_path: Path) -> None:
+    @subgoal
+    async def pursue_goal(goal: str) -> str:
+        return str(await pursue(goal))
+
+    with ScriptedModel([step("write", content="{{secret:portal}}"), DONE]) as model:
+        desktop = PaintedDesktop()
+        await working(model, tmp_path, lambda: pursue_goal(" Sign on with {{secret:portal}}. "), desktop=desktop)
+    assert typed(desktop) == ["{{secret:portal}}"]
+
+
+async def test_secrets_that_are_given_are_those_that_may_be_typed(tmp_path: Path) -> None:
+    @subgoal(secrets=("portal",))
+    async def sign_on() -> str:
+        return str(await pursue("Sign on."))
+
+    with ScriptedModel([step("write", content="{{secret:portal}}"), DONE]) as model:
+        desktop = PaintedDesktop()
+        await working(model, tmp_path, sign_on, desktop=desktop)
+        assert typed(desktop) == ["{{secret:portal}}"]
+        with pytest.raises(InvalidUsage, match="names the secret 'other', and secrets= does not"):
+            await working(model, tmp_path, lambda: pursue("Write {{secret:other}}.", secrets="portal"))
+
+
+async def test_a_script_is_given_no_secret_by_a_value(tmp_path: Path) -> None:
+    async def fill_in(hands: Hands, note: str) -> None:
+        await hands.write("{{secret:portal}}")
+        await hands.write(note)
+
+    with pytest.raises(InvalidUsage, match="The script 'fill_in' was given a secret's placeholder as 'note'"):
+        Script(fill_in, note="a {{secret:portal}}")
+    with ScriptedModel([]) as model:
+        desktop = PaintedDesktop()
+        script = Script(fill_in, note="plain")
+        await working(model, tmp_path, lambda: pursue("Fill in.", layers="script", script=script), desktop=desktop)
+    assert typed(desktop) == ["{{secret:portal}}", "plain"], "it names its own"
 
 
 async def test_data_names_arguments_that_there_are() -> None:

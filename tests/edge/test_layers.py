@@ -395,6 +395,6 @@ def test_what_does_not_fit_together_is_refused_as_it_is_declared(declared: dict[
 
 
 def test_a_single_label_is_not_taken_for_its_letters() -> None:
-    nothing: dict[str, None] = dict.fromkeys(("screens", "before", "after", "layers", "script"))
+    nothing: dict[str, None] = dict.fromkeys(("screens", "before", "after", "layers", "script", "secrets"))
     found = handling_of(**nothing, safe_to_repeat="Refresh", once="Submit", around=Handling())
     assert (found.safe_to_repeat, found.once) == (("Refresh",), ("Submit",))

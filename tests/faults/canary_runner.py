@@ -41,7 +41,9 @@ def mutate(kind: str) -> None:
 @subgoal(title="Deal with {letter}", token="{token}")
 async def deal_with(letter: str, token: str) -> str:
     """Work on a letter that has a secret in its text."""
-    answer: str = await pursue(f"Sign on, the password is {{{{secret:password}}}}. The letter says: {letter}")
+    answer: str = await pursue(
+        f"Sign on, the password is {{{{secret:password}}}}. The letter says: {letter}", secrets=("password", "note")
+    )
     return answer
 
 

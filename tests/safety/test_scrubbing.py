@@ -32,12 +32,12 @@ SCRUBBER = Scrubber([Secret("crane", VALUE)])
 
 
 async def test_what_the_model_echoes_is_typed_by_name_and_never_sent_or_kept() -> None:
-    told = step("write", content=f"it is {VALUE}", note=VALUE, thought=VALUE.encode().hex())
+    told = step("write", content=VALUE, note=VALUE, thought=VALUE.encode().hex())
     client, recorder = MemoryModel([wrote(told), wrote(step("answer", content=VALUE))]), MemoryRecorder()
     walk = walk_of(scrubbed(as_model(client), SCRUBBER), recorder=ScrubbedRecorder(recorder, SCRUBBER))
     assert (await work(walk)).text == "{{secret:crane}}"
     (intended,) = recorder.of("action")
-    assert intended.gesture["text"] == "it is {{secret:crane}}"
+    assert intended.gesture["text"] == "{{secret:crane}}"
     assert not SCRUBBER.finds(str(recorder.events) + str(client.bodies))
 
 
