@@ -64,9 +64,7 @@ def check_no_secret(what: str, values: Mapping[str, Any]) -> None:
     """Raise `UnfitItem` for a value that names a secret: only a script's author does, in the script."""
     for name, value in values.items():
         if any(map(is_placeholder, strings_in(value))):
-            raise UnfitItem(
-                f"{what} was given a secret's placeholder as {name!r}: a script names its secrets itself."
-            )
+            raise UnfitItem(f"{what} was given a secret's placeholder as {name!r}: a script names its secrets itself.")
 
 
 def _in_words(kind: str, message: str) -> str:
