@@ -118,7 +118,7 @@ async def open_agent(
     store = store_at(where)
     kept = (rules or Rules()).under(allow)
     values = {name: secret.value for name, secret in known.items()}
-    redactor = await asyncio.to_thread(redactor_for, redaction, values, others=[fields])
+    redactor = await asyncio.to_thread(redactor_for, redaction, values, fields)
     if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
         desktop.tells_windows = True
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.util import find_spec
 
 from holo_tasks.core.errors import InvalidUsage
@@ -11,21 +11,25 @@ from holo_tasks.core.ports import Masker, Redactor
 from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.redaction import NothingToRedact, Painter
+from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.safety.typed_texts import TypedTexts
 
 OCR = ("rapidocr", "onnxruntime", "cv2", "numpy")
 
 
 def redactor_for(
-    redaction: Redaction | None, secrets: Mapping[str, str] | None = None, others: Sequence[Masker] = ()
+    redaction: Redaction | None, secrets: Mapping[str, str] | None = None, typed: TypedFields | None = None
 ) -> Redactor:
-    """Return what redacts every frame of a run: by its settings, and with what ``others`` find by place.
+    """Return what redacts every frame of a run: by its settings, and where secrets were ``typed``.
 
-    ``secrets`` are values by name that are looked for wherever OCR is used. Raises `InvalidUsage` if something that
-    this takes is not installed.
+    ``secrets`` are values by name that are looked for wherever OCR is used and, where it is installed, once the first
+    of them was typed, unless the settings say otherwise. Raises `InvalidUsage` if something that the settings take is
+    not installed.
     """
-    maskers: list[Masker] = list(others)
+    maskers: list[Masker] = [typed] if typed is not None else []
     if redaction is None:
-        return Painter(maskers) if maskers else NothingToRedact()
+        seen = [_once_typed(typed, secrets)] if typed is not None and secrets and can_read() else []
+        return Painter(maskers, seen) if maskers else NothingToRedact()
     check(redaction, secrets)
     secrets = secrets if redaction.secrets else None
     if redaction.regions:
@@ -53,12 +57,26 @@ def redactor_for(
         detectors=detectors,
         padding=redaction.padding,
     )
+    reading: list[Masker] = [TypedTexts(typed, texts, asked_for=True) if typed is not None and secrets else texts]
     if redaction.mode == "paint":
-        return Painter(maskers, [texts], patience_s=patience_s)
+        return Painter(maskers, reading, patience_s=patience_s)
     from holo_tasks.playbooks.outlining import Outlines
     from holo_tasks.safety.masking.wireframe import Wireframe
 
-    return Wireframe(reader, Outlines(), words=redaction.words, maskers=maskers, reading=[texts], patience_s=patience_s)
+    return Wireframe(reader, Outlines(), words=redaction.words, maskers=maskers, reading=reading, patience_s=patience_s)
+
+
+def can_read() -> bool:
+    """Say whether OCR is installed."""
+    return all(find_spec(name) is not None for name in OCR)
+
+
+def _once_typed(typed: TypedFields, secrets: Mapping[str, str]) -> Masker:
+    """Return what reads the screen for the values of secrets, from when one was typed on."""
+    from holo_tasks.playbooks.banding import BandReader
+    from holo_tasks.safety.masking.texts import TextMasker
+
+    return TypedTexts(typed, TextMasker(BandReader(), kinds=(), secrets=secrets), asked_for=False)
 
 
 def check(redaction: Redaction | None, secrets: Mapping[str, str] | None = None) -> None:

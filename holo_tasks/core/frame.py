@@ -13,6 +13,9 @@ from holo_tasks.core.geometry import Box, Size
 if TYPE_CHECKING:
     from holo_tasks.core.ports import Owner
 
+LOST = "typed_window"
+"""Why a window is masked as a whole: a secret that was typed into it may show there, and nobody can say where."""
+
 
 @dataclass(frozen=True)
 class OnScreen:
@@ -37,7 +40,8 @@ class Frame:
     spent waiting, ``quiet_ns`` from the last repaint to the capture (zero when nothing was seen to repaint).
     ``windows`` are those in the picture, the lowest first; None where nobody can say. ``number`` is what the desktop
     knows the frame by as long as it remembers it; zero if it does not. ``holds`` is how often a person had the screen
-    before.
+    before. ``typed_in`` are the windows that secrets were typed into, by their numbers, and where they are by now: None
+    for one that is not to be seen.
     """
 
     rgb: bytes = field(repr=False)
@@ -53,6 +57,7 @@ class Frame:
     windows: tuple[OnScreen, ...] | None = field(default=None, repr=False)
     number: int = 0
     holds: int = 0
+    typed_in: tuple[tuple[int, Box | None], ...] = ()
 
     def __post_init__(self) -> None:
         expected = self.size.width * self.size.height * 3

@@ -103,12 +103,19 @@ class Typed:
     """Where a secret shows since it was typed: the whole field ``box``, and the pixels ``around`` it, in memory only.
 
     ``before`` and ``after`` hold height x width x 3 bytes of ``around``, from before and after the typing.
+    ``window`` is the number of the innermost window that draws nothing but this field or, where one draws all that a
+    program shows, of that; ``inside`` is where it was, and ``pid`` the process that it is of. Zero where nobody can
+    say. ``hidden`` says that the field shows the same sign for each character, as for passwords.
     """
 
     box: Box
     around: Box
     before: bytes = field(repr=False)
     after: bytes = field(repr=False)
+    window: int = 0
+    inside: Box | None = None
+    pid: int = 0
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from holo_tasks.core.errors import (
     UnsureReply,
     UnusableReply,
 )
-from holo_tasks.core.frame import Frame, RedactedFrame, Shot
+from holo_tasks.core.frame import LOST, Frame, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Click, Gesture, Pause, Typed, Write, keys
 from holo_tasks.core.model import Model, Request
@@ -60,6 +60,10 @@ STRIP_TURNS = 10
 TAKE_STOCK = (
     "Take stock: your last actions did not get you further. Say what you see, what you expected and why it did not "
     "happen, then do something else. If the goal cannot be reached, answer so."
+)
+WITHHELD = (
+    "A window is hidden from you: a secret was typed into it, and it may show that where nobody can tell. It is shown "
+    "again when the field that it was typed into is there as before, or was seen cleared, or when the window is closed."
 )
 PATIENCE_S = 5.0
 STILL_S = 0.25
@@ -101,6 +105,8 @@ class Seen:
     frame: Frame
     shot: Shot
     redacted: Frame
+    withheld: bool = False
+    """Whether a window is masked as a whole, because a secret that was typed into it may show there."""
 
 
 @dataclass
@@ -173,7 +179,8 @@ class Walk:
         )
         await asyncio.gather(self.doors.recorder.keep(shot), self.doors.recorder.record(event))
         self._spans["perceive"] = _micros(self.doors.now_s() - started)
-        self.seen = Seen(frame, shot, whole.frame)
+        withheld = any(mask.kind == LOST for mask in whole.masks)
+        self.seen = Seen(frame, shot, whole.frame, withheld)
         return self.seen
 
     # predict → parse
@@ -324,7 +331,7 @@ class Walk:
             receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
             # Gestures are checked as a whole before they begin: nothing was sent.
-            doors.typed(error.typed)
+            self._tell(gesture, error.typed)
             if journal:
                 await journal.void(number)
             changed = isinstance(error, ScreenChanged)
@@ -332,7 +339,7 @@ class Walk:
             raise
         except BaseException as error:
             # Also when cancelled: a flow may catch the limit that did it, and look at the same screen again.
-            doors.typed(_typed_until(error, gesture, seen.frame))
+            self._tell(gesture, _typed_until(error, gesture, seen.frame))
             if not isinstance(error, HoloError):
                 raise
             late = guard.late() if isinstance(error, LimitReached) else None  # hands know a time, not whose it is
@@ -340,7 +347,7 @@ class Walk:
             raise late or error from None
         finally:
             self._spans["act"] = _micros(doors.now_s() - started)
-        doors.typed(receipt.typed)
+        self._tell(gesture, receipt.typed)
         if journal:
             await journal.done(number)
         await self._record(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
@@ -353,6 +360,11 @@ class Walk:
         except (InvalidUsage, SecretRefused) as error:
             await self._record(events.Corrected(reason=str(error)))
             raise
+
+    def _tell(self, gesture: Gesture, typed: Sequence[Typed]) -> None:
+        """Tell where secrets show; also that one was typed and shows nowhere yet."""
+        if typed or _secrets(gesture):
+            self.doors.typed(typed)
 
     async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""
@@ -394,7 +406,7 @@ class Walk:
             if await may_repeat(done, before.frame, after.frame, labels, reader) and isinstance(done, Click):
                 sentence = await self._repeated(after, call, done)
         await self._timed(started_s)
-        return sentence
+        return f"{sentence} {WITHHELD}" if self._seen().withheld else sentence
 
     async def _judged(self, before: Seen) -> Verdict:
         """Take a fresh settled frame and judge by it what the last action did."""

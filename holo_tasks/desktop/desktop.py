@@ -119,6 +119,7 @@ class Desktop:
             windows=None if answer["windows"] is None else tuple(map(_on_screen, answer["windows"])),
             number=answer["number"],
             holds=self._holds,
+            typed_in=tuple((window, Box(**box) if box else None) for window, box in answer["typed_in"]),
         )
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:

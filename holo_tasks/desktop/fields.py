@@ -6,14 +6,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from PIL import Image, ImageChops
 
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Typed
 from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
+from holo_tasks.core.signs import hides
 from holo_tasks.desktop.eyes import Eyes
 from holo_tasks.desktop.screen import Picture, Screen
+from holo_tasks.desktop.typed_in import Inside
 
 CELL = 8
 ACROSS, DOWN = 4, 1
@@ -36,10 +39,17 @@ class Fields:
     that has it then: a program may move it on by itself.
     """
 
-    def __init__(self, eyes: Eyes, screen: Screen, window: Callable[[], Box | None]) -> None:
+    def __init__(
+        self,
+        eyes: Eyes,
+        screen: Screen,
+        window: Callable[[], Box | None],
+        inside: Callable[[Box], Inside] = lambda box: Inside(),
+    ) -> None:
         self._eyes = eyes
         self._screen = screen
         self._window = window
+        self._inside = inside
         self._before: Pixels | None = None
         self._began_in: Box | None = None
 
@@ -49,8 +59,8 @@ class Fields:
         self._began_in = self._window()
         self._before, _ = self._look(last_event_ns)
 
-    def shown(self, last_event_ns: int) -> list[Typed]:
-        """Return where the text shows since; nowhere, if nothing of it shows after a while either.
+    def shown(self, last_event_ns: int, text: str) -> list[Typed]:
+        """Return where a text shows since; nowhere, if nothing of it shows after a while either.
 
         All of the window, where the program does not even say that it has read its keys.
         """
@@ -60,9 +70,11 @@ class Fields:
             windows = [self._began_in, self._window()]
             found = self._between(after, windows)
             if found and not self._blinked(after, windows):
-                return found
+                # What else changed beside a password's dots, as a hint of how good it is, shows no more of it.
+                hidden = any(_hides(typed, text) for typed in found)
+                return [self._placed(replace(typed, hidden=hidden)) for typed in found]
             if (last_event_ns := time.monotonic_ns()) >= until:
-                return found if found or settled else _wholes(after, windows)
+                return [self._placed(typed) for typed in (found if found or settled else _wholes(after, windows))]
 
     def stopped(self) -> list[Typed]:
         """Return where the text may show, at once and in any case: typing, or looking at it, was cut short.
@@ -78,13 +90,21 @@ class Fields:
         if after is None:
             return []  # nothing was looked at, so nothing was typed
         found = self._between(after, windows)
-        return found if found and not self._blinked(after, windows) else _wholes(after, windows)
+        told = found if found and not self._blinked(after, windows) else _wholes(after, windows)
+        return [self._placed(typed) for typed in told]
 
     def _between(self, after: Pixels, windows: Sequence[Box | None]) -> list[Typed]:
         before = self._before
         if before is None or before.size != after.size:
             return _wholes(after, windows)  # to be on the safe side
         return list(dict.fromkeys(found for window in windows for found in fields(before, after, window)))
+
+    def _placed(self, typed: Typed) -> Typed:
+        """Return a field with the window that shows it, as far as that can be known."""
+        inside = Inside()
+        with suppress(Exception):  # also on the way out with another error: then it is masked wherever it may be
+            inside = self._inside(typed.box)
+        return replace(typed, window=inside.window, inside=inside.box, pid=inside.pid)
 
     def _blinked(self, after: Pixels, windows: Sequence[Box | None]) -> bool:
         """Say whether no more than a caret came or went: the text itself is still to be drawn."""
@@ -111,7 +131,18 @@ def fields(before: Pixels, after: Pixels, window: Box | None) -> list[Typed]:
     whole = Box(0, 0, *after.size)
     inside = _common(window, whole) if window is not None else whole
     found = dict.fromkeys(outline(before, change, inside) for change in changes(before, after, inside))
-    return [_typed(box, before, after, whole) for box in found]
+    # What lies outside of its window says nothing of it: that may be moved.
+    return [_typed(box, before, after, inside) for box in found]
+
+
+def _hides(typed: Typed, text: str) -> bool:
+    """Say whether a field shows the same sign for each character of what was typed."""
+    size, box, around = (typed.around.width, typed.around.height), typed.box, typed.around
+    edge = PADDING + 2  # the outline itself may look different by now
+    left, top = box.left - around.left + edge, box.top - around.top + edge
+    corners = (left, top, max(left, left + box.width - 2 * edge), max(top, top + box.height - 2 * edge))
+    before, after = (Image.frombytes("RGB", size, pixels).crop(corners) for pixels in (typed.before, typed.after))
+    return hides(text, before, after)
 
 
 def changes(before: Pixels, after: Pixels, inside: Box) -> list[Box]:

@@ -162,7 +162,7 @@ class Hands:
             finally:
                 self._value_events += max(0, self._events - before - 1)
                 self._typist.forget()
-            shown = self._fields.shown(self.last_event_ns)
+            shown = self._fields.shown(self.last_event_ns, secret.value)
         except BaseException:
             if self._events > before:
                 self.typed += self._fields.stopped()

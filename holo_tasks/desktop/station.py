@@ -23,6 +23,7 @@ from holo_tasks.desktop.vault import Vault
 from holo_tasks.desktop.wire import Message
 
 if TYPE_CHECKING:
+    from holo_tasks.desktop.typed_in import Places
     from holo_tasks.desktop.xlink import XLink
 
 
@@ -145,6 +146,7 @@ class Station:
         from holo_tasks.desktop.repaints import Repaints
         from holo_tasks.desktop.screen import Screen
         from holo_tasks.desktop.stacking import stacked
+        from holo_tasks.desktop.typed_in import TypedIn
         from holo_tasks.desktop.typist import Typist
 
         link, gate = self._link, self._gate
@@ -158,7 +160,8 @@ class Station:
         free = gate.for_person()
         keyboard = Keyboard(link, free)
         self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
-        fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box)
+        self._typed_in = TypedIn(link)
+        fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
         self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields)
         gate.owner_at = lambda at: _owner_at(link, at)
         self._remembered = Remembered(link, self._screen, gate)
@@ -172,7 +175,17 @@ class Station:
 
     def look(self, *, after_action: bool, windows: bool) -> Message:
         """Wait for rest and take a picture into the shared memory."""
-        seen = self._eyes.look(after_action=after_action, windows=windows, first=self._remembered.arrange)
+        from holo_tasks.desktop.typed_in import between
+
+        places: Places = {}
+
+        def first() -> None:
+            nonlocal places
+            self._remembered.arrange()
+            places = self._typed_in.places()
+
+        windows = windows or self._typed_in.any  # where a secret may show can be said only with them
+        seen = self._eyes.look(after_action=after_action, windows=windows, first=first)
         return {
             "bytes": self._screen.hand_over(seen.picture),
             "size": {"width": seen.picture.size.width, "height": seen.picture.size.height},
@@ -184,6 +197,10 @@ class Station:
             "capture_ns": seen.capture_ns,
             "windows": None if seen.windows is None else [asdict(window) for window in seen.windows],
             "number": self._remembered.keep(seen.picture),
+            "typed_in": [
+                [window, asdict(box) if box else None]
+                for window, box in between(places, self._typed_in.places()).items()
+            ],
         }
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:

@@ -108,6 +108,10 @@ def to_typed(messages: Sequence[Message]) -> tuple[Typed, ...]:
             Box(**told["around"]),
             base64.b64decode(told["before"]),
             base64.b64decode(told["after"]),
+            window=told["window"],
+            inside=Box(**told["inside"]) if told["inside"] else None,
+            pid=told["pid"],
+            hidden=told["hidden"],
         )
         for told in messages
     )

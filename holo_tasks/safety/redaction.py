@@ -38,9 +38,11 @@ class Painter:
     ) -> None:
         self._stages = (tuple(maskers), tuple(reading))
         self._patience_s = patience_s
+        self._turn = asyncio.Lock()  # a masker may remember what one of an earlier stage found in the same frame
 
     async def redact(self, frame: Frame) -> RedactedFrame:
-        return painted(frame, await masks_of(self._stages, frame, self._patience_s))
+        async with self._turn:
+            return painted(frame, await masks_of(self._stages, frame, self._patience_s))
 
 
 async def masks_of(stages: Sequence[Sequence[Masker]], frame: Frame, patience_s: float) -> list[Mask]:

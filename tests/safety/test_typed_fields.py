@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import pytest
-from PIL import Image, ImageDraw
+from collections.abc import Callable
+from dataclasses import replace
 
-from holo_tasks.core.frame import Frame
+import pytest
+from PIL import Image, ImageDraw, ImageOps
+
+from holo_tasks.core.frame import LOST, Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.ports import Owner
 from holo_tasks.desktop.fields import fields
+from holo_tasks.safety.redaction import Painter, painted
 from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.safety.typed_texts import TypedTexts
 
 SIZE = (500, 300)
 FIELD = Box(150, 100, 201, 25)
+WHOLE = Box(0, 0, *SIZE)
 VALUE = "\u2022 Kranich 9"
+INK = (220, 0, 90)
+"""What the value is drawn with where each pixel of it is counted: nothing else on the screen has this colour."""
 
 
 def screen(
@@ -150,15 +159,39 @@ async def test_what_lies_over_part_of_it_uncovers_nothing() -> None:
     assert await boxes(masker, screen(VALUE))
 
 
-async def test_another_screen_is_not_masked_and_coming_back_is() -> None:
-    masker = masker_for()
-    menu = Image.new("RGB", SIZE, "#d9d9d9")
-    draw = ImageDraw.Draw(menu)
+def menu() -> Image.Image:
+    image = Image.new("RGB", SIZE, "#d9d9d9")
+    draw = ImageDraw.Draw(image)
     for row in range(8):
         draw.text((140, 20 + 30 * row), f"{row}. Search the ledger for transactions", fill="black")
-    assert not await boxes(masker, menu)
-    assert await boxes(masker, screen(VALUE))
-    assert await boxes(masker, Image.new("RGB", (200, 100), "white")), "what cannot be compared is masked"
+    return image
+
+
+async def test_on_another_screen_all_is_masked_where_nobody_can_say_that_it_shows_nothing() -> None:
+    masker = masker_for()
+    assert await boxes(masker, menu()) == [WHOLE]
+    assert [mask.kind for mask in await masker.masks(frame(menu()))] == [LOST]
+    assert await boxes(masker, Image.new("RGB", (200, 100), "white")) == [Box(0, 0, 200, 100)]
+    (box,) = await boxes(masker, screen(VALUE))
+    assert box != WHOLE, "found again"
+    assert not await boxes(masker, screen(""))
+    assert not await boxes(masker, menu()), "it was cleared before"
+
+
+async def test_a_password_that_shows_as_dots_leaves_other_screens_as_they_are_and_comes_back() -> None:
+    dots = "\u2022" * 9
+    (typed,) = fields(screen(), screen(dots), None)
+    masker = TypedFields()
+    masker.typed([replace(typed, hidden=True)])
+    (box,) = await boxes(masker, screen(dots))
+    assert not await boxes(masker, menu())
+    assert await boxes(masker, screen(dots)) == [box]
+    assert await boxes(masker, screen(dots, move=(60, 37))) == [Box(box.left + 60, box.top + 37, box.width, box.height)]
+    assert await boxes(masker, screen("Kranich-9", move=(60, 37))), "the program was told to show it"
+    assert await boxes(masker, menu()) == [WHOLE], "it may show in plain letters by now"
+    assert await boxes(masker, screen("Kranich-9", move=(20, 70))) == [
+        Box(box.left + 20, box.top + 70, box.width, box.height)
+    ]
 
 
 async def test_what_a_person_typed_into_a_field_that_held_a_secret_is_masked_until_the_field_is_seen_empty() -> None:
@@ -169,3 +202,160 @@ async def test_what_a_person_typed_into_a_field_that_held_a_secret_is_masked_unt
     assert await boxes(masker, screen(by_hand + "3"), holds=1)
     assert not await boxes(masker, screen(), holds=1)
     assert not await boxes(masker, screen("a name, typed by the agent"), holds=1)
+
+
+def form(
+    text: str = "",
+    *,
+    at: tuple[int, int] = (0, 0),
+    caret: int | None = None,
+    label: str = "Password",
+    over: tuple[int, int, int, int] | None = None,
+) -> Image.Image:
+    """A form whose field shows its text in a colour of its own, without a blend at the edges of letters."""
+    image = Image.new("RGB", SIZE, "#d9d9d9")
+    draw = ImageDraw.Draw(image)
+    draw.fontmode = "1"
+    left, top = FIELD.left + at[0], FIELD.top + at[1]
+    draw.text((left - 70, top + 6), label, fill="black")
+    draw.rectangle((left, top, left + 200, top + 24), fill="white", outline="black")
+    draw.text((left + 6, top + 6), text, fill=INK)
+    draw.text((left, top + 34), "Log in      Cancel", fill="navy")
+    if caret is not None:
+        draw.rectangle((left + caret, top + 4, left + caret + 1, top + 20), fill="black")
+    if over is not None:
+        draw.rectangle(over, fill="yellow", outline="red")
+    return image
+
+
+def typed_form(value: str) -> TypedFields:
+    """The caret stands before the value as it was typed, and behind it as it was looked at."""
+    masker = TypedFields()
+    masker.typed(fields(form(caret=5), form(value, caret=7 + 6 * len(value)), None))
+    return masker
+
+
+def zoomed(value: str) -> Image.Image:
+    return form(value).resize((SIZE[0] * 11 // 10, SIZE[1] * 11 // 10), Image.Resampling.NEAREST).crop((0, 0, *SIZE))
+
+
+def two(value: str) -> Image.Image:
+    image = form(value, at=(20, -60))
+    image.paste(form(value, at=(-30, 80)).crop((0, 160, *SIZE)), (0, 160))
+    return image
+
+
+SEEN: dict[str, Callable[[str], Image.Image]] = {
+    "the next field has the keyboard": form,
+    "scrolled": lambda value: form(value, at=(0, -30)),
+    "moved": lambda value: form(value, at=(60, 70)),
+    "moved, and the caret is within": lambda value: form(value, at=(60, 70), caret=40),
+    "resized": lambda value: form(value, at=(40, 0), label="Your password"),
+    "zoomed": zoomed,
+    "scrolled half under a header": lambda value: form(value, at=(0, -60), over=(-9, -9, 510, FIELD.top - 60 + 11)),
+    "moved under a tooltip": lambda value: form(value, at=(60, 70), over=(300, 120, 420, 185)),
+    "half covered where it was": lambda value: form(value, over=(190, 60, 480, 190)),
+    "a part is left of it": lambda value: form(value, at=(10, 10), over=(0, 0, 205, 300)),
+    "shown twice": two,
+}
+TOLD_APART = SEEN.keys() - {"zoomed", "a part is left of it"}
+"""Where no more is masked than the field."""
+
+
+def inked(image: Image.Image) -> int:
+    return sum(count for count, colour in image.getcolors(image.width * image.height) or [] if colour == INK)
+
+
+async def paint(masker: TypedFields, image: Image.Image) -> Image.Image:
+    seen = frame(image)
+    return Image.frombytes("RGB", image.size, painted(seen, await masker.masks(seen)).frame.rgb)
+
+
+@pytest.mark.parametrize("how", SEEN)
+async def test_no_pixel_of_a_value_is_left_wherever_and_however_its_field_shows(how: str) -> None:
+    left = []
+    for value in ("tok_9f3A-7Kq2", "Kranich-9"):
+        masker = typed_form(value)
+        for image in (form(value, caret=7 + 6 * len(value)), form(value), SEEN[how](value)):
+            assert inked(image)
+            left.append(await paint(masker, image))
+            assert not inked(left[-1])
+        assert (WHOLE in await boxes(masker, SEEN[how](value))) == (how not in TOLD_APART)
+    assert [image.tobytes() for image in left[:3]] == [image.tobytes() for image in left[3:]], "nor is its length told"
+
+
+async def test_a_value_in_other_colours_is_found() -> None:
+    masker = typed_form("tok_9f3A-7Kq2")
+    (before,) = await boxes(masker, form("tok_9f3A-7Kq2"))
+    dark = ImageOps.invert(form("tok_9f3A-7Kq2", at=(30, 15)))
+    assert await boxes(masker, dark) == [Box(before.left + 30, before.top + 15, before.width, before.height)]
+
+
+APP, OTHER = Owner("/usr/bin/app", pid=7), Owner("/usr/bin/other", pid=8)
+
+
+async def test_a_lost_field_masks_the_windows_of_its_program_until_its_own_is_gone() -> None:
+    def seen(window: Box | None) -> Frame:
+        windows = [OnScreen(WHOLE, (OTHER,), True), OnScreen(Box(0, 0, 450, 250), (APP,), True)]
+        windows += [OnScreen(Box(0, 0, 100, 100), (OTHER,), True)]
+        return replace(frame(menu()), windows=tuple(windows), typed_in=((5, window),))
+
+    (typed,) = fields(form(), form(VALUE), None)
+    masker = TypedFields()
+    masker.typed([replace(typed, window=5, inside=Box(0, 0, 450, 250), pid=7)])
+    lost = {mask.box for mask in await masker.masks(seen(Box(0, 0, 450, 250)))}
+    assert lost == {Box(0, 100, 450, 150), Box(100, 0, 350, 100)}
+    assert not await masker.masks(seen(None))
+    assert await masker.masks(seen(Box(0, 0, 450, 250))), "it may come back"
+    masker.typed([replace(typed, window=6, inside=FIELD, pid=7)])
+    alone = Box(30, 40, 90, 20)
+    masked = [mask.box for mask in await masker.masks(replace(seen(None), typed_in=((5, None), (6, alone))))]
+    assert len(masked) == 1
+    assert covers(masked[0], alone), "a window of its own tells where it is"
+
+
+class Reader:
+    """Reads what it is told to, or fails."""
+
+    def __init__(self) -> None:
+        self.sees: list[Mask] = []
+        self.fails = False
+
+    async def masks(self, frame: Frame) -> list[Mask]:
+        if self.fails:
+            raise OSError("libGL is not there; the screen says hunter2")
+        return self.sees
+
+
+@pytest.mark.parametrize("settled", [True, False])
+async def test_where_something_can_read_a_lost_field_masks_no_window_once_nothing_is_read(settled: bool) -> None:
+    masker, reader = masker_for(), Reader()
+    painter = Painter([masker], [TypedTexts(masker, reader, asked_for=False)])
+
+    async def masks(image: Image.Image) -> list[Mask]:
+        return list((await painter.redact(replace(frame(image), settled=settled))).masks)
+
+    assert len(await masks(screen(VALUE))) == 1
+    reader.sees = [Mask("secret", Box(200, 90, 64, 16))]
+    found = await masks(menu())
+    assert Mask("typed", Box(0, 90, 500, 16)) in found, "as wide as the window: it does not tell how long it is"
+    assert LOST not in {mask.kind for mask in found}
+    reader.sees = []
+    assert ([mask.kind for mask in await masks(menu())] == [LOST]) is not settled
+    assert not await masks(menu()), "it was looked for twice"
+    reader.fails = True
+    assert not await masks(menu())
+    assert len(await masks(screen(VALUE))) == 1
+    assert await masks(menu()) == [Mask(LOST, WHOLE)], "nothing can read any more"
+
+
+async def test_nothing_is_read_before_a_secret_was_typed(caplog: pytest.LogCaptureFixture) -> None:
+    masker, reader = TypedFields(), Reader()
+    reader.fails = True
+    painter = Painter([masker], [TypedTexts(masker, reader, asked_for=False)])
+    assert not (await painter.redact(frame(menu()))).masks
+    masker.typed(fields(screen(), screen(VALUE), None))
+    assert (await painter.redact(frame(menu()))).masks
+    assert "hunter2" not in caplog.text
+    with pytest.raises(OSError, match="libGL"):
+        await TypedTexts(masker, reader, asked_for=True).masks(frame(menu()))

@@ -53,10 +53,12 @@ class Wireframe:
         self._words = {_plain(word): word for word in words}
         self._stages = (tuple(maskers), tuple(reading))
         self._patience_s = patience_s
+        self._turn = asyncio.Lock()
 
     async def redact(self, frame: Frame) -> RedactedFrame:
         seeing = _Seeing(self._reader, self._outlines)
-        masks = await masks_of((*self._stages, (seeing,)), frame, self._patience_s)
+        async with self._turn:
+            masks = await masks_of((*self._stages, (seeing,)), frame, self._patience_s)
         drawn = await asyncio.to_thread(self._draw, frame, masks, seeing)
         done = painted(replace(frame, rgb=drawn.tobytes(), windows=None), masks)
         whole = Mask(KIND, Box(0, 0, frame.size.width, frame.size.height))

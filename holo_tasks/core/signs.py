@@ -1,0 +1,78 @@
+"""Whether a field shows what was typed, or one and the same sign for each of its characters, as for a password."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from PIL import Image, ImageChops
+
+APART, UNLIKE = 1.6, 0.25
+"""How much, in pixels, distances and sizes of the same sign vary, and what part of it, drawn between two pixels."""
+FEWEST, MANY = 2, 8
+"""With so many in a row a field has room for no more."""
+Pixels = Image.Image
+Blob = tuple[int, int]
+
+
+def signs(before: Pixels, after: Pixels) -> int:
+    """Return how many signs, all alike and evenly apart, were added to the inside of a field; 0 for any other text.
+
+    What is drawn first and last does not count: it may be a caret that came or went, or be cut off.
+    """
+    drawn = ImageChops.difference(before.convert("L"), after.convert("L"))
+    _, strongest = drawn.getextrema()
+    if not strongest:
+        return 0
+    strong = drawn.point(lambda value: 255 if 2 * value > strongest else 0)
+    blobs = _blobs(strong)
+    inner = blobs[1:-1]
+    if len(inner) < FEWEST:
+        return 0
+    first = drawn.crop((inner[0][0] - 1, 0, inner[0][1] + 1, drawn.height))
+    rows = strong.crop((inner[0][0], 0, inner[0][1], drawn.height)).getbbox()
+    pitch = (inner[-1][0] - inner[0][0]) / (len(inner) - 1)
+    width = inner[0][1] - inner[0][0]
+    for one, other in pairwise(inner):
+        there = strong.crop((other[0], 0, other[1], drawn.height)).getbbox()
+        even = abs(other[0] - one[0] - pitch) <= APART and abs(other[1] - other[0] - width) <= APART
+        if not (even and rows and there and abs(rows[1] - there[1]) <= 1 and abs(rows[3] - there[3]) <= 1):
+            return 0
+        second = drawn.crop((other[0] - 1, 0, other[1] + 1, drawn.height))
+        if not _alike(first, second):
+            return 0
+        first = second
+    return len(inner)
+
+
+def hides(value: str, before: Pixels, after: Pixels) -> bool:
+    """Say whether a field shows nothing of a value but how long it is.
+
+    Never of a value with hardly any different characters: in plain letters it would look no different.
+    """
+    found = signs(before, after)
+    fits = len(value) - 2 <= found <= len(value) or MANY <= found < len(value)
+    return bool(found) and fits and len(set(value[1:-1])) > 1 and len(set(value)) > 2
+
+
+def _blobs(strong: Pixels) -> list[Blob]:
+    """Return the runs of columns in which anything is drawn."""
+    across, _ = strong.getprojection()
+    edges = [x for x, (one, other) in enumerate(pairwise([0, *across, 0])) if one != other]
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _alike(one: Pixels, other: Pixels) -> bool:
+    """Say whether two pictures are of one sign, drawn up to a pixel apart."""
+    width = max(one.width, other.width)
+    pictures = []
+    for picture in (one, other):
+        roomy = Image.new("L", (width, picture.height))
+        roomy.paste(picture, (0, 0))
+        pictures.append(roomy)
+    mass = max(1, *map(_mass, pictures))
+    shifted = (ImageChops.offset(pictures[1], across, 0) for across in (-1, 0, 1))
+    return min(_mass(ImageChops.difference(pictures[0], each)) for each in shifted) <= UNLIKE * mass
+
+
+def _mass(picture: Pixels) -> int:
+    return sum(value * count for value, count in enumerate(picture.histogram()))

@@ -1,0 +1,48 @@
+"""Looks by reading for the values that were typed, on every screen since the first of them was."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from holo_tasks.core.errors import HoloError
+from holo_tasks.core.frame import Frame, Mask
+from holo_tasks.core.ports import Masker
+from holo_tasks.safety.masking.texts import SECRET
+from holo_tasks.safety.typed_fields import TypedFields
+
+logger = logging.getLogger(__name__)
+
+
+class TypedTexts:
+    """Masks what ``texts`` reads as the value of a secret, and decides on the fields that `TypedFields` has lost.
+
+    It sees what the masks by place left of a screen, so it comes after them. ``asked_for`` says that a person wants
+    ``texts``: it is used from the first screen on, and its failure leaves no frame. Else its failure makes of lost
+    fields what they are where nothing can read: their windows are masked.
+    """
+
+    def __init__(self, fields: TypedFields, texts: Masker, *, asked_for: bool) -> None:
+        self._fields = fields
+        self._texts = texts
+        self._asked_for = asked_for
+        fields.reads = True
+
+    async def masks(self, frame: Frame) -> Sequence[Mask]:
+        """Return what is read, and the windows of lost fields of which that is not enough."""
+        if not (self._asked_for or (self._fields.any and self._fields.reads)):
+            return ()
+        try:
+            found = await self._texts.masks(frame)
+        except HoloError:
+            raise
+        except Exception as error:
+            if self._asked_for:
+                raise
+            logger.warning(
+                "The screen could not be read (%s), so secrets that were typed are looked for by their pixels only.",
+                type(error).__name__,  # its text may quote the screen
+            )
+            self._fields.reads = False
+            return self._fields.unread()
+        return [*found, *self._fields.judged(frame, [mask.box for mask in found if mask.kind == SECRET])]
