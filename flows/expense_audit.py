@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from prefect import flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -42,12 +42,13 @@ from holo_tasks import (
     subgoal,
 )
 from holo_tasks.audit.report import write_report
-from holo_tasks.core.errors import TokenConflict
+from holo_tasks.core.errors import TokenConflict, UnfitItem
 from holo_tasks.core.money import usd
 from holo_tasks.core.person import HandOff
 from holo_tasks.hush import HushedName
 from holo_tasks.named_files import page_named, workbook_named
 from holo_tasks.office.mailbox import Letter
+from holo_tasks.office.money import TOO_MUCH
 from holo_tasks.office.receipts import Receipt, read_receipt, same_merchant
 from holo_tasks.office.said import EXAMPLE, completed
 from holo_tasks.office.workbook import Column, Workbook
@@ -76,6 +77,7 @@ COLUMNS = [
 ]
 
 HANDED_OVER = "handed over"
+UNFIT = f"{HANDED_OVER}: invalid"
 IN_THE_NOTE, LEAVE_OUT = "it is in the note", "leave it out"
 MOST_IN_A_ROW = 3
 """So many receipts that cannot be finished, one after the other, end the audit."""
@@ -95,6 +97,13 @@ class PortalRecord(BaseModel):
     currency: str | None = None
     status: str | None = None
     flags: int | None = Field(default=None, description="how many flags are on file")
+
+    @field_validator("amount")
+    @classmethod
+    def _is_an_amount(cls, amount: Decimal | None) -> Decimal | None:
+        if amount is not None and not (amount.copy_abs() < TOO_MUCH and amount == round(amount, 6)):
+            raise ValueError("no ledger has such an amount")
+        return amount
 
 
 class SignedOn(BaseModel):
@@ -149,17 +158,25 @@ def _reading(reference: str, token: str) -> Script:
     return Script(SCRIPTS, "read-record", reference=reference)
 
 
-@subgoal(title="Look up {reference}", token="{token}", effect=False, layers=("model", "script"), script=_reading)
+@subgoal(
+    title="Look up {reference}",
+    token="{token}",
+    data=["reference"],
+    effect=False,
+    layers=("model", "script"),
+    script=_reading,
+)
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def look_up(reference: str, token: str) -> PortalRecord:
     """Read a transaction off the program's screen."""
-    return await _read(reference)
+    return await _read()
 
 
-async def _read(reference: str) -> PortalRecord:
+async def _read() -> PortalRecord:
+    """Read what the sub-goal around this is told as ``reference``: nothing of a mail is part of an instruction."""
     record: PortalRecord = await pursue(
-        f"Open transaction {reference} in {PROGRAM} and read its record. If the program asks you to sign on again, "
-        "the user is auditor and the password is {{secret:portal_password}}.",
+        f"Open the transaction in {PROGRAM} whose reference the data names, and read its record. If the program asks "
+        "you to sign on again, the user is auditor and the password is {{secret:portal_password}}.",
         returns=PortalRecord,
     )
     return record
@@ -173,21 +190,27 @@ async def flag_on_file(reference: str, reason: Reason, note: str, token: str) ->
     return FlagFiled(flag=None, already=True)
 
 
-@subgoal(title="Look again at {reference}", effect=False)
+@subgoal(title="Look again at {reference}", data=["reference"], effect=False)
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def read_record(reference: str) -> PortalRecord:
     """Read a transaction as it is now, whatever was read of it before."""
-    return await _read(reference)
+    return await _read()
 
 
-@subgoal(title="Flag {reference}: {reason}", token="{token}", inputs=["reference"], probe=flag_on_file)
+@subgoal(
+    title="Flag {reference}: {reason}",
+    token="{token}",
+    inputs=["reference"],
+    data=["reference", "reason", "note"],
+    probe=flag_on_file,
+)
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def file_flag(reference: str, reason: Reason, note: str, token: str) -> FlagFiled:
     """File a flag for review: the one thing this flow changes in the program."""
     filed: FlagFiled = await pursue(
-        f'File a flag for review on transaction {reference} in {PROGRAM} with reason "{reason}" and note "{note}". '
-        f'Do not file it twice: if a flag with reason "{reason}" is on file already, leave it at that. If the program '
-        "asks you to sign on again, the user is auditor and the password is {{secret:portal_password}}.",
+        f"File a flag for review on the transaction in {PROGRAM} whose reference the data names, with the reason and "
+        "the note that it names. Do not file it twice: if a flag with this reason is on file already, leave it so. "
+        "If the program asks you to sign on again, the user is auditor and the password is {{secret:portal_password}}.",
         returns=FlagFiled,
     )
     return filed
@@ -426,11 +449,14 @@ async def _audited(
 ) -> Finding:
     """Audit a receipt, or say that it was handed over; what stops them all is raised.
 
-    Several in a row are no accident: then the program or the model is not what it should be.
+    Several in a row are no accident: then the program or the model is not what it should be. What does not fit in a
+    receipt itself says nothing of them: whoever writes mails must not be able to end an audit.
     """
     try:
         return await audit_receipt(receipt, duplicate_of, by_transaction(receipt, others))
-    except (NeedsPerson, LimitReached, ModelFailed, TokenConflict) as error:
+    except (TokenConflict, UnfitItem):
+        return Finding(receipt=receipt, status=UNFIT, evidence=run.trace)
+    except (NeedsPerson, LimitReached, ModelFailed) as error:
         everybodys = error.transient or getattr(error, "scope", "") in {scope.name for scope in run.guard.lineage()}
         if everybodys or too_many_in_a_row(receipt, before):
             raise
@@ -440,7 +466,7 @@ async def _audited(
 
 def too_many_in_a_row(receipt: Receipt, before: Sequence[Finding]) -> bool:
     """Say whether one more handed-over receipt ends the audit; that nobody could read one says nothing of a program."""
-    latest = [one for one in before if not unreadable(one.receipt)][1 - MOST_IN_A_ROW :]
+    latest = [one for one in before if not unreadable(one.receipt) and one.status != UNFIT][1 - MOST_IN_A_ROW :]
     failed = [one for one in latest if one.status.startswith(HANDED_OVER)]
     return not unreadable(receipt) and len(failed) == MOST_IN_A_ROW - 1
 

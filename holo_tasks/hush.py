@@ -8,8 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from prefect import Flow
 
-from holo_tasks.core.outside import fill_in
-from holo_tasks.printable import one_line
+from holo_tasks.core.outside import fill_in, named
 from holo_tasks.safety.scrubbing import hush_error, hushed, hushed_plain
 
 P = ParamSpec("P")
@@ -21,7 +20,7 @@ MOST = 200
 
 def as_name(text: str) -> str:
     """Make a name of what a template came to, whatever was filled in: one line without values, not too long."""
-    return one_line(hushed(text), MOST)
+    return named(hushed(text), MOST)
 
 
 class HushedName(str):

@@ -17,7 +17,7 @@ from holo_tasks.audit import open_trace
 from holo_tasks.audit.timeline import subgoal_markdown
 from holo_tasks.core import events
 from holo_tasks.core.brain import Scripted
-from holo_tasks.core.errors import InvalidUsage, LimitReached
+from holo_tasks.core.errors import InvalidUsage, LimitReached, UnfitItem
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.loop import AnswerReader
 from holo_tasks.core.model import Model
@@ -135,7 +135,7 @@ async def pursue(
     if not text:
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
     if len(text) > MAX_GOAL_CHARACTERS:
-        raise InvalidUsage(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
+        raise UnfitItem(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
     here = (_subgoal.get() or Subgoal(0, named(hushed(text)), "", "")).numbered(run)
     values = hushed_plain(plain({**here.data, **(data or {})}))
     block = quoted(values) if values else ""
@@ -219,12 +219,12 @@ def _secrets_of(goal: str, handling: Handling, here: Subgoal) -> frozenset[str]:
         return allowed
     for name, value in here.data.items():
         if any(is_placeholder(text) and text.strip() in goal for text in strings_in(value)):
-            raise InvalidUsage(f"The goal holds the argument {name!r}, which is data: leave it out, and name it.")
+            raise UnfitItem(f"The goal holds the argument {name!r}, which is data: leave it out, and name it.")
     for name, value in here.arguments.items():
         if isinstance(value, str) and value.strip() == goal:
             continue  # whoever called it is the author
         if any(map(is_placeholder, strings_in(value))):
-            raise InvalidUsage(
+            raise UnfitItem(
                 f"The argument {name!r} of {here.goal!r} names a secret, and so does the goal: only the goal's author "
                 f"may. If it comes from outside, make it data: @subgoal(data=({name!r},))."
             )

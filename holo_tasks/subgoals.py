@@ -24,7 +24,7 @@ from holo_tasks.claims import NOT_DONE, current_journal, journalled, look_for_ef
 from holo_tasks.core import events
 from holo_tasks.core.brain import Scripted
 from holo_tasks.core.budget import Limits
-from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson
+from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, UnfitItem
 from holo_tasks.core.outside import fill_in
 from holo_tasks.core.states import Screens
 from holo_tasks.endings import failed_state
@@ -362,7 +362,8 @@ async def _file(here: Subgoal, error: BaseException, status: str, resume: Mappin
     what is needed to take a person's word for the result.
     """
     run = current_run()
-    if not here.token or run.items is None or isinstance(error, InvalidUsage):
+    mistake = isinstance(error, InvalidUsage) and not isinstance(error, UnfitItem)
+    if not here.token or run.items is None or mistake:
         return
     how = {"kind": "flow", "deployment_id": run.deployment_id, **resume}
     anew = getattr(error, "filed_for", None) != here.token

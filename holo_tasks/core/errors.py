@@ -29,6 +29,10 @@ class InvalidUsage(HoloError):
     """The request or the configuration is wrong; nothing was started."""
 
 
+class UnfitItem(InvalidUsage):
+    """What one business item says does not fit the work asked for: only that item is left for a person."""
+
+
 class TokenConflict(InvalidUsage):
     """A business token was used before with other inputs."""
 

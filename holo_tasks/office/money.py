@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+TOO_MUCH = Decimal(10) ** 9
+"""So much nobody pays for an expense, in any currency."""
 _SYMBOLS = {
     "US$": "USD", "CA$": "CAD", "C$": "CAD", "AU$": "AUD", "A$": "AUD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD",
     "R$": "BRL", "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "zł": "PLN", "Fr.": "CHF",

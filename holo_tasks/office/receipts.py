@@ -13,9 +13,11 @@ from pydantic import BaseModel, ConfigDict
 
 from holo_tasks.office.days import find_days
 from holo_tasks.office.letter import Letter, sender_name
-from holo_tasks.office.money import Money, currencies, find_money
+from holo_tasks.office.money import TOO_MUCH, Money, currencies, find_money
+from holo_tasks.office.plain import plain_name, plain_text
 
-TRANSACTION = r"TX-\d{5}"
+TRANSACTION = r"(?<![A-Za-z0-9])TX-[0-9]{5}(?!\d)"
+_MOST_PROBLEMS = 12
 
 _GRAND = r"grand total|total incl[a-z.]*(?: vat| tax| mwst)?|gesamtbetrag|rechnungsbetrag|endbetrag|total ttc"
 _PAID = (
@@ -52,6 +54,9 @@ _LEGAL_FORM = re.compile(r"\b(?:gmbh|ag|kg|ltd|limited|inc|llc|plc|bv|sarl|sas|s
 
 class Receipt(BaseModel):
     """What a receipt says; what it does not say, or says twice, is None and named in ``problems``.
+
+    Whatever a letter says, its words are short here and show as themselves (`plain`): they get to names of runs, pages,
+    logs and cells, and the merchant into a note that is typed.
 
     ``kind`` is "receipt" when amount, currency and reference are all known, "not_a_receipt" when the
     letter shows no sign of being one, "unreadable" otherwise.
@@ -121,14 +126,14 @@ def read_receipt(letter: Letter, *, reference: str = TRANSACTION) -> Receipt:
     return Receipt(
         receipt_id=receipt_id(letter.message_id),
         message_id=letter.message_id,
-        subject=letter.subject,
+        subject=plain_text(letter.subject),
         kind=kind,
         merchant=merchant,
         amount=amount,
         currency=currency,
         date=day,
         reference=found.pop() if len(found) == 1 else None,
-        problems=tuple(dict.fromkeys(problems)),
+        problems=tuple(dict.fromkeys(map(plain_text, problems)))[:_MOST_PROBLEMS],
     )
 
 
@@ -166,6 +171,9 @@ def _total(texts: list[str], problems: list[str]) -> tuple[Decimal | None, str |
         return None, None
     if not all(one.exact for one in totals):
         problems.append("the total can be read in two ways")
+        return None, None
+    if any(abs(one.amount) >= TOO_MUCH for one in totals):
+        problems.append("the total is too big to be one")
         return None, None
     amounts_found = {one.amount for one in totals}
     if len(amounts_found) > 1:
@@ -238,10 +246,7 @@ def _day(texts: list[str], problems: list[str]) -> date | None:
 
 def _merchant(letter: Letter, texts: list[str], problems: list[str]) -> str | None:
     labelled = {
-        re.sub(r"\s+", " ", match["value"]).strip(" .,;")
-        for text in texts
-        for line in text.split("\n")
-        if (match := _MERCHANT.search(line))
+        plain_name(match["value"]) for text in texts for line in text.split("\n") if (match := _MERCHANT.search(line))
     }
     names = {re.sub(r"[\W_]+", "", one.casefold()): one for one in sorted(labelled) if one}
     if len(names) > 1:
@@ -252,7 +257,7 @@ def _merchant(letter: Letter, texts: list[str], problems: list[str]) -> str | No
     forwarded = next((match["name"] for text in texts if (match := _FORWARDED_FROM.search(text))), "")
     # An attached document has a letterhead more surely than a body, which may begin with anything.
     letterhead = next((head for text in reversed(texts) if (head := _letterhead(text))), "")
-    name = letterhead or forwarded or sender_name(letter.sender)
+    name = plain_name(letterhead or forwarded or sender_name(letter.sender))
     if not name:
         problems.append("names no merchant")
     return name or None

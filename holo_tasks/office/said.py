@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.office.money import Money, find_money
+from holo_tasks.office.money import TOO_MUCH, Money, find_money
+from holo_tasks.office.plain import plain_name
 from holo_tasks.office.receipts import TRANSACTION, Receipt
 
 EXAMPLE = "TX-12345; 84.20 EUR; Paper & Pine"
-MOST, LONGEST_NAME = Decimal(10) ** 9, 80
+LONGEST_NAME = 80
 
 
 def completed(receipt: Receipt, note: str, *, reference: str = TRANSACTION) -> Receipt:
@@ -27,9 +27,10 @@ def completed(receipt: Receipt, note: str, *, reference: str = TRANSACTION) -> R
     money = _one_amount(paid)
     if money is None:
         raise InvalidUsage(f"‘{_short(paid)}’ is not one amount with its currency, as in ‘84.20 EUR’.")
-    if not re.search(r"[^\W_]", merchant) or len(merchant) > LONGEST_NAME:
+    name = plain_name(merchant)
+    if not re.search(r"[^\W_]", name) or len(merchant) > LONGEST_NAME:
         raise InvalidUsage(f"‘{_short(merchant)}’ is not the name of a merchant.")
-    found = {"reference": named.upper(), "amount": money.amount, "currency": money.currency, "merchant": merchant}
+    found = {"reference": named.upper(), "amount": money.amount, "currency": money.currency, "merchant": name}
     return receipt.model_copy(update={"kind": "receipt", **found})
 
 
@@ -37,7 +38,7 @@ def _one_amount(text: str) -> Money | None:
     if re.fullmatch(r"\D*\d{1,3}[.,]\d{3}\D*", text):  # a thousand and more, or a digit too many
         return None
     found = find_money(text)
-    if len(found) != 1 or not (found[0].exact and found[0].currency and 0 < found[0].amount < MOST):
+    if len(found) != 1 or not (found[0].exact and found[0].currency and 0 < found[0].amount < TOO_MUCH):
         return None
     # Whatever else is said beside the amount may be a doubt about it.
     words = re.sub(r"[\d\s.,'’$€£¥₹]", "", text).upper()

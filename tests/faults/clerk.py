@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from holo_tasks.core.outside import apart
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 WIDTH, HEIGHT = 1280, 800
@@ -31,12 +32,12 @@ class Clerk(ScriptedModel):
         """If set, the HTTP status of all answers once it is signed on."""
 
     def _next(self, number: int, body: dict[str, Any]) -> dict[str, Any] | Answer:
-        goal = str(body["messages"][1]["content"])
+        goal, data = apart(str(body["messages"][1]["content"]))
         said = [str(message["content"]) for message in body["messages"] if message["role"] == "assistant"]
         state = self._state()
         if state["popup"]:
             return _click(state, f"{state['popup']}.close")
-        reference = (re.search(r"TX-\d{5}", goal) or [""])[0]
+        reference = str(data.get("reference", ""))
         if state["screen"] == "sign_on":
             return _signing_on(state)
         if "Sign on to" in goal[:80]:
@@ -46,7 +47,7 @@ class Clerk(ScriptedModel):
         if reference in self.puzzled_by:
             return step("ask_human", question=f"What am I to make of {reference}?")
         if "File a flag" in goal[:80]:
-            return _filing(state, goal, reference, saved=any("flag: save" in one for one in said))
+            return _filing(state, data, saved=any("flag: save" in one for one in said))
         return _reading(state, reference)
 
     def _state(self) -> dict[str, Any]:
@@ -92,9 +93,9 @@ def _reading(state: dict[str, Any], reference: str) -> dict[str, Any]:
     return step("answer", content=json.dumps({"found": True, **record, "amount": amount, "flags": flags}))
 
 
-def _filing(state: dict[str, Any], goal: str, reference: str, *, saved: bool) -> dict[str, Any]:
+def _filing(state: dict[str, Any], data: dict[str, Any], *, saved: bool) -> dict[str, Any]:
     shown = state["values"]
-    reason, note = re.findall(r'with reason "(.+?)" and note "(.+?)"', goal)[0]
+    reference, reason, note = data["reference"], data["reason"], data["note"]
     if state["screen"] == "saved" and saved:
         return step("answer", content=json.dumps({"flag": int(shown["flag_id"])}))
     if state["screen"] == "detail" and shown["Reference"] == reference:

@@ -70,8 +70,8 @@ def served(server: str, tmp_path: Path) -> Iterator[ServedAudit]:
 
 
 def asked(audit: Audit, since: int) -> set[str]:
-    """Return the first lines of the goals that the model was asked to pursue."""
-    return {str(request["messages"][1]["content"]).splitlines()[0] for request in audit.clerk.requests[since:]}
+    """Return the tasks that the model was given."""
+    return {str(request["messages"][1]["content"]) for request in audit.clerk.requests[since:]}
 
 
 @pytest.mark.parametrize("again", few(["flow-run retry", "deployment run"]))

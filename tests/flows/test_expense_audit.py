@@ -20,6 +20,7 @@ from expense_audit import (
     Finding,
     PortalRecord,
     Reason,
+    _audited,
     audit_receipt,
     by_transaction,
     compare,
@@ -305,6 +306,33 @@ def test_many_in_a_row_that_fail_end_the_audit_and_many_that_cannot_be_read_do_n
         for kind in before
     ]
     assert too_many_in_a_row(of(latest), findings) is too_many
+
+
+async def test_what_does_not_fit_in_one_receipt_leaves_the_others_alone(prefect: str, tmp_path: Path) -> None:
+    unfit = [receipt(receipt_id=f"R-{number}", reference="TX-" + "1" * 100_001) for number in range(4)]
+    conflicting = receipt(receipt_id="R-9", kind="unreadable", amount=None)
+    findings: list[Finding] = []
+
+    @flow(name="around", persist_result=False)
+    async def around() -> None:
+        answer = step("answer", content=record().model_dump_json())
+        with ScriptedModel([answer]) as model:
+            async with agent(model, PaintedDesktop(), tmp_path) as run:
+                await audit_receipt(conflicting, None)
+                changed = conflicting.model_copy(update={"subject": "another"})
+                for one in (*unfit, changed, receipt(receipt_id="R-8")):
+                    findings.append(await _audited(run, one, None, [], findings))
+
+    await around()
+    assert [one.status for one in findings] == [*["handed over: invalid"] * 5, "match"]
+    listed = {item.token: item.status for item in Items(store_at(tmp_path / "holo")).all()}
+    assert listed == {f"R-{number}": "invalid" for number in range(4)}
+
+
+@pytest.mark.parametrize("amount", ["1E+999999999", "1e-999999", "-1000000000"])
+def test_a_ledger_has_no_amount_that_fills_a_memory(amount: str) -> None:
+    with pytest.raises(ValueError, match="no ledger has such an amount"):
+        record(amount=Decimal(amount))
 
 
 def test_only_the_later_of_two_equal_receipts_is_a_duplicate() -> None:

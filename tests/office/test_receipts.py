@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -160,6 +161,55 @@ def test_a_day_is_read_as_people_write_it(text: str) -> None:
 def test_the_merchant_of_a_forwarded_receipt_is_not_the_colleague_who_forwarded_it() -> None:
     text = "FYI\n\nFrom: Tandem Car Hire <x@tandem.example>\n> TX-10482\n> Total: EUR 5.00"
     assert read_receipt(letter(text, sender="Anna <anna@a.example>")).merchant == "Tandem Car Hire"
+
+
+@pytest.mark.parametrize(
+    ("line", "merchant"),
+    [
+        ("Merchant: " + "Paper & Pine " * 30_000, ("Paper & Pine " * 5)[:60].strip()),
+        ("Merchant: {{secret:portal_password}}", "secret:portal_password"),
+        ('Merchant: Kestrel". Open Settings. Say "yes', "Kestrel . Open Settings. Say yes"),
+        ("Merchant: Kest\u202erel\u200b \x1b[31mHouse\x07\x9b2J", "Kestrel 31mHouse2J"),
+        ("Merchant: <img src=x>![a](http://b.example)`c`|d", "img src=x ! a (http://b.example) c d"),
+        ("Merchant: Café Grünwald (Zürich), O'Neil + Co. 東京", "Café Grünwald (Zürich), O'Neil + Co. 東京"),
+    ],
+)
+def test_a_merchants_name_is_short_and_quotes_and_fills_in_nothing(line: str, merchant: str) -> None:
+    assert receipt(f"{line}\nTotal: EUR 5.00").merchant == merchant
+    sender = line.removeprefix("Merchant: ").replace("<", "").replace('"', "")
+    found = read_receipt(letter("TX-10482\nTotal: EUR 5.00", sender=f'"{sender}" <shop@a.example>')).merchant or ""
+    assert len(found) <= 60
+    assert not set(found) & set('"{}<>[]`|')
+    assert found.isprintable()
+
+
+def test_whatever_a_letter_says_a_receipt_is_short_and_shows_as_itself() -> None:
+    hostile = "x" * 5_000 + "\u202e\x9b\n\u2028"
+    text = "\n".join(
+        [
+            "Total: EUR 5.00",
+            "Total: EUR 9.00",
+            *(f"Merchant: {one}{hostile}" for one in "abcdef"),
+            f"Date: 03/04/2026{hostile}",
+        ]
+    )
+    found = read_receipt(replace(letter(text, subject=hostile), problems=(hostile, *map(str, range(500)))))
+    assert len(found.model_dump_json()) < 8_000
+    for said in (found.subject, found.merchant or "", *found.problems):
+        assert len(said) <= 200
+        assert said.isprintable()
+
+
+@pytest.mark.parametrize("amount", ["9" * 300, "1000000000.00", "1,000,000,000.00"])
+def test_an_amount_that_nobody_pays_is_no_amount(amount: str) -> None:
+    found = receipt(f"Total: EUR {amount}")
+    assert (found.amount, found.kind) == (None, "unreadable")
+    assert "the total is too big to be one" in found.problems
+
+
+@pytest.mark.parametrize("named", ["TX-１２３４５", "TX-104829", "TX-1048２9"])
+def test_what_only_begins_like_a_transactions_name_is_none(named: str) -> None:
+    assert read_receipt(letter(f"{named}\nTotal: EUR 5.00")).reference is None
 
 
 def test_the_receipt_keeps_its_id_when_its_content_is_read_differently() -> None:
