@@ -44,7 +44,11 @@ def main() -> int:
         if not (out / MARK).exists():
             sys.exit(f"demo: {out} is not the output of an earlier demo; --fresh would delete it")
         shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True, exist_ok=True)
+    from holo_tasks.machine.private import make_private
+    from holo_tasks.machine.umask import narrow_umask
+
+    narrow_umask()
+    make_private(out)
     (out / MARK).touch()
     # Prefect reads its settings as it is imported: all of this comes first.
     os.environ.update(

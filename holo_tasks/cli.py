@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from holo_tasks.arguments import command_line
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
+from holo_tasks.machine.umask import narrow_umask
 from holo_tasks.printable import printable
 from holo_tasks.saying import prepare_streams, put, say
 from holo_tasks.stopping import interrupt_at_signals
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the status's code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     prepare_streams()
+    narrow_umask()
     interrupt_at_signals()
     try:
         code = carry_out(given)

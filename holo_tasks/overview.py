@@ -20,6 +20,7 @@ from holo_tasks.audit.page import place_of, whole_page
 from holo_tasks.audit.report import write_report
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.home import holo_home
+from holo_tasks.machine.private import make_private
 from holo_tasks.running import running
 
 
@@ -101,7 +102,7 @@ def _report(run: Gathered, out: Path) -> str:
         return ""
     folder = out.with_name(f"{out.stem}-reports")
     try:
-        folder.mkdir(exist_ok=True)
+        make_private(folder)
     except OSError as error:
         raise InvalidUsage(f"The reports cannot be written to {folder}: {error.strerror}.") from None
     # Folders of runs may be called anything, and two may be called the same.

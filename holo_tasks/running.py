@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from holo_tasks.machine.private import open_private, private_folder
+
 
 class Running(NamedTuple):
     """One run. ``began_s`` is on the monotonic clock, ``started`` says the same for people."""
@@ -46,11 +48,10 @@ class Registration:
     """A run's file in ``<home>/running``. A lock tells a run that is under way from one whose process has died."""
 
     def __init__(self, home: Path, run: Running) -> None:
-        folder = home / "running"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = private_folder(home, "running")
         self._path = folder / f"{run.run_id}.json"
         draft = folder / f".{os.urandom(8).hex()}"
-        self._file = draft.open("x", encoding="utf-8")
+        self._file = os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8")
         # Locked before it gets its name: nobody can take it for a dead one.
         fcntl.flock(self._file, fcntl.LOCK_EX)
         json.dump(run._asdict(), self._file)

@@ -18,6 +18,7 @@ from holo_tasks.audit.keys import SigningKey
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.events import Anchor
 from holo_tasks.core.paths import expanded
+from holo_tasks.machine.private import make_private, private_file
 
 if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Bucket, Keys, Place
@@ -51,13 +52,17 @@ class AnchorFile:
     """One file for the runs of a home, or of many; lines are only ever added."""
 
     path: Path
+    own: bool = False
+    """Whether it is the one of the home; another one may be meant for several users."""
 
     @property
     def where(self) -> str:
         return str(self.path)
 
     def put(self, anchor: Anchor, line: bytes) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self.path.parent)
+        if self.own or not self.path.exists():
+            private_file(self.path)
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -124,7 +129,7 @@ def anchor_places(home: Path, environ: Mapping[str, str] | None = None) -> list[
     from holo_tasks.audit.stores import S3, Destination, retain_days
 
     env = os.environ if environ is None else environ
-    own = AnchorFile(anchor_file(home))
+    own = AnchorFile(anchor_file(home), own=True)
     named = named_anchors(env)
     if not named:
         return [own]

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.paths import expanded
+from holo_tasks.machine.private import open_private, private_folder
 
 KEY_VARIABLE, FILE_VARIABLE = "HOLO_SIGNING_KEY", "HOLO_SIGNING_KEY_FILE"
 UNUSABLE = "signing-unusable-"
@@ -175,7 +176,7 @@ def _removed(part: Path) -> None:
 
 
 def _write(path: Path, key: SigningKey) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         os.write(descriptor, key.private_pem())
         os.fsync(descriptor)
@@ -188,8 +189,7 @@ def _written(home: Path, key: SigningKey) -> Path:
     path = key_path(home)
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        private_folder(home, path.parent.name)
         _write(part, key)
     except OSError as error:
         _removed(part)

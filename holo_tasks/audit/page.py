@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import secrets
 import stat
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import IO
 
 from holo_tasks.audit.words import safe
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.machine.private import open_private
 
 _BEGINNING = 1024
 _POLICY = b"""content="default-src 'none'; img-src data:;"""
@@ -25,12 +27,14 @@ _POLICY = b"""content="default-src 'none'; img-src data:;"""
 def whole_page(out: Path, what: str, *, encoding: str = "utf-8") -> Iterator[IO[str]]:
     """Give a file to write a page into; it is put in its place whole, or not at all.
 
+    It shows what was on a screen, so a new one is for this user alone; one that is there keeps its mode.
     Where a link leads elsewhere the file there is replaced; a device or a pipe is refused.
     """
     place, mode = place_of(out)
     part = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with part.open("x", encoding=encoding, newline="\n") as page:
+        descriptor = open_private(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        with os.fdopen(descriptor, "w", encoding=encoding, newline="\n") as page:
             yield page
         if mode is not None:
             part.chmod(mode)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from holo_tasks.audit.errors import DamagedTrace, StoreAway, StoreRefused
 from holo_tasks.audit.s3 import Place
-from holo_tasks.audit.trace import EVENTS, FRAMES, checked_run_id, lock_file, make_folders, write_durably
+from holo_tasks.audit.trace import EVENTS, FRAMES, checked_run_id, lock_file, write_durably
 from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.machine.private import make_private, open_private
 
 _LOCK = "lock"
 _DESTINATION = "destination.json"
@@ -111,7 +112,8 @@ class Spool:
     def note_sent(self, name: str) -> None:
         """Remember that a picture has arrived. Losing this note costs one comparison, so it is not synced."""
         try:
-            with (self.folder / _SENT).open("a", encoding="ascii") as sent:
+            path = self.folder / _SENT
+            with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "a", encoding="ascii") as sent:
                 sent.write(name + "\n")
         except OSError as error:
             raise self._stuck(error) from error
@@ -177,7 +179,7 @@ def _lock(folder: Path) -> int:
     patience = time.monotonic() + _PATIENCE_S
     while True:
         try:
-            make_folders(folder / FRAMES)
+            make_private(folder / FRAMES)
             return lock_file(folder / _LOCK)
         except FileNotFoundError:
             continue  # swept up in between

@@ -19,6 +19,7 @@ from holo_tasks.audit.keys import signing_key
 from holo_tasks.audit.recorder import TraceRecorder
 from holo_tasks.audit.trace import LocalTrace, checked_run_id
 from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.machine.private import make_private
 
 if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Keys, Place
@@ -88,7 +89,7 @@ class Folder(Destination):
 
     def check(self) -> None:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_private(self.path)
             with tempfile.TemporaryFile(dir=self.path) as probe:
                 probe.write(bytes(4096))
                 probe.flush()

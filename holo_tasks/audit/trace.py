@@ -19,6 +19,7 @@ from holo_tasks.audit.keys import SigningKey
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import FIRST, LONGEST_LINE, RUN_ID, AnyEvent, Event, Record, RunOpened
 from holo_tasks.core.frame import Shot
+from holo_tasks.machine.private import make_private, open_private
 
 EVENTS = "events.jsonl"
 FRAMES = "frames"
@@ -54,7 +55,7 @@ class LocalTrace:
         """Begin a trace, or go on with one a crash left: a torn last line is cut off first."""
         folder = root.absolute() / checked_run_id(run_id)
         try:
-            make_folders(folder / FRAMES)
+            make_private(folder / FRAMES)
             descriptor = lock_file(folder / EVENTS)
         except BlockingIOError:
             raise InvalidUsage(f"another process is writing the trace {folder}: use another run id") from None
@@ -173,20 +174,13 @@ def frame_name(shot: Shot) -> str:
     return f"{shot.sha256}.{extension}"
 
 
-def make_folders(folder: Path) -> None:
-    """Make a folder that only this user can look into (its parents as usual)."""
-    folder.parent.parent.mkdir(parents=True, exist_ok=True)
-    folder.parent.mkdir(mode=0o700, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
-
-
 def lock_file(path: Path) -> int:
     """Open a file for appending as its only holder; the lock ends with the process.
 
     Raises BlockingIOError when another process holds it, FileNotFoundError when its folder is gone.
     """
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             same = os.fstat(descriptor).st_ino == path.stat().st_ino
@@ -201,7 +195,7 @@ def lock_file(path: Path) -> int:
 def write_durably(path: Path, data: bytes, *, part: Path | None = None) -> None:
     """Put a file in its place at once or not at all, and make it survive a power cut."""
     part = part or path.with_name(f".{path.name}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    descriptor = open_private(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         _write_all(descriptor, data)
         os.fsync(descriptor)

@@ -17,6 +17,7 @@ from holo_tasks.core.errors import DesktopFailed, HoloError, Killed
 from holo_tasks.desktop import processes, wire, xserver
 from holo_tasks.desktop.page import Page
 from holo_tasks.desktop.wire import Message
+from holo_tasks.machine.umask import persons_umask
 
 # For what should take no time at all: a desktop that does not end within this is killed.
 GRACE_S = 8.0
@@ -50,6 +51,7 @@ class Child:
                 stdout=log,
                 stderr=log,
                 pass_fds=passed,
+                umask=persons_umask(),  # the program's, whatever is in force for what is ours
                 start_new_session=True,  # Ctrl+C is for this process to answer
             )
         os.close(gate)

@@ -24,6 +24,7 @@ from holo_tasks.desktop import processes, wire
 from holo_tasks.desktop.gate import Gate, Served
 from holo_tasks.desktop.page import Page
 from holo_tasks.desktop.wire import Message
+from holo_tasks.machine.umask import narrow_umask
 
 # After the other side is gone, this long to end in good order.
 GRACE_S = 3.0
@@ -31,6 +32,7 @@ GRACE_S = 3.0
 
 def main() -> None:
     """Serve one desktop: arguments are the socket, the memories for pixels and the gate, and the parent's id."""
+    narrow_umask()
     channel, pixels, page, parent = (int(argument) for argument in sys.argv[1:5])
     with socket.socket(fileno=channel) as link:
         Host(link, pixels, Gate(Page(page)), parent).run()

@@ -13,6 +13,8 @@ import time
 from functools import cache
 from pathlib import Path
 
+from holo_tasks.machine.private import open_private, own_folder
+
 _ALL, _STOPPED = "all-", ".stopped"
 STALE_S = 7 * 24 * 3600
 """Requests older than this are cleared away: the runs they were for are long over."""
@@ -21,7 +23,7 @@ STALE_S = 7 * 24 * 3600
 def folder_in(home: Path) -> Path:
     """Return where requests are, making the folder. Raises OSError if it cannot be made."""
     folder = home / "kill"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    own_folder(folder)  # not by the rules for a home: whatever is wrong with it, a run must be stopped
     return folder
 
 
@@ -83,7 +85,8 @@ def forget(folder: Path, run_id: str) -> None:
 def _write(folder: Path, name: str, content: dict[str, str]) -> None:
     """Write a file that is there as a whole or not at all."""
     draft = folder / f".{os.urandom(8).hex()}"
-    draft.write_text(json.dumps(content), encoding="utf-8")
+    with os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+        json.dump(content, file)
     draft.replace(folder / name)
 
 

@@ -12,6 +12,7 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes, windows
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.xlink import XLink
+from holo_tasks.machine.umask import persons_umask
 
 
 class Program:
@@ -31,6 +32,7 @@ class Program:
                     stdout=log,
                     stderr=log,
                     preexec_fn=processes.tied(signal.SIGKILL),
+                    umask=persons_umask(),
                 )
         except FileNotFoundError:
             raise DesktopFailed(

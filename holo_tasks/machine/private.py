@@ -33,7 +33,7 @@ def make_private(path: Path) -> None:
         except FileExistsError:  # another process was first, and closes it as we would
             continue
         _change(level, FOLDER)  # a umask may take from its owner, too
-    if not path.is_dir():
+    if not stat.S_ISDIR(path.stat().st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
 
 
@@ -48,11 +48,16 @@ def private_folder(home: Path, *below: str) -> Path:
     folder = home
     for name in below:
         folder = folder / name
-        make_private(folder)
-        found = folder.stat()
-        if _is_ours(found) and stat.S_IMODE(found.st_mode) != FOLDER:
-            _change(folder, FOLDER)
+        own_folder(folder)
     return folder
+
+
+def own_folder(folder: Path) -> None:
+    """See to it that a folder in which nothing can be but what is ours is there, and closed to others."""
+    make_private(folder)
+    found = folder.stat()
+    if _is_ours(found) and stat.S_IMODE(found.st_mode) != FOLDER:
+        _change(folder, FOLDER)
 
 
 def open_private(path: Path, flags: int) -> int:
@@ -100,20 +105,33 @@ def _close_home(home: Path) -> None:
         )
     if not found.st_mode & _OTHERS:
         return
-    if _is_ours(found) and _has_nothing_else(home, found) and _change(home, FOLDER):
+    if found.st_mode & stat.S_ISVTX:  # such as /tmp, or a disk in memory: others may add to it, and replace nothing
+        _check_planted(home)
+    elif _is_ours(found) and _has_nothing_else(home) and _change(home, FOLDER):
         return
-    if _others_write(found):
+    elif _others_write(found):
         raise InvalidUsage(
             f"Other users may write to {home}, and it cannot be closed to them, for it is not for this product alone: "
             f"set HOLO_HOME to a folder of its own, such as {home / 'holo'}."
         )
 
 
-def _has_nothing_else(home: Path, found: os.stat_result) -> bool:
+def _check_planted(home: Path) -> None:
+    """Raise `InvalidUsage` if somebody else has made what we look for in a home that everybody may add to."""
+    for entry in os.scandir(home):
+        if _named_as_ours(entry.name) and entry.stat(follow_symlinks=False).st_uid not in (os.geteuid(), 0):
+            raise InvalidUsage(
+                f"{entry.path} was made by another user: set HOLO_HOME to a folder of its own, such as {home / 'holo'}."
+            )
+
+
+def _has_nothing_else(home: Path) -> bool:
     """Whether nobody else can have a use for a home: there is nothing in it but what is ours."""
-    if found.st_mode & stat.S_ISVTX or home.resolve() == Path(home.anchor or "/"):
-        return False
-    return all(entry.name in OURS or entry.name.startswith(DATABASE) for entry in os.scandir(home))
+    return home.resolve() != Path("/") and all(_named_as_ours(entry.name) for entry in os.scandir(home))
+
+
+def _named_as_ours(name: str) -> bool:
+    return name in OURS or name.startswith(DATABASE)
 
 
 def _others_write(found: os.stat_result) -> bool:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.machine.private import FILE, make_private
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -36,8 +37,8 @@ def sole_writer(path: Path, *, timeout_s: float) -> Iterator[None]:
     would let two writers hold two different files.
     """
     with naming_the_cause(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        make_private(path.parent)
+        handle = _open_lock(path)
     try:
         deadline = time.monotonic() + timeout_s
         while True:
@@ -59,14 +60,29 @@ def sole_writer(path: Path, *, timeout_s: float) -> Iterator[None]:
         os.close(handle)
 
 
+def _open_lock(path: Path) -> int:
+    """Open the lock: whoever may write the file may take it."""
+    lock = path.with_name(f".{path.name}.lock")
+    with suppress(FileExistsError):
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE)
+        os.fchmod(handle, _mode_of(path) | FILE)
+        return handle
+    return os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE)
+
+
+def _mode_of(path: Path) -> int:
+    """Return the mode of a file; of one that is to be made, that it is for this user alone."""
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return FILE
+
+
 def replace_whole(path: Path, content: bytes) -> None:
     """Put ``content`` in place of the file, durably; call it as the sole writer."""
     part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     with naming_the_cause(path):
-        try:
-            mode = path.stat().st_mode & 0o777
-        except FileNotFoundError:
-            mode = 0o644
+        mode = _mode_of(path)
         try:
             handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(handle, "wb") as file:

@@ -20,6 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.this_machine import switched_on
+from holo_tasks.machine.private import close_to_others, make_private, private_file, private_folder
 from holo_tasks.safety import schema
 from holo_tasks.safety.database_address import DATABASE_VARIABLE, checked, pinned, place_of
 from holo_tasks.safety.scrubbing import hushed
@@ -57,7 +58,9 @@ class Store:
     a condition has to be part of the UPDATE that relies on it, and rows are locked in the order of their keys.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, home: Path | None = None) -> None:
+        """``home`` is the folder of local state if the database is that of its own."""
+        self._home = home
         self.url = checked(url)
         self.local = url.startswith("sqlite")
         self._pin = pinned(self.url) if switched_on(os.environ) and not self.local else {}
@@ -138,13 +141,25 @@ class Store:
 
     def _file_engine(self) -> sa.Engine:
         path = Path(urlsplit(self.url).path.removeprefix("/"))
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make_private(path)
         engine = sa.create_engine(
             self.url, connect_args={"timeout": PATIENCE_S}, hide_parameters=True, pool_logging_name=_NAME
         )
         sa.event.listen(engine, "connect", _prepare)
         sa.event.listen(engine, "begin", self._begin)
         return engine
+
+    def _make_private(self, path: Path) -> None:
+        """Make the file before SQLite does, which would by the umask; what it puts beside it has the file's mode."""
+        if self._home is None:
+            make_private(path.parent)
+            if path.exists():
+                return  # whoever named it may share it with others
+        else:
+            private_folder(self._home)
+            for beside in ("-wal", "-shm"):
+                close_to_others(path.with_name(path.name + beside))
+        private_file(path)
 
     def _server_engine(self) -> sa.Engine:
         engine = sa.create_engine(
@@ -193,7 +208,7 @@ def store_at(home: Path) -> Store:
     """Return the database that HOLO_DATABASE_URL names, else the one in ``home``."""
     url = os.environ.get(DATABASE_VARIABLE, "").strip()
     if not url:
-        return Store(f"sqlite:///{home / 'holo.db'}")
+        return Store(f"sqlite:///{home / 'holo.db'}", home)
     if url.startswith(("postgres://", "postgresql://")):
         return Store("postgresql+psycopg://" + url.split("://", 1)[1])
     if url.startswith(("postgresql+psycopg://", "sqlite:///")):

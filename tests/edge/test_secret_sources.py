@@ -101,6 +101,7 @@ def test_the_command_is_refused_before_anything_is_started(
     monkeypatch.setenv("HOLO_HOME", str(tmp_path))
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
     monkeypatch.setattr("holo_tasks.cli.interrupt_at_signals", lambda: None)
+    monkeypatch.setattr("holo_tasks.cli.narrow_umask", lambda: None)
     monkeypatch.setattr("holo_tasks.leaving.leave", lambda code: None)
     with pytest.raises(SystemExit) as ended:
         main(["run", "Do it.", "--base-url", "http://127.0.0.1:9/v1", "--json", *options])

@@ -111,12 +111,20 @@ def test_a_users_own_group_is_nobody_else(tmp_path: Path) -> None:
         private_folder(tmp_path)
 
 
-def test_a_sticky_folder_is_never_closed(tmp_path: Path) -> None:
+def test_a_sticky_folder_is_never_closed_and_nobody_can_replace_what_is_in_it(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
-    with pytest.raises(InvalidUsage, match="to a folder of its own, such as "):
-        private_folder(tmp_path)
+    assert mode(private_folder(tmp_path, "keys")) == 0o700
     assert mode(tmp_path) == 0o1777
-    assert mode(private_folder(tmp_path / "holo")) == 0o700
+
+
+@as_root
+@pytest.mark.parametrize("name", ["holo.db", "keys", "runs"])
+def test_what_others_have_put_into_a_sticky_folder_is_not_taken_for_ours(tmp_path: Path, name: str) -> None:
+    tmp_path.chmod(0o1777)
+    (tmp_path / name).touch()
+    os.chown(tmp_path / name, 65_534, 65_534)
+    with pytest.raises(InvalidUsage, match="was made by another user: set HOLO_HOME"):
+        private_folder(tmp_path)
 
 
 @as_root

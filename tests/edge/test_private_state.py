@@ -1,0 +1,99 @@
+"""Whatever the umask: what the commands make is for their user alone; what the driven program makes is by the umask."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.edge.conftest import command
+from tests.support.command_line import CommandLine, Ended
+from tests.support.long import few
+from tests.support.scripted_model import ScriptedModel, step
+
+FRESH = {"HOLO_HOME": None, "PREFECT_API_URL": None, "PREFECT_API_AUTH_STRING": None}
+
+
+def wide(*places: Path) -> dict[str, str]:
+    """Return what others may do something with, of what is at some places and below them."""
+    found = [path for place in places for path in (place, *place.rglob("*"))]
+    assert len(found) > len(places)
+    return {
+        str(path): oct(path.stat().st_mode)
+        for path in found
+        if stat.S_IMODE(path.stat().st_mode) != (0o700 if path.is_dir() else 0o600)
+    }
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Callable[..., Ended]:
+    """Run a command under an umask, with all that it keeps in folders that are not there yet."""
+    line = CommandLine(tmp_path, None)
+    fresh = {**FRESH, "XDG_DATA_HOME": str(tmp_path / "a" / "data"), "PREFECT_HOME": str(tmp_path / "b" / "prefect")}
+
+    def run(mask: int, *arguments: str) -> Ended:
+        ended = line(*arguments, env=fresh, umask=mask)
+        assert "Traceback" not in ended.stderr
+        return ended
+
+    return run
+
+
+FIRST = ("runs", "keys new", "kill --all", "handoff list", "approve", "doctor --timeout 1")
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022])
+@pytest.mark.parametrize("first", few(FIRST, 3))
+def test_a_first_command_makes_nothing_that_others_can_read(
+    commands: Callable[..., Ended], tmp_path: Path, first: str, mask: int
+) -> None:
+    commands(mask, *first.split())
+    assert not wide(tmp_path / "a")
+
+
+@pytest.mark.parametrize("mask", few([0o022, 0o000]))
+def test_a_first_run_and_all_that_is_made_of_it_is_private_and_its_programs_files_are_not(
+    commands: Callable[..., Ended], tmp_path: Path, mask: int
+) -> None:
+    saved, report, runs = tmp_path / "saved", tmp_path / "report.html", tmp_path / "runs.html"
+    app = f"umask > {shlex.quote(str(saved))}; exec {shlex.join(command('counter', tmp_path / 'clicks'))}"
+    with ScriptedModel([step("answer", content="done")]) as model:
+        ended = commands(
+            mask, "run", "Answer.", "--app", f"sh -c {shlex.quote(app)}", "--base-url", model.base_url, "--json"
+        )
+    assert ended.told["status"] == "answered", ended.stderr
+    trace = ended.told["trace"]
+    assert commands(mask, "report", trace, "--out", str(report)).code == 0
+    assert commands(mask, "index", "--out", str(runs), "--reports").code == 0
+    assert commands(mask, "export", "--csv", str(tmp_path / "runs.csv")).code == 0
+    assert not wide(tmp_path / "a", tmp_path / "b", tmp_path / "runs-reports")
+    assert {oct(path.stat().st_mode & 0o777) for path in (report, runs, tmp_path / "runs.csv")} == {"0o600"}
+    assert int(saved.read_text(), 8) == mask
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o666 & ~mask
+    report.chmod(0o644)
+    assert commands(mask, "report", trace, "--out", str(report)).code == 0
+    assert stat.S_IMODE(report.stat().st_mode) == 0o644
+
+
+def test_what_an_earlier_version_left_open_is_closed(commands: Callable[..., Ended], tmp_path: Path) -> None:
+    commands(0o022, "runs")
+    home = tmp_path / "a" / "data" / "holo-tasks"
+    home.chmod(0o755)
+    (home / "holo.db").chmod(0o644)
+    commands(0o022, "runs")
+    assert not wide(home)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_home_of_another_user_is_refused(commands: Callable[..., Ended], tmp_path: Path) -> None:
+    home = tmp_path / "a" / "data" / "holo-tasks"
+    home.mkdir(parents=True)
+    os.chown(home, 65_534, 65_534)
+    ended = commands(0o022, "keys", "new")
+    assert (ended.code, list(home.iterdir())) == (2, [])
+    assert "belongs to another user" in ended.complaint
+    assert "HOLO_HOME" in ended.complaint
