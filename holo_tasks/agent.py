@@ -32,7 +32,7 @@ from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
-from holo_tasks.playbooks.nearby import ScreenText, can_read
+from holo_tasks.playbooks.nearby import ScreenText, check_can_read
 from holo_tasks.quiet import one_line_errors
 from holo_tasks.redacting import redactor_for
 from holo_tasks.run import Run, check_terms, current_guard, new_run_id, open_run
@@ -117,6 +117,7 @@ async def open_agent(
     where = home or holo_home()
     store = store_at(where)
     kept = (rules or Rules()).under(allow)
+    check_can_read(kept)
     values = {name: secret.value for name, secret in known.items()}
     redactor = await asyncio.to_thread(redactor_for, redaction, values, fields)
     if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
@@ -155,7 +156,7 @@ async def open_agent(
             handoffs=Handoffs(store),
             handoff=waits,
             person=Helper() if waits else None,
-            reader=ScreenText() if any(rule.text for rule in kept.confirm) and can_read() else None,
+            reader=ScreenText() if any(rule.text for rule in kept.confirm) else None,
             token=token,
             recorder=ScrubbedRecorder(recorder, scrubber) if scrubber else recorder,
             switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),

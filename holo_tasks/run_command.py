@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from holo_tasks.outcome import Outcome, Settings
     from holo_tasks.prefect_server import TemporaryServer
     from holo_tasks.safety.masking.settings import Redaction
+    from holo_tasks.safety.policy import Rules
 
 MAX_SIDE = 16_384
 
@@ -187,7 +188,6 @@ def _settings(options: argparse.Namespace) -> Settings:
     from holo_tasks.home import holo_home
     from holo_tasks.models.dialects import dialect_for
     from holo_tasks.outcome import Settings
-    from holo_tasks.safety.policy import Rules
 
     base_url = chosen.base_url(options.base_url)
     profile = chosen.profile(options.model)
@@ -215,7 +215,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         max_steps=options.max_steps,
         limits=Limits(options.max_cost_usd, None, options.timeout),
         allow=options.allow,
-        rules=Rules.load(options.rules) if options.rules is not None else None,
+        rules=rules_of(options.rules),
         redaction=_redaction(options.redact, secrets),
         handoff=HandOff(options.hand_off) if options.hand_off is not None else None,
         audit=chosen.audit(options.audit, home),
@@ -244,6 +244,18 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
     _hush(found.values())
     check_bound(found, starts=options.app is not None)
     return found
+
+
+def rules_of(path: Path | None) -> Rules | None:
+    """Read a rules file, and refuse what this machine could not keep."""
+    if path is None:
+        return None
+    from holo_tasks.playbooks.nearby import check_can_read
+    from holo_tasks.safety.policy import Rules
+
+    rules = Rules.load(path)
+    check_can_read(rules)
+    return rules
 
 
 def _redaction(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction | None:

@@ -50,18 +50,45 @@ class ReadsTargets(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsFields(Protocol):
+    """A reader that can tell a field to write in from a button."""
+
+    async def field_at(self, frame: Frame, at: Point) -> Box | None:
+        """Return the text field at a point; None if what is there is none, or may be something else."""
+        ...
+
+
 @dataclass(frozen=True)
 class Scene:
     """The screen that an action was decided on, and what a policy may ask about it.
 
     ``owner_at`` says whose window gets a press at a point or, without one, the keys, by now. ``reader`` is None where
     nothing can read; ``look`` takes the screen as it is by now, for what has come up since the model was asked.
+    ``clicked`` is where the click was that the keyboard has followed since, as far as anybody can say.
     """
 
     frame: Frame
     owner_at: Callable[[Point | None], Awaitable[Owner]]
     reader: TextReader | None = None
     look: Callable[[], Awaitable[Frame]] | None = None
+    clicked: Point | None = None
+
+    async def in_field(self, at: Point | None) -> bool:
+        """Say whether keys surely go to a text field: the one they are written at or, without a point, the last that
+        was clicked, if its window has the keyboard.
+        """
+        where = at or self.clicked
+        if where is None or not isinstance(self.reader, TellsFields):
+            return False
+        frame = await self.look() if self.look else self.frame
+        if not where.inside(frame.size):
+            return False
+        if at is None:
+            clicked, keyed = await self.owner_at(where), await self.owner_at(None)
+            if keyed.box is None or (clicked.pid, clicked.title, clicked.box) != (keyed.pid, keyed.title, keyed.box):
+                return False
+        return await self.reader.field_at(frame, where) is not None
 
     async def text(self, where: Point | Box) -> str:
         """Return what is written somewhere by now, nothing if nothing can read."""

@@ -30,13 +30,14 @@ from holo_tasks.core.errors import (
     UnusableReply,
 )
 from holo_tasks.core.frame import LOST, Frame, RedactedFrame, Shot
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Gesture, Pause, Typed, Write, keys
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest
 from holo_tasks.core.person import Person
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.predict import Till, predict, prompt_tokens
+from holo_tasks.core.pressing import focus_after
 from holo_tasks.core.recheck import aim
 from holo_tasks.core.repeating import beside, may_repeat
 from holo_tasks.core.scaling import to_gesture
@@ -136,6 +137,8 @@ class Walk:
     _asked: bool = False
     _spans: dict[str, int] = field(default_factory=dict)
     _done: Gesture | None = None
+    _focus: tuple[Point | None, int] = (None, 0)
+    """Where the click was that the keyboard has followed, and how often a person had had the screen by then."""
     _expected: Expected = ANYWHERE
 
     # settle → capture → redact → encode → record
@@ -324,13 +327,15 @@ class Walk:
             guard.count_action()
         journal = doors.journal if acting else None
         number = await journal.intend(label(call), seen.shot.sha256) if journal else 0
-        started = doors.now_s()
+        started, clicked = doors.now_s(), self._clicked(seen.frame)
+        self._focus = (None, 0)
         try:
             until_s = doors.now_s() + SLIP_S + SLOW_KEY_S * keys(gesture) + SLOW_SECRET_S * _secrets(gesture)
             slip = permit.slip(gesture, until_s, seen.frame.number if doors.recheck else 0) if permit else None
             receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
             # Gestures are checked as a whole before they begin: nothing was sent.
+            self._focus = clicked, seen.frame.holds
             self._tell(gesture, error.typed)
             if journal:
                 await journal.void(number)
@@ -352,6 +357,7 @@ class Walk:
             await journal.done(number)
         await self._record(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
         self._done = gesture
+        self._focus = focus_after(gesture, clicked), seen.frame.holds
 
     async def _check_written(self, text: str) -> None:
         """Raise if a text names a secret that is not to be typed, or not like this; nothing is typed then."""
@@ -366,12 +372,17 @@ class Walk:
         if typed or _secrets(gesture):
             self.doors.typed(typed)
 
+    def _clicked(self, frame: Frame) -> Point | None:
+        """Return where the click was that the keyboard has followed, if nobody else had the screen since."""
+        at, holds = self._focus
+        return at if holds == frame.holds else None
+
     async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""
         doors = self.doors
-        permit = await doors.policy.permit(
-            call, gesture, Scene(seen.frame, doors.desktop.owner_at, doors.reader, doors.desktop.look)
-        )
+        look, clicked = doors.desktop.look, self._clicked(seen.frame)
+        scene = Scene(seen.frame, doors.desktop.owner_at, doors.reader, look, clicked)
+        permit = await doors.policy.permit(call, gesture, scene)
         await self._record(events.Permitted(allowed=permit.allowed, rule=permit.rule))
         if permit.asks and doors.approver is not None:
             digest = action_digest(call, gesture, permit.owner)

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 from PIL import Image
 
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.playbooks.boxes import around, is_centered
 from holo_tasks.playbooks.outlines import areas_of, edges_of
 from holo_tasks.playbooks.reading import Reader
+from holo_tasks.playbooks.sight import Line
+from holo_tasks.safety.policy import Rules
 
 BESIDE, ABOVE = 48, 20
 """A text this close to a point, in pixels, belongs to what is there: the label of a check box, a link's other words."""
 WIDEST, HIGHEST = 400, 80
 """How far from a point a control may reach, in pixels; its text stands in its middle, however wide it is."""
 SMALLEST = Size(20, 12)
+WIDE, LIGHT = 60, 225
+"""A field is at least as wide, in pixels, and nowhere darker but where something is written."""
 
 
 def can_read() -> bool:
     """Say whether OCR is installed (the extra ``rehearsal``)."""
     return all(find_spec(name) is not None for name in ("rapidocr", "onnxruntime"))
+
+
+def check_can_read(rules: Rules) -> None:
+    """Raise `InvalidUsage` for rules that go by what is written on the screen, where nothing can read it."""
+    if any(rule.text for rule in rules.confirm) and not can_read():
+        raise InvalidUsage(
+            "The rules ask for a person's yes by what is written on the screen (confirm: text), and nothing here can "
+            "read it: pip install 'prefect-holo[rehearsal]', or name kinds or programs instead of a text."
+        )
 
 
 class ScreenText:
@@ -37,14 +53,26 @@ class ScreenText:
         """Return what is written on the control at a point, and nothing else."""
         return await asyncio.to_thread(self._read_control, frame, at)
 
+    async def field_at(self, frame: Frame, at: Point) -> Box | None:
+        """Return the text field at a point; None if what is there is none, or may be a button."""
+        return await asyncio.to_thread(self._read_field, frame, at)
+
+    def _read_field(self, frame: Frame, at: Point) -> Box | None:
+        part = _clipped(_around(at, WIDEST, HIGHEST), frame.size)
+        picture = _crop(_image(frame), part)
+        box = _control(picture, Point(at.x - part.left, at.y - part.top))
+        if box is None or not _is_field(picture, box, self._reader.read(picture).sight.lines):
+            return None
+        return Box(part.left + box.left, part.top + box.top, box.width, box.height)
+
     def _read_control(self, frame: Frame, at: Point) -> str:
-        screen = Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
+        screen = _image(frame)
         part = _clipped(_around(at, WIDEST, HIGHEST), frame.size)
         picture = _crop(screen, part)
         return self._texts(picture, _control(picture, Point(at.x - part.left, at.y - part.top)))
 
     def _read(self, frame: Frame, where: Point | Box) -> str:
-        screen = Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
+        screen = _image(frame)
         if isinstance(where, Box):
             part = _clipped(where, frame.size)
             return self._texts(_crop(screen, part), Box(0, 0, part.width, part.height))
@@ -67,6 +95,27 @@ def _control(picture: Image.Image, at: Point) -> Box | None:
     around = [area.box for area in areas_of(pixels, edges_of(pixels)) if _touch(area.box, Box(at.x, at.y, 1, 1))]
     large = [box for box in around if box.width >= SMALLEST.width and box.height >= SMALLEST.height]
     return min(large, key=lambda box: box.width * box.height, default=None)
+
+
+def _is_field(picture: Image.Image, box: Box, lines: Sequence[Line]) -> bool:
+    """Say whether an area is one to write in: wide, light, closed, and what is written in it begins at a side.
+
+    What stands in the middle of it may be written on a button.
+    """
+    import numpy as np
+
+    closed = box.left > 0 and box.top > 0 and box.right < picture.width and box.bottom < picture.height
+    if not closed or box.width < WIDE or box.width < 1.5 * box.height:
+        return False
+    pixels = np.asarray(picture)[box.top : box.bottom, box.left : box.right]
+    if float((pixels.min(axis=2) >= LIGHT).mean()) < 0.6:
+        return False
+    inside = [line.box for line in lines if _touch(line.box, box)]
+    return not inside or not is_centered(around(inside), box)
+
+
+def _image(frame: Frame) -> Image.Image:
+    return Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
 
 
 def _crop(screen: Image.Image, part: Box) -> Image.Image:

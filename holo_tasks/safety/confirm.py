@@ -7,21 +7,17 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from holo_tasks.core import keynames
 from holo_tasks.core.actions import AnyCall, MoveToCall, ScrollCall
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Write
 from holo_tasks.core.permit import Scene
 from holo_tasks.core.ports import Owner
+from holo_tasks.core.pressing import presses
 from holo_tasks.core.programs import runs
 from holo_tasks.core.toolbox import CALLS
-from holo_tasks.safety.chords import chords_in
 from holo_tasks.safety.places import points_of
 
 _HARMLESS = (MoveToCall, ScrollCall)
-_PRESSING = {keynames.RETURN, keynames.of_character(" ")}
-_COMMANDING = {keynames.MODIFIERS[name] for name in ("ctrl", "alt", "super")}
-_EDITING = {keynames.keysym(name) for name in (*"acvxyz", "home", "end", "left", "right", "backspace", "delete")}
 
 
 def known_kinds(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -54,7 +50,8 @@ class Confirm(BaseModel):
     text: Annotated[str | None, AfterValidator(_pattern)] = Field(
         default=None,
         description="A regular expression, in any case, for what is written on the target: in the model's own words "
-        "and, where OCR is installed, on the screen. Enter, Space and shortcuts may mean all that their window shows.",
+        "and on the screen, which takes OCR. Keys may mean all that their window shows, but for writing into a field "
+        "that was just clicked, for moving and for editing.",
     )
     kinds: Kinds = Field(default=None, description="Names of actions, for example click and hotkey; empty: all.")
     programs: tuple[str, ...] | None = Field(default=None, description="Executables or scripts; empty: all.")
@@ -88,23 +85,20 @@ class Confirm(BaseModel):
     async def _written(self, call: AnyCall, gesture: Gesture, owner: Owner, scene: Scene) -> bool:
         """Say whether the text is on what the action is aimed at, cheap ways first."""
         wanted = re.compile(self.text or "", re.IGNORECASE)
-        if wanted.search(getattr(call, "element", "")):
-            return True
+        if scene.reader is None or wanted.search(getattr(call, "element", "")):
+            return True  # where nothing can read, any target may be the one
         targets: list[Point | Box] = list(points_of(gesture))
-        if presses(gesture):
-            size = scene.frame.size
-            targets.append(owner.box or Box(0, 0, size.width, size.height))
         try:
+            if await self._may_press(gesture, scene):
+                size = scene.frame.size
+                targets.append(owner.box or Box(0, 0, size.width, size.height))
             return any([wanted.search(await scene.text(target)) for target in targets])
         except Exception:
             return True  # a target that cannot be read may be the one
 
-
-def presses(gesture: Gesture) -> bool:
-    """Say whether keys may press a button, as Enter, Space and shortcuts do, rather than only write and edit."""
-    if isinstance(gesture, Write):
-        return gesture.press_enter or "\n" in gesture.text or "\r" in gesture.text or not gesture.text.strip()
-    return any(
-        _PRESSING & chord.keys or (_COMMANDING & chord.keys and chord.keys - _COMMANDING - {keynames.SHIFT} - _EDITING)
-        for chord in chords_in(gesture)
-    )
+    async def _may_press(self, gesture: Gesture, scene: Scene) -> bool:
+        """Say whether keys may press some button of the window, whatever has the keyboard there."""
+        how = presses(gesture)
+        if how == "outside a field":
+            return not await scene.in_field(gesture.at if isinstance(gesture, Write) else None)
+        return how == "may"

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.playbooks.nearby import ScreenText, can_read
+from holo_tasks.playbooks import nearby
+from holo_tasks.playbooks.nearby import ScreenText, can_read, check_can_read
+from holo_tasks.run_command import rules_of
+from holo_tasks.safety.policy import Rules
+from tests.support.agents import agent
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import ScriptedModel
 
 FONT = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 15)
 BUTTONS = {"Cancel": Box(300, 500, 110, 34), "Submit": Box(470, 500, 110, 34), "Delete account": Box(100, 300, 600, 40)}
@@ -46,6 +55,36 @@ async def test_the_text_of_what_is_at_a_point(text: ScreenText, at: Point, there
     assert elsewhere not in found
 
 
+FIELDS = {"empty": Box(300, 160, 260, 30), "filled": Box(300, 210, 260, 30), "mixed": Box(300, 260, 260, 60)}
+
+
+def with_fields() -> Frame:
+    frame = form()
+    image = Image.frombytes("RGB", (900, 640), frame.rgb)
+    draw = ImageDraw.Draw(image)
+    for name, box in FIELDS.items():
+        draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=(120, 120, 120), fill="white")
+        if name != "empty":
+            draw.text((box.left + 6, box.top + 7), "1284.50 EUR", fill="black", font=FONT)
+        draw.text((200, box.top + 6), name, fill="black", font=FONT)
+    draw.line((420, 166, 420, 184), fill="black")  # a caret, somewhere
+    draw.text((306, 290), "a second line", fill="black", font=FONT)
+    draw.rectangle((600, 160, 760, 190), outline=(90, 90, 90), fill=(200, 200, 200))  # of the colour of buttons
+    return Frame(image.tobytes(), frame.size, ":0")
+
+
+async def test_fields_are_told_from_buttons(text: ScreenText) -> None:
+    frame = with_fields()
+    for box in FIELDS.values():
+        found = await text.field_at(frame, Point(box.left + 200, box.center.y))
+        assert found is not None
+        assert abs(found.left - box.left) <= 3
+        assert abs(found.height - box.height) <= 4
+    elsewhere = [box.center for box in BUTTONS.values()]
+    for at in (*elsewhere, Point(108, 108), Point(680, 175), Point(800, 620), Point(0, 0), Point(899, 639)):
+        assert await text.field_at(frame, at) is None, at
+
+
 async def test_nothing_is_written_where_nothing_is(text: ScreenText) -> None:
     assert (await text(form(), Point(800, 620))).strip() == ""
     assert (await text(form(), Point(899, 639))).strip() == ""
@@ -60,3 +99,21 @@ async def test_all_that_a_window_shows(text: ScreenText) -> None:
 
 def test_it_is_known_whether_anything_can_read() -> None:
     assert can_read()
+
+
+async def test_rules_by_text_are_refused_where_nothing_can_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(nearby, "can_read", lambda: False)
+    rules = Rules.read({"confirm": [{"kinds": ["click"]}, {"text": "submit"}]})
+    with pytest.raises(InvalidUsage, match=r"nothing here can read it: pip install 'prefect-holo\[rehearsal\]'"):
+        check_can_read(rules)
+    check_can_read(Rules.read({"confirm": [{"kinds": ["click"]}]}))
+    file = tmp_path / "rules.toml"
+    file.write_text('[[confirm]]\ntext = "submit"\n')
+    with pytest.raises(InvalidUsage, match="nothing here can read"):
+        rules_of(file)  # of `holo-tasks run`, before anything is started
+    with ScriptedModel([]) as model, pytest.raises(InvalidUsage, match="nothing here can read"):
+        async with agent(model, PaintedDesktop(), tmp_path, rules=rules):
+            pass
+    assert model.requests == []

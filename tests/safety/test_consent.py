@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,13 +191,21 @@ async def test_an_approver_that_waits_can_let_the_work_go_on() -> None:
         ({"text": r"pay\b"}, ("click", {**SUBMIT, "element": "Cancel"}), True),
         ({"text": r"pay\b"}, ("click", {"element": "Cancel", "x": 10, "y": 10}), False),
         ({"text": r"pay\b"}, ("write_at", {**SUBMIT, "content": "a", "element": "a field"}), True),
-        ({"text": r"pay\b"}, ("write", {"content": "a note"}), False),
+        ({"text": r"pay\b"}, ("write", {"content": "a note"}), True),  # to whatever has the keyboard
+        ({"text": r"pay\b"}, ("write", {"content": "x "}), True),
+        ({"text": r"pay\b"}, ("write", {"content": "y"}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["y"]}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["f9"]}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["delete"]}), True),
+        ({"text": r"other"}, ("write", {"content": "y"}), False),
         ({"text": r"pay\b"}, ("write", {"content": "a note\n"}), True),
         ({"text": r"pay\b"}, ("write", {"content": "a", "press_enter": True}), True),
         ({"text": r"pay\b"}, ("write", {"content": " "}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["Return"]}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["space"]}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["alt", "p"]}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["alt", "y"]}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["ctrl", "delete"]}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["ctrl", "a"]}), False),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["tab"]}), False),
         ({"text": r"pay\b"}, ("write_at", {"element": "e", "x": 10, "y": 10, "content": "a\n"}), True),
@@ -220,6 +229,82 @@ async def test_what_needs_a_yes(rule: dict[str, Any], call: tuple[str, dict[str,
     else:
         await one.act(step)
     assert bool(desktop.gestures) != asks
+
+
+class Form:
+    """Reads “Pay now” in the window, and knows one field, at (10, 10)."""
+
+    async def __call__(self, frame: Frame, where: Point | Box) -> str:
+        return "Amount" if isinstance(where, Point) else "Amount Pay now"
+
+    async def field_at(self, frame: Frame, at: Point) -> Box | None:
+        field = Box(0, 0, 20, 20)
+        return field if field.left <= at.x < field.right and field.top <= at.y < field.bottom else None
+
+
+def in_field(tool: str = "click", **arguments: Any) -> Any:
+    return a_step(tool, element="the amount", x=10 * 1000 // 320 + 1, y=10 * 1000 // 200 + 1, **arguments)
+
+
+WORDS, NOWHERE = a_step("write", content="Paper and Pine"), a_step("click", element="nothing", x=900, y=900)
+OVER = a_step("write", content="y", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "step", "asks"),
+    [
+        ([in_field()], WORDS, False),
+        ([in_field()], OVER, False),
+        ([in_field(), a_step("hotkey", keys=["ctrl", "a"]), a_step("hotkey", keys=["backspace"])], WORDS, False),
+        ([in_field(), WORDS], a_step("write", content=" and more"), False),
+        ([], in_field("write_at", content="Paper and Pine"), False),
+        ([in_field("write_at", content="1")], WORDS, False),
+        ([], WORDS, True),
+        ([NOWHERE], WORDS, True),
+        ([in_field(), NOWHERE], OVER, True),
+        ([in_field(), a_step("hotkey", keys=["tab"])], WORDS, True),
+        ([in_field(button="right")], WORDS, True),
+        ([in_field()], a_step("write", content="1", press_enter=True), True),
+        ([in_field()], a_step("write", content="1\t "), True),
+        ([in_field()], a_step("write", content=" "), True),
+        ([in_field()], a_step("hotkey", keys=["f9"]), True),
+    ],
+)
+async def test_words_into_a_field_that_was_just_clicked_need_no_yes_and_other_keys_do(
+    before: list[Any], step: Any, asks: bool
+) -> None:
+    desktop = PaintedDesktop(frozen=True)
+    one = walk(desktop, None, policy=Rules.read({"trust": "act", "confirm": [{"text": "pay"}]}), reader=Form())
+    await one.look()
+    for earlier in before:
+        await one.act(earlier)
+    if asks:
+        with pytest.raises(PolicyRefused, match="needs a person's yes"):
+            await one.act(step)
+    else:
+        await one.act(step)
+    assert len(desktop.gestures) == len(before) + (not asks)
+
+
+async def test_a_field_in_a_window_that_has_lost_the_keyboard_is_not_written_into() -> None:
+    desktop = PaintedDesktop(frozen=True)
+    one = walk(desktop, None, policy=Rules.read({"trust": "act", "confirm": [{"text": "pay"}]}), reader=Form())
+    await one.look()
+    await one.act(in_field())
+    form = desktop.owners(None)
+    for dialog in (replace(form, title="Sure?"), replace(form, pid=7), replace(form, box=Box(0, 0, 9, 9))):
+        desktop.owners = lambda at, dialog=dialog: form if at else dialog
+        with pytest.raises(PolicyRefused, match="needs a person's yes"):
+            await one.act(WORDS)
+    assert len(desktop.gestures) == 1
+
+
+async def test_where_nothing_can_read_any_target_may_be_the_one() -> None:
+    one = walk(PaintedDesktop(), None, reader=None)
+    await one.look()
+    for step in (a_step("click", element="Refresh", x=5, y=5), a_step("write", content="words")):
+        with pytest.raises(PolicyRefused, match="needs a person's yes"):
+            await one.act(step)
 
 
 async def test_a_target_that_cannot_be_read_needs_a_yes() -> None:

@@ -157,7 +157,10 @@ PAYING = Rules.read({"trust": "act", "confirm": [{"programs": ["pay"], "kinds": 
 @pytest.mark.parametrize("rule", [{"programs": ["pay"]}, {"text": "pay"}, {"kinds": ["hotkey"]}], ids=str)
 @pytest.mark.parametrize("call", [CLICK, WRITE, WRITE_AT, DRAG], ids=lambda call: str(call["tool_name"]))
 async def test_what_needs_no_yes_is_permitted_in_that_program_only(rule: dict[str, Any], call: dict[str, Any]) -> None:
-    found = await permit(Rules.read({"trust": "act", "confirm": [rule]}), call)
+    async def reader(frame: Frame, where: Point | Box) -> str:
+        return "Notes"
+
+    found = await permit(Rules.read({"trust": "act", "confirm": [rule]}), call, reader=reader)
     assert (found.allowed, found.owner, found.rule) == (True, EDITOR.name, "allow=act, in /opt/text/editor")
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holo_tasks.core import keynames
+from holo_tasks.core.chords import DENIED, denied_in, parse
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.gestures import Gesture, HoldAndTap, Hotkey, Write
-from holo_tasks.safety.chords import DENIED, denied_in, parse
 
 SPELLINGS: dict[str, list[str]] = {}
 for _alias, _key in {**{name: name for name in keynames.NAMED}, **keynames.ALIASES}.items():

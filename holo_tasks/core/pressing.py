@@ -1,0 +1,77 @@
+"""Which keys may press a button: only those that can do nothing but move, edit and write are known not to."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from holo_tasks.core import keynames
+from holo_tasks.core.chords import Chord, chords_in
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click, Gesture, HoldAndTap, Hotkey, Move, Pause, Write
+
+Presses: TypeAlias = Literal["never", "outside a field", "may"]
+"""Whether keys may press a button: in a text field the letters of a word are text, anywhere else a letter may be the
+key of a menu, a space presses what has the keyboard, and to replace all is to delete all."""
+
+_COMMANDING = frozenset(keynames.MODIFIERS[name] for name in ("ctrl", "alt", "super"))
+_MOVING = frozenset(
+    keynames.keysym(name) for name in ("home", "end", "left", "right", "up", "down", "pageup", "pagedown", "esc")
+)
+_WITHIN = frozenset(keynames.keysym(name) for name in ("home", "end", "left", "right", "backspace"))
+_EDITING = _WITHIN | {keynames.keysym(name) for name in "acvxyz"}
+"""What edits with Ctrl held; with Alt the very same keys are those of menus and buttons."""
+_ALONE = _MOVING | _WITHIN | keynames.LOCKS | {keynames.TAB}
+_CTRL, _DELETE = keynames.MODIFIERS["ctrl"], keynames.keysym("delete")
+
+
+def presses(gesture: Gesture) -> Presses:
+    """Say whether a gesture's keys may press a button, or do what a menu does, rather than only write and edit."""
+    if isinstance(gesture, Write):
+        return _written(gesture)
+    found = [_chord(chord) for chord in chords_in(gesture)]
+    return "may" if "may" in found else "outside a field" if "outside a field" in found else "never"
+
+
+def focus_after(gesture: Gesture, focus: Point | None) -> Point | None:
+    """Return where the click was that the keyboard has followed, after a gesture; None if nobody can say."""
+    match gesture:
+        case Click(at, button):
+            return at if button == "left" else None
+        case Write(text, press_enter=enter, at=at):
+            return None if enter or set(text) & set("\n\r\t") else at or focus
+        case Move() | Pause():
+            return focus
+        case Hotkey() | HoldAndTap() if all(_stays(chord) for chord in chords_in(gesture)):
+            return focus
+        case _:
+            return None
+
+
+def _written(write: Write) -> Presses:
+    if write.press_enter or set(write.text) & set("\n\r\t"):
+        return "may"  # what the keys behind a tab go to, nobody has clicked
+    if not write.text:
+        return "outside a field" if write.overwrite else "never"
+    return "outside a field" if write.text.strip() else "may"
+
+
+def _chord(chord: Chord) -> Presses:
+    commanding, keys = chord.keys & _COMMANDING, chord.keys - _COMMANDING - {keynames.SHIFT}
+    if commanding:
+        return "never" if commanding == {_CTRL} and keys <= _EDITING else "may"
+    if keys <= _ALONE:
+        return "never"
+    return "outside a field" if all(map(_is_sign, keys)) else "may"
+
+
+def _stays(chord: Chord) -> bool:
+    """Say whether keys leave the keyboard where it is: they edit or write, and do not move to something else."""
+    commanding, keys = chord.keys & _COMMANDING, chord.keys - _COMMANDING - {keynames.SHIFT}
+    if commanding:
+        return commanding == {_CTRL} and keys <= _EDITING | {_DELETE}
+    return all(key in _WITHIN or key == _DELETE or _is_sign(key) for key in keys)
+
+
+def _is_sign(key: int) -> bool:
+    """Say whether a key types something that can be seen; a space cannot."""
+    return 0x20 < key <= 0xFF or key > 0x01000000

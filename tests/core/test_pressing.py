@@ -1,0 +1,87 @@
+"""Which keys may press a button, and where the keyboard is after them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
+from holo_tasks.core.pressing import focus_after, presses
+
+AT, OTHER = Point(5, 5), Point(9, 9)
+
+
+def hotkey(chord: str) -> Hotkey:
+    return Hotkey(tuple(chord.split("+")))
+
+
+@pytest.mark.parametrize(
+    "chord",
+    [
+        *("enter", "space", "shift+space", "f9", "shift+f9", "shift+f10", "menu", "delete", "insert", "shift+insert"),
+        *("alt+y", "alt+c", "alt+a", "alt+x", "alt+v", "alt+z", "alt+s", "alt+left", "altgr+a", "alt", "super+x"),
+        *("ctrl+delete", "ctrl+enter", "ctrl+s", "ctrl+alt+a", "ctrl+f4", "ctrl+space", "ctrl+tab", "pause"),
+    ],
+)
+def test_keys_that_may_press_or_command(chord: str) -> None:
+    assert presses(hotkey(chord)) == "may"
+    *hold, tap = chord.split("+")
+    assert presses(HoldAndTap(tuple(hold) or ("shift",), ("left", tap))) == "may"
+
+
+@pytest.mark.parametrize(
+    "chord",
+    [
+        *("ctrl+a", "ctrl+c", "ctrl+v", "ctrl+x", "ctrl+z", "ctrl+y", "ctrl+shift+z", "ctrl+left", "ctrl+shift+end"),
+        *("tab", "shift+tab", "left", "shift+left", "home", "pageup", "esc", "backspace", "ctrl+backspace", "shift"),
+    ],
+)
+def test_keys_that_only_move_and_edit(chord: str) -> None:
+    assert presses(hotkey(chord)) == "never"
+
+
+@pytest.mark.parametrize("gesture", [hotkey("y"), hotkey("shift+y"), HoldAndTap(("shift",), ("y", "é")), hotkey("7")])
+def test_a_letter_is_text_in_a_field_only(gesture: Gesture) -> None:
+    assert presses(gesture) == "outside a field"
+
+
+@pytest.mark.parametrize(
+    ("write", "how"),
+    [
+        (Write("x "), "outside a field"),
+        (Write("y"), "outside a field"),
+        (Write("Paper and Pine"), "outside a field"),
+        (Write("", overwrite=True), "outside a field"),
+        (Write("{{secret:pw}}", overwrite=True), "outside a field"),
+        (Write(""), "never"),
+        *((Write(text), "may") for text in (" ", "\t", "a\n", "a\r", "a\tb", "\u3000")),
+        (Write("a", press_enter=True), "may"),
+        (Write("", press_enter=True), "may"),
+    ],
+)
+def test_what_is_written_is_text_in_a_field_only(write: Write, how: str) -> None:
+    assert presses(write) == how
+
+
+@pytest.mark.parametrize(
+    ("gesture", "focus"),
+    [
+        (Click(OTHER), OTHER),
+        (Click(OTHER, count=2), OTHER),
+        (Click(OTHER, "right"), None),
+        (Drag(AT, OTHER), None),
+        (Scroll(AT, "down", 3), None),
+        (Move(OTHER), AT),
+        (Pause(1.0), AT),
+        (Write("some words"), AT),
+        (Write("some words", at=OTHER, overwrite=True), OTHER),
+        (Write("some\twords", at=OTHER), None),
+        (Write("some words", press_enter=True), None),
+        *((hotkey(keys), AT) for keys in ("ctrl+a", "left", "shift+home", "backspace", "delete", "ctrl+delete", "a")),
+        *((hotkey(keys), None) for keys in ("tab", "enter", "esc", "alt+y", "ctrl+s", "f6", "down", "space", "alt")),
+    ],
+)
+def test_the_keyboard_stays_where_the_click_was_as_long_as_nothing_moves_it(gesture: Any, focus: Any) -> None:
+    assert focus_after(gesture, AT) == focus
