@@ -381,7 +381,7 @@ async def expense_audit(
     page = await asyncio.to_thread(page_named, report) if report else None
     sheet = await asyncio.to_thread(_sheet, workbook)
     letters = await read_mailbox(await load_block(HoloMailbox, mailbox))
-    read = [(letter, receipt) for letter in letters if (receipt := read_receipt(letter)).kind != "not_a_receipt"]
+    read = await asyncio.to_thread(_receipts, letters)
     firsts = duplicates([receipt for _, receipt in read])
     receipts = [
         receipt for letter, receipt in read if since is None or letter.date is None or letter.date.date() >= since
@@ -434,6 +434,10 @@ async def expense_audit(
             f"{', …' if len(waiting) > 5 else ''}); see `holo-tasks runs`, then `holo-tasks retry ITEM`."
         )
     return counts
+
+
+def _receipts(letters: Sequence[Letter]) -> list[tuple[Letter, Receipt]]:
+    return [(letter, receipt) for letter in letters if (receipt := read_receipt(letter)).kind != "not_a_receipt"]
 
 
 def was_audited(receipt: Receipt, duplicate_of: str | None) -> bool:

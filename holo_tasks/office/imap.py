@@ -18,16 +18,11 @@ from typing import Any, Literal
 from pydantic import SecretStr
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.office.letter import (
-    MAX_MESSAGE_BYTES,
-    Letter,
-    in_order,
-    oversized_letter,
-    read_letter,
-    unread_letter,
-)
+from holo_tasks.office.letter import MAX_MESSAGE_BYTES, Letter, in_order, unread_letter
+from holo_tasks.office.letter_reader import HEAD_BYTES, LetterReader
 
-_HEAD_BYTES = 64 * 1024
+_BATCH_BYTES = 64 * 2**20
+"""So much is fetched in one session, and read after it: what a letter costs to read must not keep a server waiting."""
 # IMAP wants English month names, whatever the locale.
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -43,8 +38,8 @@ class ImapAccount:
     """Where to read mail and as whom.
 
     ``security`` "plain" sends the password unencrypted: only to this machine, unless
-    ``allow_plain_password``. ``timeout_s`` bounds each wait for the server, ``deadline_s`` the whole
-    reading. ``tls`` replaces the usual checks of the server's certificate.
+    ``allow_plain_password``. ``timeout_s`` bounds each wait for the server, ``deadline_s`` each session
+    with it. ``tls`` replaces the usual checks of the server's certificate.
     """
 
     host: str
@@ -86,11 +81,18 @@ def read_imap(account: ImapAccount, *, since: date | None = None) -> list[Letter
     Raises MailboxUnreachable when the server does not answer in time, InvalidUsage when it refuses the
     user, the folder or when the folder holds more than ``max_messages``.
     """
-    with _session(account) as server:
-        _log_in(server, account)
-        if server.select(_quoted(_utf7(account.folder)), readonly=True)[0] != "OK":
-            raise InvalidUsage(f"{account.address} has no folder {account.folder!r}: give one it has.")
-        return in_order(_letters(server, account, since))
+    letters: list[Letter] = []
+    left: list[int] | None = None
+    with LetterReader() as reader:
+        while left is None or left:
+            with _session(account) as server:
+                _log_in(server, account)
+                if server.select(_quoted(_utf7(account.folder)), readonly=True)[0] != "OK":
+                    raise InvalidUsage(f"{account.address} has no folder {account.folder!r}: give one it has.")
+                left = _listed(server, account, since) if left is None else left
+                fetched = _fetched(server, account, left)
+            letters += [_read(message, reader) for message in fetched]
+    return in_order(letters)
 
 
 @contextmanager
@@ -174,30 +176,52 @@ def _log_in(server: imaplib.IMAP4, account: ImapAccount) -> None:
         ) from None
 
 
-def _letters(server: imaplib.IMAP4, account: ImapAccount, since: date | None) -> Iterator[Letter]:
+@dataclass(frozen=True)
+class _Message:
+    """What a server gave of a message; ``raw`` is None if it gave nothing."""
+
+    source: str
+    size: int
+    raw: bytes | None
+
+
+def _listed(server: imaplib.IMAP4, account: ImapAccount, since: date | None) -> list[int]:
+    """The messages of the folder, the last one first."""
     criteria = f"SINCE {since.day}-{_MONTHS[since.month - 1]}-{since.year}" if since else "ALL"
     found = server.uid("SEARCH", criteria)[1]
-    uids = sorted({int(uid) for uid in re.findall(rb"\d+", b" ".join(one for one in found if one))})
+    uids = {int(uid) for uid in re.findall(rb"\d+", b" ".join(one for one in found if one))}
     if len(uids) > account.max_messages:
         raise InvalidUsage(
             f"{account.folder!r} holds {len(uids)} messages, more than {account.max_messages}: "
             "give a day to start from, or a higher max_messages."
         )
-    for uid in uids:
-        source = f"imap://{account.address}/{account.folder};UID={uid}"
+    return sorted(uids, reverse=True)
+
+
+def _fetched(server: imaplib.IMAP4, account: ImapAccount, left: list[int]) -> list[_Message]:
+    """Take messages off the list and fetch them, until it is empty or they are enough for a session."""
+    fetched: list[_Message] = []
+    had = 0
+    while left and had < _BATCH_BYTES:
+        uid = left.pop()
         listed = re.search(rb"RFC822\.SIZE (\d+)", _joined(server.uid("FETCH", str(uid), "(RFC822.SIZE)")[1]))
         if listed is None:
             continue  # deleted by its owner since the folder was listed
         size = int(listed[1])
-        most = MAX_MESSAGE_BYTES if size <= MAX_MESSAGE_BYTES else _HEAD_BYTES
+        most = MAX_MESSAGE_BYTES if size <= MAX_MESSAGE_BYTES else HEAD_BYTES
         answer = server.uid("FETCH", str(uid), f"(BODY.PEEK[]<0.{most}>)")[1]
         raw = next((one[1] for one in answer if isinstance(one, tuple)), None)
-        if raw is None:
-            yield unread_letter(source, "the mail server did not give the message")
-        elif size > MAX_MESSAGE_BYTES:
-            yield oversized_letter(raw, size, source=source)
-        else:
-            yield read_letter(raw, source=source)
+        had += len(raw or b"")
+        fetched.append(_Message(f"imap://{account.address}/{account.folder};UID={uid}", size, raw))
+    return fetched
+
+
+def _read(message: _Message, reader: LetterReader) -> Letter:
+    if message.raw is None:
+        return unread_letter(message.source, "the mail server did not give the message")
+    if message.size > MAX_MESSAGE_BYTES:
+        return reader.read_oversized(message.raw, message.size, source=message.source)
+    return reader.read(message.raw[:MAX_MESSAGE_BYTES], source=message.source)
 
 
 def _joined(answer: list[Any]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import resource
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,12 +17,17 @@ from email.policy import Compat32
 from email.utils import parsedate_to_datetime
 
 from holo_tasks.office.html_text import MAX_HTML_CHARS, html_to_text
-from holo_tasks.office.pdf_text import pdf_to_text
+from holo_tasks.office.pdf_text import CPU_SECONDS, pdf_to_text
 
 MAX_MESSAGE_BYTES = 25 * 1024 * 1024
 MAX_PARTS = 200
 MAX_HEADER_CHARS = 5_000
 MAX_TEXT_CHARS = 1_000_000
+"""What is read of all the texts of a message together."""
+MAX_BOUNDARIES = 40
+"""So many parts with parts: the standard library looks for every open one's end on each line."""
+MAX_PDFS, PDF_SECONDS = 5, 15
+"""How many PDFs of a message are read, and how long together, in seconds of processor time."""
 _TEXT_TYPES = ("text/plain", "text/csv", "text/html", "text/tab-separated-values", "text/markdown")
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 _SAME_BYTES = 16 * 1024
@@ -75,14 +81,20 @@ class Letter:
 
 
 def read_letter(raw: bytes, *, source: str) -> Letter:
-    """Read the bytes of a message; never raises over their content."""
+    """Read the bytes of a message; never raises over their content. It may take long: `LetterReader` has limits."""
     return _Reading(source).letter(raw)
 
 
 def oversized_letter(head: bytes, size: int, *, source: str) -> Letter:
     """Stand in for a message that is too big to read, from its first bytes."""
+    why = f"the message is {size / 2**20:.0f} MB, more than {MAX_MESSAGE_BYTES // 2**20} MB: not read"
+    return headed_letter(head, why, source=source)
+
+
+def headed_letter(head: bytes, why: str, *, source: str) -> Letter:
+    """Stand in for a message of which only the header is read."""
     reading = _Reading(source)
-    reading.problem(f"the message is {size / 2**20:.0f} MB, more than {MAX_MESSAGE_BYTES // 2**20} MB: not read")
+    reading.problem(why)
     reading.content.append([_digest(_body_of(head)[:_SAME_BYTES])])
     return reading.letter(_header_of(head))
 
@@ -92,12 +104,22 @@ def unread_letter(source: str, why: str) -> Letter:
     return Letter(f"sha256:{_digest(source.encode('utf-8', 'replace'))}", "", "", None, "", (), (why,), source)
 
 
-class _ShortHeaders(Compat32):
-    """Cuts what is too long for a header: the standard library reads parameters in quadratic time."""
+class _Tame(Compat32):
+    """Cuts what is too long for a header; of too many parts with parts it takes away what separates those.
+
+    The standard library reads parameters in quadratic time, and looks for the end of every open part on each line.
+    """
+
+    counted: list[str] | None = None
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
-        return name, value[:MAX_HEADER_CHARS]
+        value = value[:MAX_HEADER_CHARS]
+        if self.counted is not None and name.lower() == "content-type" and "boundary" in value.lower():
+            self.counted.append(name)
+            if len(self.counted) > MAX_BOUNDARIES:
+                value = value.partition(";")[0]
+        return name, value
 
 
 def _header_of(raw: bytes) -> bytes:
@@ -126,17 +148,25 @@ class _Reading:
         self.attachments: list[Attachment] = []
         self.parts = 0
         self.content: list[list[str]] = []
+        self.chars_left = MAX_TEXT_CHARS
+        self.pdfs = 0
+        self.pdf_seconds = 0.0
 
     def problem(self, text: str) -> None:
         self.problems[text] = None
 
     def letter(self, raw: bytes) -> Letter:
         try:
-            message = message_from_bytes(raw, policy=_ShortHeaders())
+            counted: list[str] = []
+            message = message_from_bytes(raw, policy=_Tame(counted=counted))  # type: ignore[call-arg]  # any attribute may be given
+            if len(counted) > MAX_BOUNDARIES:
+                self.problem(
+                    f"the message has more than {MAX_BOUNDARIES} parts with parts; the rest was not taken apart"
+                )
             plain, html = self.bodies(message)
         except RecursionError:
             self.problem("the message nests parts too deeply")
-            message = message_from_bytes(_header_of(raw), policy=_ShortHeaders())
+            message = message_from_bytes(_header_of(raw), policy=_Tame())
             plain, html = "", ""
             self.content = []
             self.note_content(message, "", _body_of(raw))
@@ -216,7 +246,7 @@ class _Reading:
     def attach(self, part: Message, name: str, media_type: str, data: bytes) -> None:
         text: str | None = None
         if media_type == "application/pdf":
-            text, wrong = pdf_to_text(data)
+            text, wrong = self.pdf(data)
             if wrong:
                 self.problem(f"the attached PDF {name!r} {wrong}")
         elif media_type in _TEXT_TYPES:
@@ -224,6 +254,26 @@ class _Reading:
             if media_type == "text/html":
                 text = self.html(text)
         self.attachments.append(Attachment(name, media_type, text, len(data)))
+
+    def pdf(self, data: bytes) -> tuple[str, str | None]:
+        """The text of a PDF and what is wrong with it; all of a message share what one may cost."""
+        self.pdfs += 1
+        if self.pdfs > MAX_PDFS:
+            return "", f"was not read: the message has more than {MAX_PDFS}"
+        if self.pdf_seconds >= PDF_SECONDS:
+            return "", "was not read: those before it took too long"
+        before = _children_s()
+        text, wrong = pdf_to_text(data, cpu_seconds=min(CPU_SECONDS, 1 + int(PDF_SECONDS - self.pdf_seconds)))
+        self.pdf_seconds += _children_s() - before
+        return self.bounded(text), wrong
+
+    def bounded(self, text: str) -> str:
+        """What of a text is within what is read of a message."""
+        if len(text) > self.chars_left:
+            self.problem("the text is very long; only its beginning was read")
+            text = text[: self.chars_left]
+        self.chars_left -= len(text)
+        return text
 
     def html(self, html: str) -> str:
         if len(html) > MAX_HTML_CHARS:
@@ -237,9 +287,7 @@ class _Reading:
     def decode(self, data: bytes, part: Message) -> str:
         """Text of the bytes, in the declared charset if that is true."""
         text = self.clean(self.decode_as(data, self.charset(part))).replace("\r\n", "\n").replace("\r", "\n")
-        if len(text) > MAX_TEXT_CHARS:
-            self.problem("the text is very long; only its beginning was read")
-        return text[:MAX_TEXT_CHARS].strip()
+        return self.bounded(text).strip()
 
     def charset(self, part: Message) -> str:
         try:
@@ -317,6 +365,12 @@ class _Reading:
     def note_defects(self, defects: list[MessageDefect]) -> None:
         for defect in defects:
             self.problem(_DEFECTS.get(type(defect).__name__, "the message does not follow the MIME standard"))
+
+
+def _children_s() -> float:
+    """The processor time of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def sender_name(sender: str) -> str:

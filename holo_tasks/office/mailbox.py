@@ -9,26 +9,17 @@ from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office.imap import ImapAccount, MailboxUnreachable, read_imap
-from holo_tasks.office.letter import (
-    MAX_MESSAGE_BYTES,
-    Attachment,
-    Letter,
-    in_order,
-    oversized_letter,
-    read_letter,
-    unread_letter,
-)
+from holo_tasks.office.letter import MAX_MESSAGE_BYTES, Attachment, Letter, in_order, unread_letter
+from holo_tasks.office.letter_reader import LetterReader
 
 __all__ = ["Attachment", "ImapAccount", "Letter", "MailboxUnreachable", "read_imap", "read_maildir"]
-
-_HEAD_BYTES = 64 * 1024
 
 
 def read_maildir(path: str | Path) -> list[Letter]:
     """Every message in ``cur`` and ``new``, by date and then id; files are never moved or re-flagged.
 
-    A message that is broken or too big is still a letter, with its ``problems``. Raises InvalidUsage
-    when the folder is missing, is not a Maildir or may not be read.
+    A message that is broken, too big or takes too long is still a letter, with its ``problems``. Raises
+    InvalidUsage when the folder is missing, is not a Maildir or may not be read.
     """
     folder = Path(path).expanduser()
     if not folder.is_dir():
@@ -49,10 +40,11 @@ def read_maildir(path: str | Path) -> list[Letter]:
         ) from None
     except PermissionError:
         raise InvalidUsage(f"{folder} may not be read: give this user the right to read it.") from None
-    return in_order(_letters(box, folder, keys))
+    with LetterReader() as reader:
+        return in_order(_letters(box, folder, keys, reader))
 
 
-def _letters(box: mailbox.Maildir, folder: Path, keys: list[str]) -> Iterator[Letter]:
+def _letters(box: mailbox.Maildir, folder: Path, keys: list[str], reader: LetterReader) -> Iterator[Letter]:
     for key in keys:
         source = f"{folder}#{key}"
         try:
@@ -66,6 +58,6 @@ def _letters(box: mailbox.Maildir, folder: Path, keys: list[str]) -> Iterator[Le
             yield unread_letter(source, f"the message file could not be read ({fault.strerror})")
             continue
         if size > MAX_MESSAGE_BYTES:
-            yield oversized_letter(raw[:_HEAD_BYTES], size, source=source)
+            yield reader.read_oversized(raw, size, source=source)
         else:
-            yield read_letter(raw, source=source)
+            yield reader.read(raw, source=source)

@@ -8,25 +8,32 @@ writes its text; it must import nothing of this package, whose ``mailbox.py`` wo
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 
 MAX_PAGES = 40
 MAX_CHARS = 400_000
-_CPU_SECONDS = 10
-_WALL_SECONDS = 20
+CPU_SECONDS = 10
+_WALL_SECONDS = 40
 _MEMORY_BYTES = 1 << 30
 _PROBLEMS = {3: "is encrypted", 4: "is damaged"}
 
 
-def pdf_to_text(data: bytes) -> tuple[str, str | None]:
+def pdf_to_text(data: bytes, *, cpu_seconds: int = CPU_SECONDS) -> tuple[str, str | None]:
     """The text and what was wrong, if anything, as the end of a sentence ("is encrypted")."""
     if importlib.util.find_spec("pypdf") is None:
         from holo_tasks.core.errors import InvalidUsage
 
         raise InvalidUsage("Reading a PDF needs pypdf: run pip install 'prefect-holo[office]'.")
     try:
-        done = subprocess.run([sys.executable, "-I", __file__], input=data, capture_output=True, timeout=_WALL_SECONDS)
+        done = subprocess.run(
+            [sys.executable, "-I", __file__, str(cpu_seconds)],
+            input=data,
+            capture_output=True,
+            timeout=_WALL_SECONDS,
+            env=environment(),
+        )
     except subprocess.TimeoutExpired:
         return "", f"took longer than {_WALL_SECONDS} seconds to read"
     text = done.stdout.decode("utf-8", "replace").strip()
@@ -35,12 +42,18 @@ def pdf_to_text(data: bytes) -> tuple[str, str | None]:
     return text, None if text else "holds no text; it may be a scan"
 
 
-def _child() -> int:
+def environment() -> dict[str, str]:
+    """What Python itself needs: whoever reads what strangers send has no use for keys, and may be taken over by it."""
+    needed = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
+    return {name: os.environ[name] for name in needed if name in os.environ}
+
+
+def _child(cpu_seconds: int) -> int:
     import io
     import logging
     import resource
 
-    for what, most in ((resource.RLIMIT_CPU, _CPU_SECONDS), (resource.RLIMIT_AS, _MEMORY_BYTES)):
+    for what, most in ((resource.RLIMIT_CPU, cpu_seconds), (resource.RLIMIT_AS, _MEMORY_BYTES)):
         hard = resource.getrlimit(what)[1]
         limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (limit, limit))
@@ -67,4 +80,4 @@ def _child() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_child())
+    sys.exit(_child(int(sys.argv[1])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import imaplib
 import os
 import shutil
 import socket
@@ -19,7 +20,8 @@ import pytest
 from pydantic import SecretStr
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.office.mailbox import ImapAccount, MailboxUnreachable, read_imap, read_maildir
+from holo_tasks.office.letter_reader import LetterReader
+from holo_tasks.office.mailbox import ImapAccount, Letter, MailboxUnreachable, read_imap, read_maildir
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "apps"))
 
@@ -145,6 +147,31 @@ def test_imap_gives_the_same_letters_as_the_maildir(
     # Without the mangled one: Dovecot changes its NUL bytes on the way.
     bare = [replace(one, source="") for one in read_maildir(tmp_path)[:-1]]
     assert [replace(one, source="") for one in read_imap(dovecot(security))[:-1]] == bare
+
+
+def test_letters_are_read_when_the_server_has_been_left(
+    dovecot: Callable[..., ImapAccount], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a letter costs to read must not meet the deadline of the session, and so keep all others from being read."""
+    told: list[str] = []
+    logout, read = imaplib.IMAP4.logout, LetterReader.read
+
+    def left(self: imaplib.IMAP4) -> object:
+        told.append("left")
+        return logout(self)
+
+    def noted(self: LetterReader, raw: bytes, *, source: str) -> Letter:
+        told.append("read")
+        return read(self, raw, source=source)
+
+    monkeypatch.setattr(imaplib.IMAP4, "logout", left)
+    monkeypatch.setattr(LetterReader, "read", noted)
+    letters = read_imap(dovecot())
+    assert told == ["left", *["read"] * len(letters)]
+    told.clear()
+    monkeypatch.setattr("holo_tasks.office.imap._BATCH_BYTES", 1)
+    assert read_imap(dovecot()) == letters
+    assert told == ["left", "read"] * len(letters)
 
 
 def test_reading_over_imap_marks_nothing_as_seen(dovecot: Callable[..., ImapAccount]) -> None:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office.letter import read_letter
+from holo_tasks.office.letter_reader import LetterReader
 from holo_tasks.office.mailbox import Letter, read_maildir
 from holo_tasks.office.receipts import read_receipt
 
@@ -207,8 +209,6 @@ def test_a_broken_and_an_encrypted_pdf_are_problems_not_errors() -> None:
 
 
 def test_a_pdf_that_unpacks_to_gigabytes_costs_only_its_own_child() -> None:
-    import zlib
-
     pack = zlib.compressobj(9)
     bomb = b"".join(pack.compress(b"(a) Tj " * 2_000_000) for _ in range(12)) + pack.flush()
     page = one_page_pdf(("x",))
@@ -240,6 +240,91 @@ def test_hostile_html_takes_seconds_not_hours(piece: str) -> None:
     started = time.monotonic()
     read("Content-Type: text/html\r\n\r\n" + piece * (600_000 // len(piece)))
     assert time.monotonic() - started < 5
+
+
+def nested(depth: int, lines: int) -> bytes:
+    parts = (b'Content-Type: multipart/mixed; boundary="%d"\r\n\r\n--%d\r\n' % (n, n) for n in range(depth))
+    return b"".join(parts) + b"\r\nTotal: EUR 5.00 for TX-10482\r\n" + b"a line\r\n" * lines
+
+
+def test_parts_that_nest_400_deep_are_taken_apart_no_further_than_40() -> None:
+    """The standard library looks for the end of each of them on every line: it took minutes."""
+    letter = read(b"Subject: Receipt\r\n" + nested(400, 20_000))
+    assert "the message has more than 40 parts with parts; the rest was not taken apart" in letter.problems
+    assert read_receipt(letter).kind == "unreadable", "a person looks at it"
+    assert read(nested(40, 10)).text.startswith("Total: EUR 5.00")
+    assert not any("taken apart" in one for one in read(nested(40, 10)).problems)
+
+
+def slow_pdf(repeats: int) -> bytes:
+    """A small file that unpacks to many words."""
+    words = zlib.compress(b"(a) Tj " * repeats, 9)
+    head, _, _ = one_page_pdf(("x",)).partition(b"5 0 obj")
+    data = head + b"5 0 obj\n<< /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream\nendobj\n" % (
+        len(words),
+        words,
+    )
+    return data + b"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n0\n%%EOF\n"
+
+
+def with_pdfs(*pdfs: bytes) -> bytes:
+    part = b"--b\r\nContent-Type: application/pdf; name=r.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\n%s\r\n"
+    body = b"".join(part % base64.encodebytes(one) for one in pdfs)
+    return (
+        HEAD
+        + b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\n\r\nTotal: EUR 5.00\r\n'
+        + body
+        + b"--b--\r\n"
+    )
+
+
+def test_the_pdfs_of_a_letter_share_what_one_may_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = slow_pdf(3_000_000)
+    assert len(slow) < 32_000
+    monkeypatch.setattr("holo_tasks.office.letter.PDF_SECONDS", 1)
+    letter = read_letter(with_pdfs(slow, *[one_page_pdf(("x",))] * 200), source="test")
+    assert len(letter.attachments) == 198
+    assert [bool(one.text) for one in letter.attachments] == [False] * 198
+    said = " ".join(letter.problems)
+    assert "needs more memory or time than it is given" in said
+    assert "those before it took too long" in said
+    assert "the message has more than 5" in said
+    assert letter.text == "Total: EUR 5.00"
+
+
+def test_a_letter_that_takes_too_long_costs_only_its_child_and_the_next_one_is_read() -> None:
+    hostile = HEAD + b"Subject: Receipt\r\n" + nested(40, 300_000)
+    with LetterReader(cpu_seconds=0) as reader:
+        before, poison, after = (
+            reader.read(raw, source="x") for raw in (HEAD + b"\r\nfirst", hostile, HEAD + b"\r\nlast")
+        )
+        again = reader.read(hostile, source="elsewhere")
+    assert (before.text, after.text) == ("first", "last")
+    assert poison.problems[0] == "the message takes more time or memory than one is given: not read"
+    assert (poison.subject, poison.sender, poison.text) == ("Receipt", "Shop <shop@a.example>", "")
+    assert again.message_id == poison.message_id
+
+
+def test_what_comes_back_from_the_child_is_what_was_read(maildir: Path) -> None:
+    raws = [path.read_bytes() for sub in ("cur", "new") for path in sorted((maildir / sub).iterdir())]
+    with LetterReader() as reader:
+        assert [reader.read(raw, source="s") for raw in raws] == [read_letter(raw, source="s") for raw in raws]
+
+
+def test_who_reads_letters_and_pdfs_gets_no_key_in_its_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, python = tmp_path / "seen", tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho "$1 $2" >> {seen}\nenv >> {seen}\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    put(tmp_path / "mail", "one", with_pdfs(one_page_pdf(("Total: EUR 5.00",))))
+    for name in ("HAI_API_KEY", "HOLO_SECRET_PIN", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"):
+        monkeypatch.setenv(name, "canary")
+    monkeypatch.setattr(sys, "executable", str(python))
+    read_letter(with_pdfs(one_page_pdf(("x",))), source="in this process")
+    read_maildir(tmp_path / "mail")
+    assert seen.read_text().count("-I ") == 2, "that of letters starts that of PDFs by its own name"
+    assert "canary" not in seen.read_text()
 
 
 CORPUS = [raw for raw, _ in messages() if b"application/pdf" not in raw]

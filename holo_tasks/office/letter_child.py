@@ -1,0 +1,47 @@
+"""The program that reads letters for `letter_reader`: one request after the other, each with a limit of its own.
+
+A request is a line of JSON and the bytes of a message; the answer is a line of JSON. The limits are those of the
+operating system: whatever a letter makes the reader do, it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office.letter import Letter, headed_letter, oversized_letter, read_letter
+
+_MEMORY_BYTES = 1 << 30
+
+
+def main() -> None:
+    """Answer until there are no more requests."""
+    _limit(resource.RLIMIT_AS, _MEMORY_BYTES)
+    _limit(resource.RLIMIT_CORE, 0)
+    while line := sys.stdin.buffer.readline():
+        asked = json.loads(line)
+        raw = sys.stdin.buffer.read(asked.pop("bytes"))
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + asked.pop("cpu_seconds"))
+        try:
+            told: dict[str, Any] = {"letter": asdict(_read(raw, **asked))}
+        except InvalidUsage as error:  # what the reader needs is not installed
+            told = {"error": str(error)}
+        told["rss_kb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        sys.stdout.write(json.dumps(told, default=str) + "\n")
+        sys.stdout.flush()
+
+
+def _read(raw: bytes, *, source: str, size: int | None = None, why: str = "") -> Letter:
+    if why:
+        return headed_letter(raw, why, source=source)
+    return read_letter(raw, source=source) if size is None else oversized_letter(raw, size, source=source)
+
+
+def _limit(what: int, most: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
