@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
@@ -23,6 +24,7 @@ from holo_tasks.core.person import HandOff
 from holo_tasks.core.ports import Desktop, TellsWindows
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
+from holo_tasks.filing import file_noted
 from holo_tasks.handoff import ByHandOff, Helper
 from holo_tasks.home import holo_home
 from holo_tasks.kill_sources import sources_for
@@ -51,6 +53,8 @@ from holo_tasks.safety.store import store_at
 from holo_tasks.safety.typed_fields import TypedFields
 
 TITLE_CHARACTERS = 200
+
+logger = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -116,6 +120,8 @@ async def open_agent(
     waits = HandOff.of(handoff)
     where = home or holo_home()
     store = store_at(where)
+    for told in await asyncio.to_thread(file_noted, where):
+        logger.warning("%s", told)
     kept = (rules or Rules()).under(allow)
     check_can_read(kept)
     values = {name: secret.value for name, secret in known.items()}
@@ -172,7 +178,7 @@ async def open_agent(
             max_steps=max_steps,
             flow_run_id=flow_run_id(),
         ) as run:
-            run.deployment_id, run.attempt = deployment_id(), attempt()
+            run.home, run.deployment_id, run.attempt = where, deployment_id(), attempt()
             yield run
     except BaseException as error:
         if (hidden := hush_error(error)) is error:

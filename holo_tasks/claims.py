@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-from holo_tasks.core.errors import NeedsPerson
+from holo_tasks.audit.errors import EvidenceFailed
+from holo_tasks.core.errors import HoloError, NeedsPerson, StoreLost
 from holo_tasks.core.ports import Journal
 from holo_tasks.safety.ledger import Claim, Ledger
 
@@ -40,6 +41,24 @@ def journalled(journal: Journal | None) -> Iterator[None]:
         _journal.reset(mark)
 
 
+@contextmanager
+def left_to_person(claim: Claim | None) -> Iterator[None]:
+    """Leave to a person what stopped, for want of evidence or of the database, after something may have been done.
+
+    With nothing begun it can simply be run again when they are back. Other mistakes stay what they are, and say that
+    something was begun.
+    """
+    try:
+        yield
+    except HoloError as error:
+        if claim is None or not claim.begun or error.status != "invalid":
+            raise
+        if isinstance(error, EvidenceFailed | StoreLost):
+            raise NeedsPerson(_half_done(claim, error)) from error
+        error.half_done = True
+        raise
+
+
 async def look_for_effect(ledger: Ledger, claim: Claim, probe: Probe | None) -> Any:
     """Return what an earlier attempt came to, or `NOT_DONE` if it is certain that it came to nothing.
 
@@ -60,11 +79,25 @@ async def look_for_effect(ledger: Ledger, claim: Claim, probe: Probe | None) -> 
 
 def in_doubt(claim: Claim) -> str:
     """Say what an earlier attempt did, and what a person can do about it."""
-    last, item = claim.earlier[-1], shlex.quote(claim.token)
+    last = claim.earlier[-1]
     state = "was done" if last.done else "may have been done or not"
     evidence = f" (evidence: {last.trace})" if last.trace else ""
     return (
         f"An earlier attempt at {claim.token!r} was interrupted after {len(claim.earlier)} actions; the last one, "
-        f"{last.action}, {state}{evidence}. Nothing was repeated. Look at the program, then: "
-        f"`holo-tasks retry {item} --done` or `--not-done`."
+        f"{last.action}, {state}{evidence}. Nothing was repeated. {_to_do(claim)}"
     )
+
+
+def _half_done(claim: Claim, error: HoloError) -> str:
+    """Say that this attempt stopped in the middle, why, and what a person can do about it."""
+    number, last = len(claim.begun), list(claim.begun.values())[-1]
+    actions = "1 action" if number == 1 else f"{number} actions"
+    return (
+        f"{error} {claim.token!r} was stopped by that after {actions}; whether the last one, {last}, was done is not "
+        f"certain. {_to_do(claim)}"
+    )
+
+
+def _to_do(claim: Claim) -> str:
+    item = shlex.quote(claim.token)
+    return f"Look at the program, then: `holo-tasks retry {item} --done` or `--not-done`."

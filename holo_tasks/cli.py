@@ -80,7 +80,20 @@ def _runs(options: argparse.Namespace) -> int:
 
     if not 1 <= options.last <= 10_000:
         raise InvalidUsage(f"--last must be from 1 to 10000, not {options.last}.")
+    _file_noted()
     return put(listing(holo_home(), options.last, as_json=options.json), 0)
+
+
+def _file_noted() -> None:
+    """Put on the list, and tell, what could not be put there when it happened."""
+    from holo_tasks.home import holo_home
+    from holo_tasks.machine import notes
+
+    if any(notes.left(holo_home(), "item")):
+        from holo_tasks.filing import file_noted
+
+        for line in file_noted(holo_home()):
+            say(line)
 
 
 def _retry(options: argparse.Namespace) -> int:
@@ -91,6 +104,7 @@ def _retry(options: argparse.Namespace) -> int:
     if local_only.enter(os.environ):
         local_only.check_database()
         local_only.pin_prefect(os.environ)
+    _file_noted()
     said, code = retry(holo_home(), options.item, done=options.done, not_done=options.not_done, again=carry_out)
     return put(said, code) if said else code
 

@@ -17,12 +17,13 @@ from prefect.settings import get_current_settings
 from prefect.states import Completed
 
 from holo_tasks.agent import TITLE_CHARACTERS, flow_run_id, open_agent
-from holo_tasks.claims import look_for_effect
+from holo_tasks.claims import left_to_person, look_for_effect
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson
 from holo_tasks.core.events import Status
 from holo_tasks.core.outside import named
 from holo_tasks.core.ports import Desktop
 from holo_tasks.decorators import before_deadline
+from holo_tasks.filing import file_item
 from holo_tasks.leaving import until_told
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.outcome import GOAL, Outcome, Settings, already_done
@@ -98,21 +99,26 @@ async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
     except (InvalidUsage, NeedsPerson) as error:
         status, message = ending(error)
         if isinstance(error, NeedsPerson):
-            await _file(settings, status, message, trace=claim.earlier[-1].trace)
+            told = await _file(settings, status, message, trace=claim.earlier[-1].trace)
+            message = f"{message} {told}".strip()
         return Outcome(status, error.exit_code, None, 0, 0, None, flow_run_id() or None, message)
 
 
-async def _file(settings: Settings, status: Status, reason: str, *, trace: str) -> None:
-    """Put a business item that could not be finished on the dead-letter list."""
+async def _file(settings: Settings, status: Status, reason: str, *, trace: str) -> str:
+    """Put a business item that could not be finished on the dead-letter list; return what is to be told of that."""
     how = {"kind": "run", "arguments": settings.arguments, "inputs": settings.inputs}
     assert settings.token is not None
-    token = settings.token
-    with suppress(InvalidUsage):  # what is wrong with the work is told; that the list is full comes after
-        await asyncio.to_thread(
-            lambda: Items(settings.store).file(
-                token, GOAL, status=status, reason=reason, trace=trace, flow_run_id=flow_run_id(), how=how
-            )
-        )
+    return await file_item(
+        Items(settings.store),
+        settings.home,
+        settings.token,
+        GOAL,
+        status=status,
+        reason=reason,
+        trace=trace,
+        flow_run_id=flow_run_id(),
+        how=how,
+    )
 
 
 async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None) -> Outcome:
@@ -141,21 +147,26 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             began_s=settings.began_s,
             secrets=settings.secrets,
         ) as run:
-            with working(run, claim, effect=True) if claim else nullcontext():
-                found: str = await before_deadline(run.guard, pursue(settings.goal, secrets=tuple(settings.secrets)))
-            run.answer = answer = found
+            names = tuple(settings.secrets)
+            with left_to_person(claim):
+                with working(run, claim, effect=True) if claim else nullcontext():
+                    found: str = await before_deadline(run.guard, pursue(settings.goal, secrets=names))
+                run.answer = answer = found
+                if claim is not None:
+                    stored = json.dumps({"answer": answer, "flow_run_id": flow_run_id()})
+                    settings.ledger.finish(claim, settings.inputs, stored, run.trace)
+                    finished = True
             if claim is not None:
-                stored = json.dumps({"answer": answer, "flow_run_id": flow_run_id()})
-                settings.ledger.finish(claim, settings.inputs, stored, run.trace)
-                finished = True
                 with suppress(InvalidUsage):  # the next run finds it done, and takes it off the list
                     await asyncio.to_thread(Items(settings.store).settle, claim.token, GOAL)
     except (HoloError, asyncio.CancelledError) as error:
         status, message = (run.status, run.reason) if run and run.switch.reason else ending(error)
         code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
         answer = (run.answer or None) if run else None
-        if settings.token is not None and status != "invalid" and not finished:
-            await _file(settings, status, message, trace=run.trace if run else "")
+        half_done = isinstance(error, HoloError) and error.half_done
+        if settings.token is not None and (half_done or status != "invalid") and not finished:
+            told = await _file(settings, status, message, trace=run.trace if run else "")
+            message = f"{message} {told}".strip()
     finally:
         await endpoint.close()
     ended = Outcome(status, code, answer, 0, 0, None, flow_run_id() or None, message)

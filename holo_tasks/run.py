@@ -8,7 +8,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 from prefect.exceptions import Pause
 
 from holo_tasks.audit import Delivery
+from holo_tasks.audit.errors import EvidenceFailed
 from holo_tasks.claims import current_journal, journalled
 from holo_tasks.core import events
 from holo_tasks.core.budget import Guard, Limits, unpriced
@@ -96,6 +97,8 @@ class Run:
     answer: str = ""
     delivery: Delivery | None = None
     aside: set[asyncio.Task[None]] = field(default_factory=set)
+    home: Path | None = None
+    """Where local state lives."""
     deployment_id: str = ""
     attempt: str = ""
     """Names this time that the flow run was begun, among all others."""
@@ -364,7 +367,8 @@ async def open_run(
             if isinstance(error, LimitReached) and error.partial_answer:
                 run.answer = error.partial_answer
             if run.status == "killed":
-                await surely(recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
+                with suppress(EvidenceFailed):  # that it was killed counts, also where it cannot be recorded
+                    await surely(recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
             if switch.reason and not isinstance(error, asyncio.CancelledError):
                 raise asyncio.CancelledError(switch.reason) from error
             if error is not raised:
@@ -375,6 +379,10 @@ async def open_run(
             _run.reset(mark)
             try:
                 await surely(_closed(run))
+            except EvidenceFailed:
+                if run.status == "answered":
+                    raise
+                # What stopped the work is told already; that its last word is missing shows in the trace.
             finally:
                 switch.close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import inspect
 import re
 import shlex
@@ -20,7 +19,7 @@ from prefect.states import Completed
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from holo_tasks.agent import flow_run_id
-from holo_tasks.claims import NOT_DONE, current_journal, journalled, look_for_effect
+from holo_tasks.claims import NOT_DONE, current_journal, journalled, left_to_person, look_for_effect
 from holo_tasks.core import events
 from holo_tasks.core.brain import Scripted
 from holo_tasks.core.budget import Limits
@@ -28,6 +27,7 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, UnfitIt
 from holo_tasks.core.outside import fill_in
 from holo_tasks.core.states import Screens
 from holo_tasks.endings import failed_state
+from holo_tasks.filing import file_item
 from holo_tasks.hush import HushedFlow, HushedName, as_name, hushing_errors
 from holo_tasks.layers import MODEL, SCRIPT, EffectFound, Handling, handling_of
 from holo_tasks.outcome import digest_of
@@ -308,7 +308,7 @@ async def _run_subgoal(
         with journalled(current_journal() if again.effect else None):
             return await _work_on(here, work)
     goal = known.goal
-    with ledger.claim(here.token, goal, known.same) as claim:
+    with ledger.claim(here.token, goal, known.same) as claim, left_to_person(claim):
         done = ledger.find(here.token, goal, inputs)
         if done is not None:
             logger.info("Already done for %s; evidence: %s", here.token, done.trace)
@@ -362,26 +362,25 @@ async def _file(here: Subgoal, error: BaseException, status: str, resume: Mappin
     what is needed to take a person's word for the result.
     """
     run = current_run()
-    mistake = isinstance(error, InvalidUsage) and not isinstance(error, UnfitItem)
+    mistake = isinstance(error, InvalidUsage) and not (isinstance(error, UnfitItem) or error.half_done)
     if not here.token or run.items is None or mistake:
         return
     how = {"kind": "flow", "deployment_id": run.deployment_id, **resume}
     anew = getattr(error, "filed_for", None) != here.token
     error.filed_for = here.token  # type: ignore[attr-defined]
     reason = why or (str(error) if isinstance(error, HoloError) else f"{type(error).__name__}: {error}")
-    with contextlib.suppress(InvalidUsage):  # what is wrong with the work is told, whatever becomes of the list
-        await asyncio.to_thread(
-            lambda: run.items.file(  # type: ignore[union-attr]
-                here.token,
-                here.goal,
-                status=status,
-                reason=reason,
-                trace=run.trace,
-                flow_run_id=run.flow_run_id,
-                how=how,
-                anew=anew,
-            )
-        )
+    await file_item(
+        run.items,
+        run.home,
+        here.token,
+        here.goal,
+        status=status,
+        reason=reason,
+        trace=run.trace,
+        flow_run_id=run.flow_run_id,
+        how=how,
+        anew=anew,
+    )
 
 
 async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:

@@ -21,6 +21,8 @@ class HoloError(Exception):
     transient: ClassVar[bool] = False
     http_status: int | None = None
     maybe_billed: bool = False
+    half_done: bool = False
+    """Something may have been done for a business item before this happened, whatever the class says."""
     typed: tuple[Any, ...] = ()
     """Where secrets show that were typed before this happened, as `gestures.Typed`; a cancellation may have it, too."""
 

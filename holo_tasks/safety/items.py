@@ -70,21 +70,18 @@ class Items:
         ``anew`` is false for a failure that is on it, told by the sub-goal around the one that failed: then it stays
         known ``how`` that one is finished.
         """
-        values = {
-            "goal": goal,
-            "status": status,
-            "reason": reason,
-            "trace": trace,
-            "flow_run_id": flow_run_id,
-            "how": json.dumps(dict(how)),
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
+        values = _values(Item(token, goal, status, reason, trace, flow_run_id, how, 1, now_text()))
         with self._store.transaction() as db:
             if not add(db, ITEMS, token=token, attempts=1, **values):
                 if not anew:
                     del values["how"]
                 again = sa.update(ITEMS).where(ITEMS.c.token == token)
                 db.execute(again.values(attempts=ITEMS.c.attempts + int(anew), **values))
+
+    def file_late(self, item: Item) -> bool:
+        """Put an item on the list that could not be put there when it failed; say whether it was not there yet."""
+        with self._store.transaction() as db:
+            return add(db, ITEMS, token=item.token, attempts=1, **_values(item))
 
     def settle(self, token: str, goal: str | None = None) -> bool:
         """Take an item off the list, if it is there for this goal or none is named; say whether it was."""
@@ -101,3 +98,13 @@ class Items:
         with self._store.transaction() as db:
             rows = db.execute(sa.select(ITEMS).order_by(ITEMS.c.at, ITEMS.c.token)).all()
         return [Item(**{**row._mapping, "how": json.loads(row.how)}) for row in rows]
+
+
+def now_text() -> str:
+    """Return the time as items keep it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _values(item: Item) -> dict[str, Any]:
+    values = vars(item) | {"how": json.dumps(dict(item.how))}
+    return {name: value for name, value in values.items() if name not in ("token", "attempts")}

@@ -111,6 +111,8 @@ class Claim:
     earlier: tuple[Intent, ...]
     trace: str = ""
     valid_until_s: float = field(default=0.0, repr=False)
+    begun: dict[int, str] = field(default_factory=dict)
+    """The actions that this attempt has begun, by number: nobody knows what came of them until the work is finished."""
 
     def left_s(self) -> float:
         """Return for how many seconds nobody can take over, without asking the database."""
@@ -118,7 +120,9 @@ class Claim:
 
     async def intend(self, action: str, frame: str) -> int:
         """Write down an action before its first input event; return its number. Raises `Killed` if taken over."""
-        return await asyncio.to_thread(self.ledger.intend, self, action, frame)
+        number = await asyncio.to_thread(self.ledger.intend, self, action, frame)
+        self.begun[number] = action
+        return number
 
     async def done(self, number: int) -> None:
         """Write down that all input events of an action were sent."""
@@ -127,6 +131,7 @@ class Claim:
     async def void(self, number: int) -> None:
         """Take back an intent of which no input event was sent."""
         await asyncio.to_thread(self.ledger.void, self, number)
+        self.begun.pop(number, None)
 
 
 class Ledger:
@@ -153,6 +158,11 @@ class Ledger:
                 f"Token {token!r} was already used for {goal!r} with other inputs; use a new token for new work."
             )
         return Finished(row.result, row.trace)
+
+    def is_finished(self, token: str, goal: str) -> bool:
+        """Say whether there is a result, of whatever inputs."""
+        with self._store.transaction() as db:
+            return db.execute(sa.select(FINISHED.c.goal).where(*_of(FINISHED, token, goal))).first() is not None
 
     def finish(self, claim: Claim, inputs: str, result: str, trace: str) -> None:
         """Store a result; the first one stays. Raises `Killed` if another worker has taken over."""

@@ -1,0 +1,85 @@
+"""Putting an unfinished business item on the dead-letter list, also when the list cannot be reached just then."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.machine import notes
+from holo_tasks.safety.items import Item, Items, now_text
+from holo_tasks.safety.ledger import Ledger
+from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.safety.store import store_at
+
+NOTE = "item"
+logger = logging.getLogger(__name__)
+
+
+async def file_item(
+    items: Items,
+    home: Path | None,
+    token: str,
+    goal: str,
+    *,
+    status: str,
+    reason: str,
+    trace: str,
+    flow_run_id: str,
+    how: Mapping[str, Any],
+    anew: bool = True,
+) -> str:
+    """Put an item on the list. Where that cannot be done it is noted in ``home``, and what to tell of that returned.
+
+    What is wrong with the work is told in any case; what is wrong with the list comes after.
+    """
+    values: dict[str, Any] = {
+        "status": status,
+        "reason": hushed(reason),
+        "trace": trace,
+        "flow_run_id": flow_run_id,
+        "how": dict(how),
+    }
+    try:
+        await asyncio.to_thread(lambda: items.file(token, goal, **values, anew=anew))
+        return ""
+    except InvalidUsage as error:
+        why = str(error)
+    item = Item(token=token, goal=goal, **values, attempts=1, at=now_text())
+    told = await asyncio.to_thread(_noted, home, item, why)
+    logger.warning("%s", told)
+    return told
+
+
+def file_noted(home: Path) -> list[str]:
+    """Put on the list what was noted in a home because it could not be done; return what there is to say of it.
+
+    An item that was finished, or failed again, since then is left as it is.
+    """
+    told = []
+    for note in notes.left(home, NOTE):
+        try:
+            item = Item(**note.says)
+            store = store_at(home)
+            if not Ledger(store).is_finished(item.token, item.goal) and Items(store).file_late(item):
+                told.append(f"{item.token} is on the list of what waits for somebody since {item.at}: {item.reason}")
+        except TypeError:
+            pass  # not one of ours
+        except InvalidUsage:
+            continue  # the database is still away; what needs it says so
+        note.drop()
+    return told
+
+
+def _noted(home: Path | None, item: Item, why: str) -> str:
+    lost = f"{item.token!r} is not on the list of what waits for somebody ({why.rstrip('.')})"
+    if home is None:
+        return f"{lost}."
+    try:
+        path = notes.leave(home, NOTE, vars(item))
+    except (OSError, HoloError) as error:
+        return f"{lost}, and could not be noted in {home} either ({error})."
+    return f"{lost}; it is noted in {path}, and the next `holo-tasks runs` on this machine puts it there."

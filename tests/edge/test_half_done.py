@@ -1,0 +1,185 @@
+"""Work that stops half done, for want of evidence or of the database, is on the list of what waits for somebody."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks import InvalidUsage, NeedsPerson, pursue, subgoal
+from holo_tasks.audit.errors import DiskFull
+from holo_tasks.audit.trace import LocalTrace
+from holo_tasks.core.errors import StoreLost
+from holo_tasks.filing import file_noted
+from holo_tasks.machine import notes
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.ledger import Ledger
+from holo_tasks.safety.store import store_at
+from tests.support.command_line import CommandLine
+from tests.support.interruptions import CLICK, DONE, World, pressing
+from tests.support.scripted_model import ScriptedModel, step
+
+COUNT = step("click", element="Count button", x=352, y=420)
+
+
+@pytest.fixture
+def world(tmp_path: Path, prefect: str) -> World:
+    return World(tmp_path)
+
+
+def fill(disk: Path) -> Path:
+    """Leave no room on a small disk."""
+    large = disk / "large"
+    with suppress(OSError), large.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(1 << 14))
+    with suppress(OSError), large.open("ab", buffering=0) as file:
+        while True:
+            file.write(b"x")
+    return large
+
+
+def items(cli: CommandLine, **environment: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(cli("runs", "--json", env=environment).stdout)["items"]
+    return found
+
+
+def clicks(cli: CommandLine) -> int:
+    return int((cli.home / "clicks").read_text() or 0)
+
+
+@pytest.mark.desktop
+def test_a_full_disk_for_the_evidence_puts_the_item_on_the_list(cli: CommandLine, app: str, small_disk: Path) -> None:
+    def script(number: int, _: object) -> Any:
+        if number == 2:
+            fill(small_disk)
+        return COUNT
+
+    with ScriptedModel(script) as model:
+        arguments = ("run", "Count.", "--app", app, "--allow", "act", "--base-url", model.base_url, "--token", "I 7")
+        ended = cli(*arguments, "--audit", str(small_disk / "runs"), "--json")
+        assert (ended.code, ended.told["status"]) == (11, "needs_person"), ended.stderr
+        assert "disk is full" in ended.complaint
+        assert "holo-tasks retry 'I 7'" in ended.complaint
+        (item,) = items(cli)
+        assert (item["token"], item["status"], item["trace"]) == ("I 7", "needs_person", ended.told["trace"])
+        assert "disk is full" in item["reason"]
+        done = clicks(cli)
+        assert done >= 1
+        again = cli(*arguments, "--audit", str(cli.home / "runs"), "--json")
+    assert (again.code, again.told["status"]) == (11, "needs_person")
+    assert clicks(cli) == done
+    assert [item["token"] for item in items(cli)] == ["I 7"]
+
+
+@pytest.mark.desktop
+def test_with_nothing_done_there_is_nothing_on_the_list(cli: CommandLine, app: str, small_disk: Path) -> None:
+    fill(small_disk)
+    with ScriptedModel([COUNT]) as model:
+        arguments = ("run", "Count.", "--app", app, "--allow", "act", "--base-url", model.base_url, "--token", "I 7")
+        ended = cli(*arguments, "--audit", str(small_disk / "runs"), "--json")
+    assert (ended.code, ended.told["status"]) == (2, "invalid")
+    assert items(cli) == []
+
+
+@pytest.mark.desktop
+def test_a_lost_database_is_told_of_by_the_next_command(cli: CommandLine, app: str, small_disk: Path) -> None:
+    database = {"HOLO_DATABASE_URL": f"sqlite:///{small_disk}/shared.db"}
+
+    def script(number: int, _: object) -> Any:
+        if number == 2:
+            fill(small_disk)
+        return COUNT
+
+    with ScriptedModel(script) as model:
+        arguments = ("run", "Count.", "--app", app, "--allow", "act", "--base-url", model.base_url, "--token", "I 7")
+        ended = cli(*arguments, "--json", env=database)
+    assert (ended.code, ended.told["status"]) == (11, "needs_person"), ended.stderr
+    assert "not on the list" in ended.complaint
+    (noted,) = (cli.home / "holo" / "notes").iterdir()
+    assert str(noted) in ended.complaint
+    assert noted.stat().st_mode & 0o777 == 0o600
+    (small_disk / "large").unlink()
+    listed = cli("runs", "--json", env=database)
+    (item,) = json.loads(listed.stdout)["items"]
+    assert (item["token"], item["status"]) == ("I 7", "needs_person")
+    assert "I 7 is on the list" in listed.stderr
+    assert not noted.exists()
+    assert cli("runs", env=database).stderr == ""
+
+
+async def test_evidence_that_fails_after_an_action_of_a_sub_goal_is_filed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = LocalTrace.append
+
+    def full(self: LocalTrace, events: Any) -> Any:
+        if world.desktop.gestures:
+            raise DiskFull("the disk is full: no room for evidence")
+        return real(self, events)
+
+    monkeypatch.setattr(LocalTrace, "append", full)
+    press = pressing()
+    with pytest.raises(NeedsPerson, match=r"disk is full.*holo-tasks retry I-1"):
+        await world.run(lambda: press("I-1"), [CLICK, CLICK, DONE])
+    (item,) = world.items
+    assert (item.token, item.status, item.attempts) == ("I-1", "needs_person", 1)
+
+
+async def test_an_item_that_cannot_be_filed_is_noted_and_filed_later(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*args: Any, **kwargs: Any) -> None:
+        raise StoreLost("The database cannot be used.")
+
+    press, home = pressing(), world.folder / "holo"
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "settle", lost)
+        patch.setattr(Items, "file", lost)
+        with pytest.raises(NeedsPerson):
+            await world.run(lambda: press("I-1"), [CLICK, CLICK, DONE])
+    assert world.items == []
+    with monkeypatch.context() as patch:
+        patch.setattr(Items, "file_late", lost)
+        assert file_noted(home) == []
+    assert len(list(notes.left(home, "item"))) == 1
+    (told,) = file_noted(home)
+    assert "I-1" in told
+    assert [item.token for item in world.items] == ["I-1"]
+    assert file_noted(home) == []
+
+
+async def test_what_was_finished_meanwhile_is_not_put_on_the_list_any_more(world: World) -> None:
+    home = world.folder / "holo"
+    press = pressing()
+    assert await world.run(lambda: press("I-1"), [DONE]) == "done"
+    says = {"token": "I-1", "goal": "press", "status": "killed", "reason": "", "trace": "", "flow_run_id": ""}
+    notes.leave(home, "item", says | {"how": {}, "attempts": 1, "at": "2026-01-01T00:00:00+00:00"})
+    (home / "notes" / "item-torn.json").write_text('{"token": ')
+    notes.leave(home, "item", {"from": "another version"})
+    assert file_noted(home) == []
+    assert Items(store_at(home)).all() == []
+    assert [path.name for path in (home / "notes").iterdir()] == ["item-torn.json"]
+
+
+async def test_a_mistake_after_an_action_is_filed_and_stays_what_it_is(world: World) -> None:
+    @subgoal(token="{item}")
+    async def enter(item: str) -> str:
+        await pursue("Press OK.")
+        raise InvalidUsage("The second half is missing.")
+
+    with pytest.raises(InvalidUsage, match="second half"):
+        await world.run(lambda: enter("I-1"), [CLICK, DONE])
+    (item,) = world.items
+    assert (item.token, item.status) == ("I-1", "invalid")
+
+    @subgoal(token="{item}")
+    async def refuse(item: str) -> str:
+        raise InvalidUsage("Nothing was done.")
+
+    with pytest.raises(InvalidUsage):
+        await world.run(lambda: refuse("I-2"), [])
+    assert [item.token for item in world.items] == ["I-1"]
