@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from holo_tasks.core.chords import chords_in
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.gestures import Click, Gesture, HoldAndTap, Hotkey, Write
 from holo_tasks.core.guide import Guide
-from holo_tasks.core.keynames import RETURN, keysym
+from holo_tasks.core.keynames import MODIFIERS, RETURN, keysym
 from holo_tasks.core.permit import ReadsTargets
 from holo_tasks.core.repeating import fits
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import PATIENCE_S, Walk
 
+SPACE, ALT = keysym("space"), MODIFIERS["alt"]
 ENTER = "Enter"
 """How the key that submits a form is declared."""
 UNREAD = "a button that could not be read"
@@ -45,6 +47,8 @@ class Once:
             return ""
         if ENTER in self.labels and _enters(gesture):
             return ENTER
+        if self._presses_some(gesture) and not await walk.scene(seen.frame).in_field(None):
+            return self._any
         at = gesture.at if isinstance(gesture, Click | Write) else None
         if at is None:
             return ""
@@ -54,12 +58,26 @@ class Once:
                 reading = reader.on_target if isinstance(reader, ReadsTargets) else reader
                 text = await reading(seen.frame, at)
             except Exception:
-                buttons = [label for label in self.labels if label != ENTER]
-                unknown = buttons[0] if len(buttons) == 1 else UNREAD if buttons else ""
+                unknown = self._any
         if not text.strip():  # then what the model calls it has to do
             named = str(getattr(step.tool_call, "element", ""))
             return next((label for label in self.labels if fits(f"*{label}*", named)), unknown)
         return next((label for label in self.labels if fits(label, text)), "")
+
+    @property
+    def _any(self) -> str:
+        """What a press counts as of which nobody can say on what."""
+        buttons = [label for label in self.labels if label != ENTER]
+        return buttons[0] if len(buttons) == 1 else UNREAD if buttons else ""
+
+    def _presses_some(self, gesture: Gesture) -> bool:
+        """Say whether keys press a button without saying which: Space does, and Alt with a letter of a button's."""
+        if isinstance(gesture, Write):
+            return gesture.at is None and " " in gesture.text and len(gesture.text.strip()) <= 1
+        letters = {
+            keysym(letter) for label in self.labels if label != ENTER for letter in label.casefold() if letter.isalnum()
+        }
+        return any(SPACE in chord.keys or (ALT in chord.keys and chord.keys & letters) for chord in chords_in(gesture))
 
     def was_pressed(self, label: str) -> bool:
         """Say whether a button may have been pressed before."""
@@ -76,9 +94,10 @@ class Once:
             case Hotkey(repeat=repeat):
                 return repeat > 1
             case HoldAndTap(tap=tap):
-                return sum(keysym(key) == RETURN for key in tap) > 1
+                return sum(keysym(key) in (RETURN, SPACE) for key in tap) > 1
             case Write(text, press_enter=enter):
-                return ENTER in self.labels and text.count("\n") + enter > 1
+                entered = text.count("\n") + enter if ENTER in self.labels else 0
+                return max(entered, text.count(" ") if self._presses_some(gesture) else 0) > 1
             case _:
                 return False
 

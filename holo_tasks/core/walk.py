@@ -377,12 +377,15 @@ class Walk:
         at, holds = self._focus
         return at if holds == frame.holds else None
 
+    def scene(self, frame: Frame) -> Scene:
+        """Return the screen that is acted on, with what may be asked about it."""
+        desktop = self.doors.desktop
+        return Scene(frame, desktop.owner_at, self.doors.reader, desktop.look, self._clicked(frame))
+
     async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""
         doors = self.doors
-        look, clicked = doors.desktop.look, self._clicked(seen.frame)
-        scene = Scene(seen.frame, doors.desktop.owner_at, doors.reader, look, clicked)
-        permit = await doors.policy.permit(call, gesture, scene)
+        permit = await doors.policy.permit(call, gesture, self.scene(seen.frame))
         await self._record(events.Permitted(allowed=permit.allowed, rule=permit.rule))
         if permit.asks and doors.approver is not None:
             digest = action_digest(call, gesture, permit.owner)

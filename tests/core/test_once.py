@@ -232,3 +232,40 @@ async def test_without_a_state_to_end_in_a_slow_effect_is_given_time_before_it_i
     with pytest.raises(GaveUp, match="nobody knows"):
         await case.pursue()
     assert [type(gesture).__name__ for gesture in case.program.gestures] == ["Click", "Pause"]
+
+
+SPACE, MNEMONIC = wrote(step("hotkey", keys=["space"])), wrote(step("hotkey", keys=["alt", "s"]))
+BLANK, HELD = wrote(step("write", content="x ")), wrote(step("hold_and_tap_key", hold_keys=["alt"], tap_keys=["s"]))
+
+
+@pytest.mark.parametrize("first", [SPACE, MNEMONIC, BLANK, HELD, SUBMIT])
+@pytest.mark.parametrize("second", [SPACE, MNEMONIC, BLANK, HELD, SUBMIT])
+@pytest.mark.parametrize("labels", [("Submit",), ("Submit", "Send")])
+async def test_a_button_is_pressed_once_by_whatever_means(first: Any, second: Any, labels: tuple[str, ...]) -> None:
+    case = Case(first, second, DONE, moves=filed_after(3), labels=labels)
+    assert (await case.pursue()).text == "done"
+    assert case.presses == 1
+    assert "pressed before, and it worked" in case.told
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        wrote(step("write", content="Paper and Pine")),
+        wrote(step("hotkey", keys=["ctrl", "s"])),
+        wrote(step("hotkey", keys=["alt", "x"])),
+        wrote(step("hotkey", keys=["s"])),
+    ],
+)
+async def test_words_and_other_keys_press_no_button(harmless: Any) -> None:
+    case = Case(harmless, SUBMIT, DONE, moves=filed_after(3))
+    await case.pursue()
+    assert case.presses == 2
+
+
+@pytest.mark.parametrize("keys", [step("write", content="  "), step("hotkey", keys=["space"], repeat_count=2)])
+async def test_two_spaces_at_once_are_two_presses(keys: Any) -> None:
+    case = Case(wrote(keys), DONE, guided=False)
+    await case.pursue()
+    assert case.presses == 0
+    assert "press it once only" in case.told
