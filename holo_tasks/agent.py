@@ -111,7 +111,7 @@ async def open_agent(
             raise InvalidUsage(f"The token holds the value of a secret ({scrubber.text(token)}); it would be kept.")
         title, model = scrubber.text(title), scrubbed(model, scrubber)
         advisors = {name: scrubbed(advisor, scrubber) for name, advisor in advisors.items()}
-    fields = TypedFields()
+    fields = TypedFields(used_before=not getattr(desktop, "rebuilt", False))
     for asked in (model, *advisors.values()):
         check_terms(asked.name, asked.price, limits or Limits(), max_steps)
     if endpoint.local_only:

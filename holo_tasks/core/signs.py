@@ -20,9 +20,9 @@ def signs(before: Pixels, after: Pixels) -> int:
     What is drawn first and last does not count: it may be a caret that came or went, or be cut off.
     """
     drawn = ImageChops.difference(before.convert("L"), after.convert("L"))
-    _, strongest = drawn.getextrema()
-    if not strongest:
+    if drawn.getbbox() is None:
         return 0
+    _, strongest = drawn.getextrema()
     strong = drawn.point(lambda value: 255 if 2 * value > strongest else 0)
     blobs = _blobs(strong)
     inner = blobs[1:-1]
@@ -51,7 +51,9 @@ def hides(value: str, before: Pixels, after: Pixels) -> bool:
     """
     found = signs(before, after)
     fits = len(value) - 2 <= found <= len(value) or MANY <= found < len(value)
-    return bool(found) and fits and len(set(value[1:-1])) > 1 and len(set(value)) > 2
+    different = len(set(value))
+    varied = different > 2 and (len(set(value[1:-1])) > 1 or different == len(value))
+    return bool(found) and fits and varied
 
 
 def _blobs(strong: Pixels) -> list[Blob]:

@@ -135,11 +135,11 @@ class TypedFields:
     ``reads`` says that what it cannot find is given to `TypedTexts`, in the same frame.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, used_before: bool = False) -> None:
         self._known: list[_Known] = []
         self._holds = 0
-        self.any = False
-        """Whether anything was typed yet, wherever that shows."""
+        self.any = used_before
+        """Whether anything was typed yet, wherever that shows: also by an earlier run, on a screen that outlives it."""
         self.reads = False
 
     def typed(self, fields: Sequence[Typed]) -> None:

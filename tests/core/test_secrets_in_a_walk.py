@@ -11,10 +11,11 @@ from PIL import Image, ImageDraw
 
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached, SecretRefused
-from holo_tasks.core.frame import Frame
+from holo_tasks.core.frame import LOST, Frame, Mask
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.gestures import Gesture, Receipt, Typed
 from holo_tasks.core.slip import Slip
+from holo_tasks.core.walk import WITHHELD
 from holo_tasks.decorators import before_deadline
 from holo_tasks.desktop.fields import fields
 from holo_tasks.safety.redaction import Painter
@@ -90,6 +91,32 @@ async def test_a_secret_that_nobody_named_is_not_typed_whatever_the_screen_says(
     assert (await work(walk)).text == "done"
     assert bool(desktop.gestures) == typed
     assert ("none of those that the task names" in str(model.bodies[1]["messages"])) != typed
+
+
+async def test_the_model_is_told_that_a_window_is_hidden_from_it_and_how_that_ends() -> None:
+    class Lost:
+        def __init__(self) -> None:
+            self.typed = False
+
+        async def masks(self, frame: Frame) -> list[Mask]:
+            return [Mask(LOST, Box(0, 0, 320, 200))] if self.typed else []
+
+    masker, model, recorder = Lost(), MemoryModel([WRITE, DONE]), MemoryRecorder()
+    walk = walk_of(as_model(model), desktop=Form(), redactor=Painter([masker]))
+    walk.doors = replace(walk.doors, typed=lambda fields: setattr(masker, "typed", True), recorder=recorder)
+    await work(walk)
+    assert WITHHELD in str(model.bodies[1]["messages"])
+    assert [[mask.kind for mask in event.masks] for event in recorder.of("frame")] == [[], [LOST]]
+
+
+@pytest.mark.parametrize(("text", "told"), [("{{secret:pw}}", [()]), ("no secret", [])])
+async def test_that_a_secret_was_typed_is_told_also_where_nothing_shows_of_it(text: str, told: list[object]) -> None:
+    heard: list[object] = []
+    walk = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop())
+    walk.doors = replace(walk.doors, typed=heard.append)
+    await walk.look()
+    await walk.act(a_step("write", content=text))
+    assert heard == told
 
 
 async def test_fields_are_told_before_the_next_frame_is_taken() -> None:

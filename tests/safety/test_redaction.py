@@ -283,6 +283,21 @@ def test_a_very_short_secret_is_masked_as_a_word_of_its_own_only(secret: str, te
     assert [text[one.start : one.end] for one in masker._secrets_in(text)] == found
 
 
+@pytest.mark.parametrize(
+    ("secret", "text", "seen"),
+    [
+        ("password123", "Password: Cancel", False),
+        ("password1", "Your password", False),
+        ("password123", "Hello passw0rd123", True),
+        ("password-zebra", "password-zeb", True),
+        ("Password", "Password", True),
+    ],
+)
+def test_what_programs_call_their_fields_is_no_piece_of_a_secret(secret: str, text: str, seen: bool) -> None:
+    masker = TextMasker(CellReader(), kinds=(), secrets={"pw": secret})
+    assert bool(list(masker._secrets_in(text))) is seen
+
+
 async def test_a_wireframe_shows_no_outlines_of_letters_that_could_not_be_read() -> None:
     class Blind(CellReader):
         """Sees edges and reads nothing."""

@@ -14,11 +14,15 @@ from holo_tasks.safety.masking.likeness import folded_secret, name_in, secret_in
 from holo_tasks.safety.masking.lines import LineReader, Row, rows_of, wraps_of
 from holo_tasks.safety.masking.patterns import Pattern
 from holo_tasks.safety.masking.placing import part_of, rounded
+from holo_tasks.safety.masking.settings import WORDS
 
 SECRET = "secret"
 _KNOWN_TEXTS = 4096
 _FOLDED = 4
 """Secrets with fewer letters and digits are looked for as they are."""
+_COMMON = frozenset(folded_secret(word).text for word in WORDS)
+"""What is on screens in any case is no piece of a secret, and would tell what one begins with: `Password` is none of
+`password123`."""
 _DOUBTFUL = 0.8
 """Below this score a number whose check digits are wrong is taken to be one that was read wrongly."""
 
@@ -108,7 +112,9 @@ class TextMasker:
         for secret in self._secrets:
             known = folded_secret(secret).text
             if len(known) >= _FOLDED:
-                yield from (Found(SECRET, *span) for span in secret_in(secret, seen))
+                for start, end in secret_in(secret, seen):
+                    if folded_secret(text[start:end]).text not in _COMMON - {known}:
+                        yield Found(SECRET, start, end)
             elif plain := secret.strip():
                 # Of so few characters that it would be everywhere: as it is, and not within a word or a number.
                 whole = rf"(?<!\w)(?<!\w[.,]){re.escape(plain)}(?!\w)(?![.,]\w)" if known else re.escape(plain)
