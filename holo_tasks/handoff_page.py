@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import shlex
 
 from holo_tasks.audit.pictures import smaller
@@ -11,12 +12,13 @@ from holo_tasks.core.person import DONE
 from holo_tasks.safety.handoffs import Handoff
 
 PICTURE_WIDTH, PICTURE_QUALITY = 640, 60
+_LINK = re.compile(r"https?://[^\s()<>\\\[\]\"'`]+")
 
 
 def page(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
     """Return Markdown that says what happened and what to do, with a small picture."""
     ways = [
-        f"- In Prefect: the *Resume* button of this run, until {handoff.expires_at}",
+        f"- In Prefect: the *Resume* button of this run, until {escaped(handoff.expires_at)}",
         f"- From a shell: {code(command(handoff))}",
     ]
     answer = f"Then answer: {_then(handoff)}."
@@ -26,7 +28,7 @@ def page(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
 
 def form_text(handoff: Handoff, picture: bytes | None) -> str:
     """Return what stands above Prefect's form, which has the room of a few lines."""
-    end = f"Hand-off {code(handoff.id)}, until {handoff.expires_at}. Afterwards {_then(handoff)}."
+    end = f"Hand-off {code(handoff.id)}, until {escaped(handoff.expires_at)}. Afterwards {_then(handoff)}."
     return "\n\n".join([*_what(handoff), *_picture(picture), end]) + "\n"
 
 
@@ -39,7 +41,8 @@ def _then(handoff: Handoff) -> str:
 def _what(handoff: Handoff) -> list[str]:
     parts = [f"> {escaped(handoff.question, 1000)}"]
     if handoff.live:
-        parts.append(f"**[Open the live desktop]({handoff.live})** and do there what is needed; it is not recorded.")
+        live = f"[Open the live desktop]({handoff.live})" if _LINK.fullmatch(handoff.live) else escaped(handoff.live)
+        parts.append(f"**{live}** and do there what is needed; it is not recorded.")
     return parts
 
 

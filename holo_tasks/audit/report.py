@@ -116,7 +116,7 @@ def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, c
 def _write_goal(page: IO[str], story: Story, goal: Subgoal, pictures: Pictures) -> None:
     kind, status = STATUS_WORDS[goal.status]
     facts = [count(len(goal.steps), "step"), money(goal.cost_micro_usd), duration(goal.seconds)]
-    facts += [f"by {goal.layer}"] if goal.layer and goal.layer != "done before" else []
+    facts += [f"by {safe(goal.layer)}"] if goal.layer and goal.layer != "done before" else []
     page.write(
         f'<section class="goal" id="g{goal.number}" aria-labelledby="g{goal.number}-h">\n<header>'
         f'<h3 id="g{goal.number}-h">{goal.number} · <bdi>{safe(goal.title)}</bdi></h3>'

@@ -65,7 +65,7 @@ def _guided(guided: list[tuple[str, str]]) -> list[str]:
 def _head(goal: Subgoal) -> str:
     facts = [STATUS_WORDS[goal.status][1], count(len(goal.steps), "step"), money(goal.cost_micro_usd)]
     facts.append(duration(goal.seconds))
-    facts += [f"by {goal.layer}"] if goal.layer else []
+    facts += [f"by {escaped(goal.layer, 80)}"] if goal.layer else []
     lines = [f"### {escaped(goal.title, 120)}"]
     if goal.opened and goal.opened.progress:
         lines.append(f"*{escaped(goal.opened.progress, 160)}*")
