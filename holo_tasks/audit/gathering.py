@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pydantic
-
 from holo_tasks.audit.errors import StoreTrouble
 from holo_tasks.audit.reader import BucketTrace, FolderTrace, Trace, check_lines
 from holo_tasks.audit.stores import S3, Destination, Folder
-from holo_tasks.audit.story import Story, Teller
+from holo_tasks.audit.story import MOST_TOLD, Story, Teller
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Record
 
@@ -152,15 +149,23 @@ def _read(uri: str, trace: Trace | str) -> Gathered:
     if isinstance(trace, str):
         return Gathered(uri, None, teller.story, trace)
 
-    def told() -> Iterator[bytes]:
-        for line in trace.lines():
-            with suppress(pydantic.ValidationError):  # the check of the chain names it
-                teller.add(Record.model_validate_json(line))
+    size = 0
+
+    def tell(record: Record) -> None:
+        if size <= MOST_TOLD:
+            teller.add(record)
+
+    def read(lines: Iterator[bytes]) -> Iterator[bytes]:
+        nonlocal size
+        for line in lines:
+            size += len(line)
             yield line
 
     try:
-        chain = check_lines(told())
+        chain = check_lines(read(trace.lines()), tell)
     except (OSError, StoreTrouble) as error:
         return Gathered(uri, trace, teller.story, f"it cannot be read: {error}")
+    if size > MOST_TOLD:
+        return Gathered(uri, trace, teller.story, f"it has {size:,} bytes of events, too many for an overview")
     damage = "" if chain.whole else f"record {chain.first_bad} {chain.reason}"
     return Gathered(uri, trace, teller.story, damage if chain.records or damage else "it holds no record")

@@ -16,6 +16,8 @@ from holo_tasks.audit.page import asset, end, head, whole_page
 from holo_tasks.audit.words import STATUS_WORDS, count, duration, moment, money, safe
 
 MOST_BARS = 60
+MOST_TEXT = 20_000
+"""Of a title or a reason; the trace has all of it."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,12 @@ def row_of(run: Gathered, *, alive: frozenset[str] = frozenset(), report: str = 
     calls = [call for step in story.steps for call in step.calls]
     calls += story.calls_beside
     return Row(
-        run_id=run.run_id,
-        title=run.title,
+        run_id=run.run_id[:MOST_TEXT],
+        title=run.title[:MOST_TEXT],
         status=status,
-        reason=run.damage or run.reason,
+        reason=(run.damage or run.reason)[:MOST_TEXT],
         kind_of_failure="" if status in ("answered", "running") else normalised(run.damage or run.reason),
-        model=", ".join(story.models),
+        model=", ".join(story.models)[:MOST_TEXT],
         begun=story.begun,
         seconds=round(story.seconds, 3),
         subgoals=len(story.subgoals),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,13 +20,16 @@ from pydantic import SecretStr
 
 from holo_tasks.audit.errors import DamagedTrace, StoreTrouble
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.events import FIRST, Record
+from holo_tasks.core.events import FIRST, LONGEST_LINE, Record
 
 if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Bucket
 
 _EXTENSIONS = ("jpg", "png", "webp")
 _HEX = frozenset("0123456789abcdef")
+_PIECE = 1 << 18
+_LARGEST_SEGMENT = LONGEST_LINE + 8_000_000
+_LARGEST_PICTURE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,10 @@ class Trace(ABC):
 
     @abstractmethod
     def lines(self) -> Iterator[bytes]:
-        """The records as they were written, without line ends; a torn last line is left out."""
+        """The records as they were written, without line ends; a torn last line is left out.
+
+        What is longer than any record is not read: an empty line, which is no record, ends the lines in its place.
+        """
 
     @abstractmethod
     def _picture(self, name: str) -> bytes | None: ...
@@ -68,7 +74,7 @@ class Trace(ABC):
         for seq, line in enumerate(self.lines()):
             if marker not in line:
                 continue
-            record = _parsed(line)
+            record = _canonical(line)
             if record is None:
                 raise DamagedTrace(f"record {seq} of {self.uri} cannot be read", seq=seq)
             if subgoal is None or record.event.subgoal == subgoal:
@@ -89,6 +95,12 @@ class Trace(ABC):
         """Check every byte of the chain."""
         return check_lines(self.lines())
 
+    def _bounded(self, name: str, pieces: Iterable[bytes]) -> bytes:
+        data = _up_to(_LARGEST_PICTURE, pieces)
+        if data is None:
+            raise DamagedTrace(f"the picture {name} of {self.uri} is larger than any picture that is kept")
+        return data
+
 
 class FolderTrace(Trace):
     """A trace in a folder of this machine, finished or still growing."""
@@ -101,14 +113,20 @@ class FolderTrace(Trace):
 
     def lines(self) -> Iterator[bytes]:
         with (self._folder / "events.jsonl").open("rb") as events:
-            for line in events:
+            while line := events.readline(LONGEST_LINE + 1):
                 if line.endswith(b"\n"):
                     yield line[:-1]
+                elif len(line) > LONGEST_LINE:
+                    yield b""
+                    return
 
     def _picture(self, name: str) -> bytes | None:
         path = self._folder / "frames" / name
         try:
-            return path.read_bytes() if path.is_file() else None
+            if not path.is_file():
+                return None
+            with path.open("rb") as file:
+                return self._bounded(name, iter(lambda: file.read(_PIECE), b""))
         except OSError as error:
             raise DamagedTrace(f"the picture {name} of {self.uri} cannot be read: {error.strerror}") from error
 
@@ -129,11 +147,15 @@ class BucketTrace(Trace):
 
     def lines(self) -> Iterator[bytes]:
         for key in self._bucket.names(f"{self._root}/events/"):
-            yield from self._bucket.get(key).removesuffix(b"\n").split(b"\n")
+            segment = _up_to(_LARGEST_SEGMENT, self._bucket.pieces(key))
+            if segment is None:
+                yield b""
+                return
+            yield from segment.removesuffix(b"\n").split(b"\n")
 
     def _picture(self, name: str) -> bytes | None:
         try:
-            return self._bucket.get(f"{self._root}/frames/{name}")
+            return self._bounded(name, self._bucket.pieces(f"{self._root}/frames/{name}"))
         except FileNotFoundError:
             return None
 
@@ -171,8 +193,8 @@ def check_chain(records: Iterable[Record]) -> ChainCheck:
     return check_lines(rfc8785.dumps(record.model_dump(mode="json")) for record in records)
 
 
-def check_lines(lines: Iterable[bytes]) -> ChainCheck:
-    """Go once through a chain and name the first bad record.
+def check_lines(lines: Iterable[bytes], tell: Callable[[Record], None] | None = None) -> ChainCheck:
+    """Go once through a chain and name the first bad record; ``tell`` is given each record that can be read.
 
     When a link does not fit, either the record before was changed or the link itself was; the link of the record
     after tells which, so one record is looked ahead.
@@ -182,6 +204,8 @@ def check_lines(lines: Iterable[bytes]) -> ChainCheck:
     seq = 0
     for seq, line in enumerate(chain(lines, (None,))):
         record = None if line is None else _canonical(line)
+        if record is not None and tell is not None:
+            tell(record)
         if suspect is not None:
             # The link of `suspect` did not fit. If the next one fits, its own contents are as they were.
             bad = suspect - 1 if line is None or (record is not None and record.previous == head) else suspect
@@ -200,6 +224,16 @@ def check_lines(lines: Iterable[bytes]) -> ChainCheck:
         head, last = hashlib.sha256(line).hexdigest(), record
     closed = last is not None and last.event.kind == "run_closed"
     return ChainCheck(seq, None, "", closed, head)
+
+
+def _up_to(most: int, pieces: Iterable[bytes]) -> bytes | None:
+    """Put pieces together; None, with the rest unread, if that is more than so many bytes."""
+    whole = bytearray()
+    for piece in pieces:
+        whole += piece
+        if len(whole) > most:
+            return None
+    return bytes(whole)
 
 
 def _canonical(line: bytes) -> Record | None:

@@ -13,13 +13,12 @@ from typing import IO
 from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.page import asset, end, head, whole_page
 from holo_tasks.audit.pictures import smaller
-from holo_tasks.audit.reader import ChainCheck, Trace, open_trace
+from holo_tasks.audit.reader import ChainCheck, Trace, check_lines, open_trace
 from holo_tasks.audit.report_asides import asides
 from holo_tasks.audit.report_head import header, overview
 from holo_tasks.audit.report_step import picture, step_anchor, step_card
-from holo_tasks.audit.story import Step, Story, Subgoal, tell
+from holo_tasks.audit.story import MOST_TOLD, Step, Story, Subgoal, Teller
 from holo_tasks.audit.words import OUTCOME_WORDS, STATUS_WORDS, count, duration, money, safe
-from holo_tasks.core.events import Record
 
 FILMSTRIP = 10
 
@@ -67,21 +66,27 @@ class Pictures:
 def write_report(trace: Trace | str | Path, out: Path) -> Path:
     """Write the page for a run's trace to ``out``, whole or not at all. A damaged trace is shown as far as it goes."""
     trace = trace if isinstance(trace, Trace) else open_trace(trace)
-    chain = trace.check()
-    story = _told(trace)
+    story, chain = _told(trace)
     with whole_page(out, "report") as page, TemporaryFile("w+") as waiting:
         _write_page(page, Pictures(trace, waiting), trace, story, chain)
     return out
 
 
-def _told(trace: Trace) -> Story:
-    def until_damage() -> Iterator[Record]:
-        try:
-            yield from trace.records()
-        except DamagedTrace:
-            return  # the chain check names the place
+def _told(trace: Trace) -> tuple[Story, ChainCheck]:
+    """Read a trace once, as far as it can be read."""
+    size = 0
 
-    return tell(until_damage())
+    def measured() -> Iterator[bytes]:
+        nonlocal size
+        for line in trace.lines():
+            size += len(line)
+            if size > MOST_TOLD:
+                raise DamagedTrace(f"{trace.uri} has more than {MOST_TOLD:,} bytes of events: too many for one page")
+            yield line
+
+    teller = Teller()
+    chain = check_lines(measured(), teller.add)
+    return teller.story, chain
 
 
 def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, chain: ChainCheck) -> None:

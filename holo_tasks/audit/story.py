@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from holo_tasks.audit.words import clock, moment, ordinal
 from holo_tasks.core import events as e
 
+MOST_TOLD = 256_000_000
+"""Of so many bytes of events a story is told, which is held in memory; a run of ten thousand steps has a tenth."""
+
 
 @dataclass
 class Call:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.audit import Destination, LocalTrace, StoreTrouble, open_trace
+from holo_tasks.audit import DamagedTrace, Destination, LocalTrace, StoreTrouble, open_trace
 from holo_tasks.audit.keys import SigningKey
 from holo_tasks.audit.resume import resume_spool
 from holo_tasks.audit.s3 import Bucket
@@ -277,3 +277,18 @@ def test_a_trace_that_is_not_there_is_refused(to_s3, s3, tmp_path):
         read(s3, f"s3://{s3.bucket}/nothing/here")
     with pytest.raises(InvalidUsage, match="no trace"):
         open_trace(tmp_path)
+
+
+def test_objects_that_never_end_are_not_read_to_their_end(to_s3, s3, bucket, monkeypatch):
+    prefix = to_s3().place.prefix
+    for name in ("large", "picture"):
+        bucket.put_object(Bucket=s3.bucket, Key=f"{prefix}/{name}/events/00000000-00000000.jsonl", Body=bytes(300_000))
+    digest = "0" * 64
+    bucket.put_object(Bucket=s3.bucket, Key=f"{prefix}/picture/frames/{digest}.jpg", Body=bytes(300_000))
+    monkeypatch.setattr("holo_tasks.audit.reader._LARGEST_SEGMENT", 200_000)
+    monkeypatch.setattr("holo_tasks.audit.reader._LARGEST_PICTURE", 200_000)
+    trace = read(s3, f"s3://{s3.bucket}/{prefix}/large")
+    assert list(trace.lines()) == [b""]
+    assert trace.check().first_bad == 0
+    with pytest.raises(DamagedTrace, match="larger than any picture"):
+        read(s3, f"s3://{s3.bucket}/{prefix}/picture").frame(digest)

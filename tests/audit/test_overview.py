@@ -367,3 +367,52 @@ def test_the_commands_are_as_they_are_said_to_be(
     assert run("export", str(runs / "b"), "--csv", "-", "--steps").startswith('"run_id","subgoal",')
     with pytest.raises(InvalidUsage, match="runs"):
         run("index", "--json")
+
+
+@pytest.mark.parametrize("what", ["line", "picture"])
+def test_a_file_that_never_ends_is_damage_and_ends_nothing(
+    runs: Path, tmp_path: Path, what: str, loader: Callable[[Path], ModuleType]
+) -> None:
+    root = shutil.copytree(runs / "a", tmp_path / "runs")
+    synthetic = loader(Path(__file__).with_name("synthetic.py"))
+    folder = synthetic.tell_run(root, "endless", goals=1, steps=1)
+    for file in [folder / "events.jsonl"] if what == "line" else (folder / "frames").iterdir():
+        with file.open("r+b") as sparse:
+            sparse.truncate(6 << 30)
+    out = tmp_path / "page.html"
+    code = (
+        "import resource, sys; from holo_tasks.cli import main\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); main(sys.argv[1:])"
+    )
+    for arguments in (
+        ["index", str(root), "--out", str(out), "--json", "--reports"],
+        ["report", str(folder), "--out", str(out)],
+    ):
+        ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stderr
+        if arguments[0] == "index":
+            found = json.loads(ended.stdout)
+            assert (found["runs"], found["damaged"]) == (3, int(what == "line"))
+    page = out.read_text()
+    assert ("This trace is not what was written" in page) == (what == "line")
+    assert ("This picture is not in the trace" in page) == (what == "picture")
+
+
+def test_numbers_that_no_trace_has_end_no_overview(runs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "odd"
+    folder.mkdir(parents=True)
+    sound = (runs / "a" / "plain" / "events.jsonl").read_bytes()
+    (folder / "events.jsonl").write_bytes(sound.replace(b'"total_us":', b'"total_us":1' + b"0" * 400, 1))
+    (found,) = gather(str(folder.parent))
+    assert "is not a record" in found.damage
+    write_index([row_of(found)], tmp_path / "index.html", where="here")
+    write_report(folder, tmp_path / "report.html")
+
+
+def test_a_trace_of_too_many_bytes_is_damage(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for module in ("gathering", "report"):
+        monkeypatch.setattr(f"holo_tasks.audit.{module}.MOST_TOLD", 2_000)
+    (found,) = gather(str(runs / "a" / "plain"))
+    assert "too many for an overview" in found.damage
+    with pytest.raises(DamagedTrace, match="too many for one page"):
+        write_report(runs / "a" / "plain", tmp_path / "report.html")
