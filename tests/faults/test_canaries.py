@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import io
 import json
 import os
 import shlex
@@ -18,10 +19,15 @@ from urllib.parse import quote, quote_plus
 
 import boto3
 import pytest
+from PIL import Image
 from s3_server import S3Server
 from tk_python import tk_python
 
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Size
 from holo_tasks.desktop.processes import descendants
+from holo_tasks.playbooks.banding import BandReader
+from holo_tasks.safety.masking.likeness import folded_secret, secret_in
 from tests.support.long import few
 from tests.support.scripted_model import ScriptedModel, step
 
@@ -55,6 +61,22 @@ FORMS = {name: set(written(value)) for name, value in CANARIES.items()}
 
 def found_in(place: str, data: bytes) -> set[tuple[str, str]]:
     return {(place, name) for name, forms in FORMS.items() if any(form in data for form in forms)}
+
+
+READER = BandReader()
+
+
+def read_in(place: str, data: bytes) -> set[tuple[str, str]]:
+    """Look for what is drawn in a picture, by reading it."""
+    picture = Image.open(io.BytesIO(data)).convert("RGB")
+    texts = [line.text for line in READER.lines(Frame(picture.tobytes(), Size(*picture.size), place))]
+    assert any("Nothing" in text for text in texts), "what is on a button of the program is read"
+    return {
+        (place, name)
+        for name, value in CANARIES.items()
+        for text in texts
+        if any(secret_in(value, folded_secret(text)))
+    }
 
 
 class ProcessList(threading.Thread):
@@ -161,6 +183,8 @@ def leaks(tmp: Path, prefect_url: str, mutant: str = "") -> tuple[set[tuple[str,
         objects = {name: client.get_object(Bucket=s3.bucket, Key=name)["Body"].read() for name in names}
     for name, data in objects.items():
         found |= found_in("s3", name.encode() + data)
+        found |= read_in(name, data) if name.endswith(".jpg") else set()
+    assert any(name.endswith(".jpg") for name in objects)
     assert any(b"run_closed" in data for data in objects.values()), "the trace is there"
     found |= found_in("output", output)
     for where, folder in (("local state", tmp / "holo"), ("prefect", Path(os.environ["PREFECT_HOME"]))):
