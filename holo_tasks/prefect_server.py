@@ -26,7 +26,7 @@ from typing import IO
 import holo_tasks
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.this_machine import switched_on
-from holo_tasks.desktop.environment import withheld
+from holo_tasks.desktop.environment import needed
 from holo_tasks.desktop.processes import tied
 from holo_tasks.machine.private import make_private, open_private, private_file
 
@@ -39,6 +39,8 @@ LEAN = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__S
 QUIET = {"PREFECT_SERVER_ANALYTICS_ENABLED": "0", "DO_NOT_TRACK": "1"}
 SERVER_DATABASE = ("PREFECT_SERVER_DATABASE", "PREFECT_API_DATABASE")
 """How the names of settings begin that say where a server keeps its database."""
+ITS_OWN = ("PREFECT_", "PG", "SQLITE_")
+"""How the names of variables begin that a server reads itself, or what it keeps its database with."""
 
 
 def configured_api_url(environ: Mapping[str, str]) -> str | None:
@@ -166,7 +168,7 @@ class TemporaryServer:
 
 def _kept(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     """Return what a server gets of an environment."""
-    kept = {name: value for name, value in environ.items() if not withheld(name) or name.startswith("PREFECT_")}
+    kept = needed(environ) | {name: text for name, text in environ.items() if name.startswith(ITS_OWN)}
     # Other processes can read what it is started with.
     for name in ("PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
         kept.pop(name, None)

@@ -157,7 +157,7 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
     starting = (
         AttachedDesktop.start(display=settings.display, secrets=settings.secrets)
         if settings.display
-        else VirtualDesktop.start(size=settings.size, app=settings.app, secrets=settings.secrets)
+        else VirtualDesktop.start(size=settings.size, app=settings.app, secrets=settings.secrets, inherits="plain")
     )
     coming_up = asyncio.create_task(starting)
     try:

@@ -24,7 +24,7 @@ from holo_tasks.core.slip import Slip
 from holo_tasks.core.this_machine import check_display, switched_on
 from holo_tasks.desktop import wire
 from holo_tasks.desktop.child import Child
-from holo_tasks.desktop.environment import for_programs, harmless
+from holo_tasks.desktop.environment import Inherits, for_ours, for_programs, kept_back
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.windows import Window
 
@@ -49,9 +49,11 @@ class Desktop:
         secrets: Mapping[str, Secret | str] | None,
         settle: Settle,
         app_timeout_s: float,
+        inherits: Inherits,
     ) -> None:
         self._app = command(app) if app is not None else None
         self._env = dict(env or {})
+        self._inherits = inherits
         self.secrets = by_name(secrets or {})
         self._settle = settle
         check_bound(self.secrets, starts=self._app is not None)
@@ -268,9 +270,8 @@ class Desktop:
         if self._child is not None:
             raise InvalidUsage("The desktop was started already.")
         values = [secret.value for secret in self.secrets.values()]
-        # What the program is given by its environment the process that starts it need not have, nor the X server.
-        env = for_programs(os.environ, harmless(self._env, values), values)
-        making = asyncio.ensure_future(asyncio.to_thread(Child, env))
+        ours = for_ours(os.environ, values) | {n: text for n, text in self._env.items() if n == "XAUTHORITY"}
+        making = asyncio.ensure_future(asyncio.to_thread(Child, ours))
         try:
             child = self._child = await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -286,7 +287,9 @@ class Desktop:
                     folder=str(child.folder),
                     app=self._app,
                     env=child.env,
-                    app_env={name: text for name, text in self._env.items() if name not in child.env},
+                    # Not in the environment of the process that starts it, nor of the X server: they need none of it.
+                    app_env=for_programs(os.environ, self._env, values, inherits=self._inherits),
+                    kept_back=kept_back(os.environ) if self._inherits == "plain" else [],
                     secrets={name: asdict(secret) for name, secret in self.secrets.items()},
                     settle=asdict(self._settle),
                     app_timeout_s=self._app_timeout_s,
@@ -320,8 +323,11 @@ class VirtualDesktop(Desktop):
         secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
+        inherits: Inherits = "needed",
     ) -> None:
-        super().__init__(app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s)
+        super().__init__(
+            app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s, inherits=inherits
+        )
         if size.width > LARGEST or size.height > LARGEST:
             raise InvalidUsage(f"A screen of {size} is too large: up to {LARGEST}x{LARGEST} pixels work.")
         self.size = size
@@ -335,14 +341,24 @@ class VirtualDesktop(Desktop):
         secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
+        inherits: Inherits = "needed",
     ) -> Self:
         """Start a desktop; if a program is named, return when its window is there and at rest.
 
         ``app`` is a command, as a list or as a text that is split like in a shell. ``env`` is
-        added to its environment. ``secrets`` are values for ``{{secret:NAME}}`` in texts to write; one without a
-        binding of its own is typed only into windows of this program and of what it started.
+        added to its environment, which has no more of ours than any program needs, or with ``inherits="plain"`` all
+        that looks like no key and no login (`environment`). ``secrets`` are values for ``{{secret:NAME}}`` in texts to
+        write; one without a binding of its own is typed only into windows of this program and of what it started.
         """
-        desktop = cls(size=size, app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s)
+        desktop = cls(
+            size=size,
+            app=app,
+            env=env,
+            secrets=secrets,
+            settle=settle,
+            app_timeout_s=app_timeout_s,
+            inherits=inherits,
+        )
         await desktop._open()
         return desktop
 
@@ -365,8 +381,11 @@ class AttachedDesktop(Desktop):
         secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
+        inherits: Inherits = "needed",
     ) -> None:
-        super().__init__(app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s)
+        super().__init__(
+            app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s, inherits=inherits
+        )
         if ":" not in display:
             raise InvalidUsage(f"{display!r} is not an X display: give it as in `:0`.")
         if switched_on(os.environ):
@@ -382,9 +401,18 @@ class AttachedDesktop(Desktop):
         secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
+        inherits: Inherits = "needed",
     ) -> Self:
         """Attach to a display; a program named in ``app`` is started on it, and ended at the end."""
-        desktop = cls(display, app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s)
+        desktop = cls(
+            display,
+            app=app,
+            env=env,
+            secrets=secrets,
+            settle=settle,
+            app_timeout_s=app_timeout_s,
+            inherits=inherits,
+        )
         await desktop._open()
         return desktop
 

@@ -1,20 +1,32 @@
-"""The environment that programs on a desktop get."""
+"""The environment that processes get which this one starts: what they need, by name, and nothing else of ours.
+
+Whoever drives a program can have its variables shown, and every process of the same user can read them. So there is a
+list of what may be passed on, not one of what may not: keys to models, money, code and storage have any name.
+
+A person who starts a program from their own command line means it to have what they set for it (APP_LOG, PORT), of
+which no list knows. There a variable of another name is passed on, too, if neither its name nor its value looks like a
+key or a login. That is a guess, which is good enough for what the person could see in their own shell, and not for a
+worker's flows, whose environment is not for the programs on their desktops.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping
+from typing import Literal
 
-# Keys to models, money and storage: a program on the screen has no use for them, and whoever
-# drives it could have them shown.
-WITHHELD = (
-    "HAI_API_KEY",
-    "HOLO_API_KEY",
-    "OPENAI_API_KEY",
-    "HOLO_SIGNING_KEY",
-    "HOLO_SIGNING_KEY_FILE",
-    "HOLO_DATABASE_URL",
-)
-WITHHELD_PREFIXES = ("AWS_", "PREFECT_", "HOLO_SECRET_")
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+Inherits = Literal["needed", "plain"]
+"""What a program gets of our environment: what any needs, or also what is plainly no key and no login."""
+
+PASSED_ON = "HOLO_PROGRAM_ENV"
+"""The variable that names others, with commas, which programs on a desktop get as they are."""
 
 # Ways around the X display: to the person's own session, and to input methods, which would
 # change what is typed.
@@ -24,6 +36,9 @@ OTHER_SESSION = (
     "SESSION_MANAGER",
     "DESKTOP_STARTUP_ID",
     "XDG_ACTIVATION_TOKEN",
+    "XDG_SESSION_ID",
+    "XDG_SESSION_PATH",
+    "XDG_SEAT_PATH",
     "GTK_IM_MODULE",
     "QT_IM_MODULE",
 )
@@ -37,6 +52,9 @@ NEEDED = (
     "SHELL",
     "PWD",
     "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TERM",
     "TMPDIR",
     "XAUTHORITY",
     "LD_LIBRARY_PATH",
@@ -45,31 +63,109 @@ NEEDED = (
 NEEDED_PREFIXES = ("LC_", "XDG_")
 """What no program does without: that a value is a part of it says nothing, and who has the account knows it."""
 
+USUAL = _names(
+    # What programs find themselves and their parts by, and how they are told how to look and to draw.
+    "BROWSER CLASSPATH COLORTERM CONDA_PREFIX DESKTOP_SESSION EDITOR FREETYPE_PROPERTIES HOSTNAME INFOPATH JAVA_HOME "
+    "JDK_HOME JRE_HOME LD_PRELOAD LOCPATH LUA_CPATH LUA_PATH MANPATH NLSPATH NODE_EXTRA_CA_CERTS NODE_PATH "
+    "NO_AT_BRIDGE NO_COLOR OLDPWD PAGER PERL5LIB PERLLIB R_HOME R_LIBS RUBYLIB SHLVL TCLLIBPATH TEMP TMP UNO_PATH "
+    "URE_BOOTSTRAP VDPAU_DRIVER VIRTUAL_ENV VISUAL _JAVA_AWT_WM_NONREPARENTING JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS "
+    "_JAVA_OPTIONS CURL_CA_BUNDLE REQUESTS_CA_BUNDLE SSL_CERT_DIR SSL_CERT_FILE "
+    # Without them a machine behind a proxy shows no page.
+    "ALL_PROXY FTP_PROXY HTTPS_PROXY HTTP_PROXY NO_PROXY all_proxy ftp_proxy http_proxy https_proxy no_proxy "
+    # A folder that is closed to others; by it whoever looks through the processes knows whose run one belongs to.
+    "HOLO_HOME"
+)
+USUAL_PREFIXES = _names(
+    "CHROME_ CHROMIUM_ CLUTTER_ EGL_ ELECTRON_ FC_ FONTCONFIG_ GALLIUM_ GCONV_ GDK_ GEM_ GI_ GIO_ GLIBC_ GSETTINGS_ "
+    "GST_ GTK GTK_ JAVA_ KDE_ LIBGL_ LIBVA_ LP_ MALLOC_ MESA_ MOZ_ OOO_ PANGO_ PULSE_ PYTHON QML QT_ SAL_ SDL_ TCL_ "
+    "TK_ WINE XAPPLRESDIR XCURSOR_ XENVIRONMENT XFILESEARCHPATH XKB_ XLIB_ XUSERFILESEARCHPATH"
+)
+
+SERVICES = _names(
+    "ANTHROPIC_ AWS_ AZURE_ CLOUDSDK_ DOCKER_ GCP_ GITHUB_ GITLAB_ GOOGLE_ HAI_ IMAP_ KUBE LDAP_ MINIO_ MONGO MYSQL_ "
+    "OPENAI_ PG POSTGRES PREFECT_ REDIS S3_ SENTRY_ SMTP_ SSH_ VAULT_"
+)
+"""How names of variables begin that are a service's: where it is, and how to be let in."""
+NOT_FOR_PROGRAMS = (*OTHER_SESSION, "HAI_", "HOLO_", "PREFECT_", "SSH_")
+"""How names begin that nobody sets for a program on a desktop."""
+TELLING = re.compile(
+    r"TOKEN|SECRET|PASSW|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL|COOKIE|WEBHOOK"
+    r"|(?:PASS|PWD|KEYS?|AUTH|DSN)(?:_|$)"
+    r"|(?:^|_)(?:KEY(?:S|TAB|RING|STORE)?|AUTH|AUTHN|AUTHZ|OAUTH2?|AUTHORIZATION|CREDS?|PW|PIN|PAT|SAS|JWT|BEARER"
+    r"|SESSION|DSN|SIGNING|SIGNATURE|LOGIN|OTP|TOTP|MFA|SALT|CONNECTION|CONN|KRB5\w*|GPG|GNUPGHOME|NETRC)(?:_|$)",
+    re.IGNORECASE,
+)
+LOOKS_SECRET = re.compile(
+    r"://[^/\s@]+@"  # a login in an address
+    r"|-----BEGIN "
+    r"|\beyJ[\w-]{5,}\.[\w-]+\.[\w-]*"  # a JSON web token
+    r"|\b(?:bearer|basic) +[\w+/=.~-]{8,}"
+    r"|(?:password|passwd|pwd|secret|token|api_?key|access_?key|account_?key|signature|sig)\s*[=:]\s*[^\s&;]"
+    r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abposr]-|sk-|sk_live_|rk_live_|pnu_|pnb_|hf_|npm_|pypi-|dop_v1_|AKIA|ASIA)"
+    r"[\w-]{10,}",
+    re.IGNORECASE,
+)
+RANDOM = re.compile(r"(?<![\w/+.-])[A-Za-z0-9+/=_-]{24,}(?![\w/+.-])")
+"""What may be a key by itself: long, and no part of a path or a name."""
+IDENTIFIER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+PATH_LIKE = re.compile(r"(?:sqlite(?:\+\w+)?:/{2})?(?:~|\.{0,2})/")
+RANDOM_BITS, HEXADECIMAL = 4.1, 32
+"""The bits per character of a key; one of 32 hexadecimal digits counts as one, whatever they are."""
+CASE_CHANGES, TO_DIGITS = r"(?=[a-z][A-Z]|[A-Z][a-z])", r"(?=[A-Za-z][0-9]|[0-9][A-Za-z])"
+MIXED = 3
+"""This many changes of each kind are in no word, date or version."""
+
 LONG = 4
 """A shorter value is part of many a harmless variable."""
 
 
-def for_programs(ours: Mapping[str, str], added: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
-    """Return our environment less what is private or leads elsewhere, plus what was asked for.
+def for_ours(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
+    """Return what processes of our own need of our environment: the X server, the window manager, the host.
 
-    Of ours, variables that hold one of ``values`` are left out, too, whatever they are called.
+    None of it holds one of ``values``, whatever it is called.
     """
-    env = {
-        name: value
-        for name, value in harmless(ours, values).items()
-        if name not in OTHER_SESSION and not withheld(name)
-    }
-    env |= ON_X11
-    if not any("utf" in env.get(name, "").lower() for name in ("LC_ALL", "LC_CTYPE", "LANG")):
-        # In the C locale Xlib turns keys beyond Latin-1 into nothing.
-        env.pop("LC_ALL", None)
-        env["LC_CTYPE"] = "C.UTF-8"
-    return {**env, **added}
+    return _on_a_display(needed(ours, values))
 
 
-def withheld(name: str) -> bool:
-    """Say whether a variable is for this process alone."""
-    return name in WITHHELD or name.startswith(WITHHELD_PREFIXES)
+def for_programs(
+    ours: Mapping[str, str], added: Mapping[str, str], values: Collection[str] = (), *, inherits: Inherits = "needed"
+) -> dict[str, str]:
+    """Return what a program on a desktop gets: what it needs of our environment, and what was asked for.
+
+    What is ``added``, and what HOLO_PROGRAM_ENV names, is passed on as it is. Of the rest no variable holds one of
+    ``values``, whatever it is called; with "plain" there are also those that look like no key and no login.
+    """
+    kept = needed(ours, values)
+    if inherits == "plain":
+        others = {name: text for name, text in ours.items() if name not in OTHER_SESSION and not is_telling(name, text)}
+        kept = harmless(others, values) | kept
+    asked = {name.strip() for name in ours.get(PASSED_ON, "").split(",")}
+    return {**_on_a_display(kept), **{name: text for name, text in ours.items() if name in asked}, **added}
+
+
+def kept_back(ours: Mapping[str, str]) -> list[str]:
+    """Name what a person's own program does not get, although they may have set it for that: it looks private."""
+    given = for_programs(ours, {}, inherits="plain")
+    return sorted(name for name in ours if name not in given and not name.startswith(NOT_FOR_PROGRAMS))
+
+
+def needed(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str, str]:
+    """Return the variables of the list, less those with one of these values or a login in them."""
+    known = {name: text for name, text in ours.items() if name not in OTHER_SESSION and _is_known(name, text)}
+    return harmless(known, values)
+
+
+def is_telling(name: str, text: str) -> bool:
+    """Say whether a variable looks like a key, a login or a service's, by its name or its value."""
+    if name in NEEDED or name in USUAL:
+        return looks_secret(text) and name not in NEEDED
+    elsewhere = "DATABASE" in name.upper() and not PATH_LIKE.match(text)
+    return name.startswith(SERVICES) or bool(TELLING.search(name)) or elsewhere or looks_secret(text)
+
+
+def looks_secret(text: str) -> bool:
+    """Say whether a value looks like a key or holds a login."""
+    return bool(LOOKS_SECRET.search(text)) or any(_is_random(found[0]) for found in RANDOM.finditer(text))
 
 
 def harmless(env: Mapping[str, str], values: Collection[str]) -> dict[str, str]:
@@ -79,6 +175,34 @@ def harmless(env: Mapping[str, str], values: Collection[str]) -> dict[str, str]:
         for name, text in env.items()
         if name in NEEDED or name.startswith(NEEDED_PREFIXES) or not any(_holds(text, value) for value in values)
     }
+
+
+def _is_known(name: str, text: str) -> bool:
+    if name in NEEDED or name.startswith(NEEDED_PREFIXES):
+        return True
+    listed = name in USUAL or (name.startswith(USUAL_PREFIXES) and not TELLING.search(name))
+    return listed and not looks_secret(text)
+
+
+def _on_a_display(env: dict[str, str]) -> dict[str, str]:
+    env |= ON_X11
+    if not any("utf" in env.get(name, "").lower() for name in ("LC_ALL", "LC_CTYPE", "LANG")):
+        # In the C locale Xlib turns keys beyond Latin-1 into nothing.
+        env.pop("LC_ALL", None)
+        env["LC_CTYPE"] = "C.UTF-8"
+    return env
+
+
+def _is_random(run: str) -> bool:
+    """Say whether a run of characters is not somebody's choice: of all kinds, and mixed as no word or date is."""
+    if IDENTIFIER.fullmatch(run) or PATH_LIKE.match(run):
+        return False
+    if len(run) >= HEXADECIMAL and re.fullmatch(r"[0-9a-fA-F]+", run):
+        return True
+    if not all(re.search(kind, run) for kind in ("[a-z]", "[A-Z]", "[0-9]")):
+        return False
+    bits = -sum(count / len(run) * math.log2(count / len(run)) for count in Counter(run).values())
+    return bits >= RANDOM_BITS or all(len(re.findall(change, run)) >= MIXED for change in (CASE_CHANGES, TO_DIGITS))
 
 
 def _holds(text: str, value: str) -> bool:

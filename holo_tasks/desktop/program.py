@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from holo_tasks.core.errors import DesktopFailed
@@ -14,12 +14,17 @@ from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.xlink import XLink
 from holo_tasks.machine.umask import persons_umask
 
+MOST_NAMED = 5
+
 
 class Program:
     """One running program and its log."""
 
-    def __init__(self, command: list[str], env: Mapping[str, str], folder: Path, link: XLink) -> None:
+    def __init__(
+        self, command: list[str], env: Mapping[str, str], folder: Path, link: XLink, *, kept_back: Sequence[str] = ()
+    ) -> None:
         self.command = command
+        self._kept_back = kept_back
         self._log = folder / "program.log"
         self._link = link
         self._before = set(windows.shown(link))
@@ -54,10 +59,17 @@ class Program:
                 words = processes.last_words(self._log)
                 how = f"with status {status}" if status > 0 else f"by signal {-status}" if status else "at once"
                 said = f"; its last words: {words}" if words else ""
-                raise DesktopFailed(f"The program {self.command[0]!r} ended {how} without a window{said}")
+                raise DesktopFailed(f"The program {self.command[0]!r} ended {how} without a window{said}{self._hint()}")
             if time.monotonic() >= until:
                 raise DesktopFailed(
                     f"The program {self.command[0]!r} showed no window within {timeout_s:g} s: "
-                    "start it by hand to see why, or allow more time."
+                    f"start it by hand to see why, or allow more time.{self._hint()}"
                 )
             interrupt.sleep(0.01)
+
+    def _hint(self) -> str:
+        """Name a few variables that the program might have needed and did not get."""
+        if not self._kept_back:
+            return ""
+        names = ", ".join(self._kept_back[:MOST_NAMED]) + (", …" if len(self._kept_back) > MOST_NAMED else "")
+        return f" (It did not get {names}, which may be private: name in HOLO_PROGRAM_ENV what it needs of that.)"

@@ -129,7 +129,11 @@ class Station:
         from holo_tasks.desktop.program import Program
 
         command = self._order["app"]
-        return Program(command, self._order["app_env"] | self._env, self._folder, self._link) if command else None
+        ours = {name: self._env[name] for name in ("DISPLAY", "XAUTHORITY", processes.MARK)}
+        if not command:
+            return None
+        env = self._order["app_env"] | ours
+        return Program(command, env, self._folder, self._link, kept_back=self._order["kept_back"])
 
     def _furnish(self) -> None:
         from holo_tasks.desktop.binding import Binding

@@ -104,15 +104,41 @@ async def test_a_missing_debian_package_is_named(monkeypatch, tmp_path, missing,
         await VirtualDesktop.start(size=SMALL)
 
 
-async def test_secrets_and_keys_of_ours_do_not_reach_the_program(monkeypatch, tmp_path, until):
-    monkeypatch.setenv("HAI_API_KEY", "canary-1")
-    out = tmp_path / "env"
-    with pytest.raises(DesktopFailed):
-        await VirtualDesktop.start(
-            size=SMALL, app=["sh", "-c", f"env > {out}"], env={"MINE": "yes"}, secrets={"A": "canary-2"}
-        )
-    assert "MINE=yes" in out.read_text()
-    assert "canary" not in out.read_text()
+PRIVATE = {
+    "HAI_API_KEY": "canary-1",
+    "GITHUB_TOKEN": "canary-2",
+    "DATABASE_URL": "postgres://me:canary-3@db.example/x",
+    "HARMLESS": "canary-4",
+}
+
+
+@pytest.mark.parametrize(("inherits", "plain"), [("needed", set()), ("plain", {"APP_LOG"})])
+async def test_processes_of_a_desktop_get_what_they_need_of_our_environment(monkeypatch, inherits, plain):
+    for name, value in {**PRIVATE, "APP_LOG": "/tmp/mine", "PASSED": "canary", "HOLO_PROGRAM_ENV": "PASSED"}.items():
+        monkeypatch.setenv(name, value)
+    options = {"env": {"MINE": "canary"}, "secrets": {"A": "canary-4"}, "inherits": inherits}
+    async with VirtualDesktop(size=SMALL, app="xterm -e sleep 1000", **options) as desktop:
+        await desktop.open_vnc()
+        found = {}
+        for pid in processes_with(desktop.authority.parent.name):
+            program = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].rpartition(b"/")[2].decode()
+            around = Path(f"/proc/{pid}/environ").read_bytes().decode()
+            found[program] = dict(line.partition("=")[::2] for line in around.split("\0"))
+    own = {*PRIVATE, "APP_LOG", "PASSED", "MINE"}
+    for program in ("xterm", "sleep"):
+        assert own & set(found.pop(program)) == {"PASSED", "MINE"} | plain
+    assert {"Xvfb", "openbox"} < set(found)
+    assert len(found) == 4, "and the host and the VNC server"
+    for around in found.values():
+        assert not own & set(around)
+        assert around["PATH"]
+
+
+async def test_a_program_that_may_miss_something_private_is_told_of_with_it(monkeypatch):
+    monkeypatch.setenv("LEDGER_PASSWORD", "canary")
+    with pytest.raises(DesktopFailed, match=r"did not get .*LEDGER_PASSWORD.*HOLO_PROGRAM_ENV") as failed:
+        await VirtualDesktop.start(size=SMALL, app="false", inherits="plain")
+    assert "canary" not in str(failed.value)
 
 
 async def test_an_exception_ends_the_desktop_too():

@@ -13,7 +13,6 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
 from holo_tasks.core.keynames import keysym, of_character, small
 from holo_tasks.desktop import Settle, VirtualDesktop, wire, xauth
-from holo_tasks.desktop.environment import for_programs
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.layout import Layout, Stroke
 from holo_tasks.desktop.vault import Vault
@@ -116,15 +115,6 @@ def test_a_cookie_file_is_private_and_read_back(tmp_path):
     torn = tmp_path / "torn"
     torn.write_bytes(path.read_bytes()[:-3])
     assert xauth.find(torn, 7) == cookie  # the first entry is whole
-
-
-def test_programs_get_no_keys_to_models_and_no_way_to_another_session():
-    ours = {"HAI_API_KEY": "k", "AWS_SECRET_ACCESS_KEY": "k", "WAYLAND_DISPLAY": "w", "PATH": "/bin", "LC_ALL": "C"}
-    env = for_programs(ours, {"HOLO_API_KEY": "on purpose"})
-    assert env["PATH"] == "/bin"
-    assert env["HOLO_API_KEY"] == "on purpose"
-    assert "utf" in env["LC_CTYPE"].lower()
-    assert {"HAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "WAYLAND_DISPLAY", "LC_ALL"}.isdisjoint(env)
 
 
 def test_a_stop_that_overtakes_its_request_still_counts():

@@ -35,7 +35,7 @@ def mutate(kind: str) -> None:
     if kind == "inherited":
         from holo_tasks.desktop import desktop
 
-        desktop.for_programs = lambda ours, added, values=(): {**ours, **added}  # type: ignore[assignment]
+        desktop.for_ours = lambda ours, values=(): dict(ours)  # type: ignore[assignment]
 
 
 @subgoal(title="Deal with {letter}", token="{token}")

@@ -163,11 +163,11 @@ class Audit:
     def job(self, fault: str = "", mutant: str = "") -> dict[str, Any]:
         """Describe a run to the runner; ``fault`` is as in `kill_points`."""
         source = str(FAULTS / "injection")
-        env = {"HOLO_HOME": str(self.home), "PYTHONPATH": source, "HOLO_FAULT_LOG": str(self.log)}
+        env = {"HOLO_HOME": str(self.home), "PYTHONPATH": source, "PYTHON_HOLO_FAULT_LOG": str(self.log)}
         env |= {"HOLO_REPORTS": str(self.folder)}
         arguments: dict[str, Any] = {"workbook": self.workbook.name, "report": None}
         arguments |= dict.fromkeys(("mailbox", "model", "desktop", "audit"), self.name)
-        env |= {"HOLO_FAULT": fault, "HOLO_MUTANT": mutant}
+        env |= {"PYTHON_HOLO_FAULT": fault, "PYTHON_HOLO_MUTANT": mutant}
         return {"env": env, "arguments": arguments, "log": str(self.folder / "log")}
 
     def points(self) -> list[str]:

@@ -132,7 +132,7 @@ class Trials:
     def _run(self, stop: str, hang: str, mutant: str, inputs: Inputs) -> Trial:
         asked: dict[str, Any] = {"display": self._screen.display}
         if mutant:
-            asked["env"] = {"PYTHONPATH": str(MUTANTS), "HOLO_GATE": mutant}
+            asked["env"] = {"PYTHONPATH": str(MUTANTS), "PYTHON_HOLO_GATE": mutant}
         if stop == "deadline":
             asked["timeout"] = self._chance.uniform(3.0, 5.0)
         run = self._agent.ask(self._model.base_url, inputs, **asked)

@@ -2,7 +2,7 @@
 
 A line on stdin asks for a run, as JSON: where the model is (``model``), where its ``inputs`` are witnessed, after how
 many seconds it has to end (``timeout``), when and for how long to hold up the event loop (``block``: two numbers),
-what is in the environment of its desktop (``env``), how many ``retries`` its flow has, whose ``display`` it is to work
+what its desktop finds in the environment (``env``), how many ``retries`` its flow has, whose ``display`` it is to work
 on: one of its own, unless that is said; and instead of typing, what ``question`` a person is to answer.
 Lines on stdout say that a run has begun, and how it ended.
 """
@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from prefect import flow
 
@@ -50,11 +53,13 @@ async def ask(question: str) -> str:
 @flow(name="typing", persist_result=False)
 async def typing(asked: dict[str, Any]) -> None:
     log, timeout = Path(asked["inputs"]), asked.get("timeout")
-    display, env = asked.get("display"), asked.get("env")
-    own = VirtualDesktop(app=witnessed(log), env=env) if display is None else None
-    desktop = own or AttachedDesktop(display, app=window(log), env=env)
+    display = asked.get("display")
+    own = VirtualDesktop(app=witnessed(log)) if display is None else None
+    desktop = own or AttachedDesktop(display, app=window(log))
     endpoint = ModelEndpoint(asked["model"], None)
-    async with desktop:
+    async with AsyncExitStack() as stack:
+        with patch.dict(os.environ, asked.get("env") or {}):
+            await stack.enter_async_context(desktop)
         while not Inputs(log).ready:
             await asyncio.sleep(0.01)
         try:

@@ -1,4 +1,7 @@
-"""Naive gates, as somebody might well write them; HOLO_GATE says which. Read by each Python with this on its path."""
+"""Naive gates, as somebody might well write them. Read by each Python with this on its path.
+
+PYTHON_HOLO_GATE says which: a desktop's own process gets what is Python's of the environment, and little else.
+"""
 
 import os
 import sys
@@ -47,11 +50,11 @@ class Mutate(MetaPathFinder):
 
         def and_mutate(module):
             execute(module)
-            globals()[os.environ["HOLO_GATE"]](module.Gate)
+            globals()[os.environ["PYTHON_HOLO_GATE"]](module.Gate)
 
         spec.loader.exec_module = and_mutate
         return spec
 
 
-if "HOLO_GATE" in os.environ:
+if "PYTHON_HOLO_GATE" in os.environ:
     sys.meta_path.insert(0, Mutate())

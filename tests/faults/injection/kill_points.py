@@ -1,9 +1,9 @@
-"""Kills its own process at the n-th call of something durable: HOLO_FAULT=``point:when:n[:who]``.
+"""Kills its own process at the n-th call of something durable: PYTHON_HOLO_FAULT=``point:when:n[:who]``.
 
 ``when`` is before, inside (a database transaction, before it is committed) or after. A point of the desktop can
-kill the process of the flow too: ``who`` is desktop, flow or both. Every call goes into HOLO_FAULT_LOG, so that a
-run without a fault tells how many there are. HOLO_MUTANT=forgets makes the journal the naive one: what earlier
-attempts intended is not looked at.
+kill the process of the flow too: ``who`` is desktop, flow or both. Every call goes into PYTHON_HOLO_FAULT_LOG, so that
+a run without a fault tells how many there are. PYTHON_HOLO_MUTANT=forgets makes the journal the naive one: what earlier
+attempts intended is not looked at. A desktop's own process gets what is Python's of the environment, and little else.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def arm_flow() -> None:
     for point, place in FLOW_POINTS.items():
         _wrap(point, place, lambda who: _die())
     _arm_transactions()
-    if os.environ.get("HOLO_MUTANT") == "forgets":
+    if os.environ.get("PYTHON_HOLO_MUTANT") == "forgets":
         _forget_intents()
 
 
@@ -113,7 +113,7 @@ def _forget_intents() -> None:
 
 
 def _fault() -> tuple[str, str, int, str]:
-    point, when, number, who, *_ = [*(os.environ.get("HOLO_FAULT") or "::0").split(":"), "both"]
+    point, when, number, who, *_ = [*(os.environ.get("PYTHON_HOLO_FAULT") or "::0").split(":"), "both"]
     return point, when, int(number), who
 
 
@@ -124,7 +124,7 @@ def _detail(args: tuple[Any, ...]) -> str:
 
 
 def _log(line: str) -> None:
-    descriptor = os.open(os.environ["HOLO_FAULT_LOG"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    descriptor = os.open(os.environ["PYTHON_HOLO_FAULT_LOG"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.write(descriptor, f"{line}\n".encode())
     os.close(descriptor)
 
