@@ -21,6 +21,7 @@ from typing import Protocol
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.ports import Desktop, Gated
 from holo_tasks.desktop import kill_files
+from holo_tasks.machine.clock import boot_s
 from holo_tasks.running import Registration, Running
 from holo_tasks.signal_tap import TAP
 
@@ -30,6 +31,8 @@ REST_S = 0.6
 """How long the process that owns the mouse may take to answer the latch before it is ended by force."""
 AGAIN_S = 5.0
 """A run that goes on for so long after it was cancelled is cancelled again, and its desktop taken from it."""
+LATE_S = 3.0
+"""How long a claim that was not renewed in time is waited for, without input: the machine may have slept."""
 logger = logging.getLogger("holo_tasks.kill_switch")
 
 
@@ -62,12 +65,21 @@ class Held(Protocol):
         """Return for how many seconds that is certain."""
         ...
 
+    @property
+    def taken_over(self) -> bool:
+        """Whether somebody was seen to have it."""
+        ...
+
+    def unheard(self) -> str:
+        """Say why it is not certain any more."""
+        ...
+
 
 class KillSwitch:
     """The switch of one run. ``source`` and ``reason`` are empty until it is used.
 
-    ``claims`` are what the run works on: input goes on only for as long as all of them hold, and once one does not,
-    another worker has taken over and this one stops.
+    ``claims`` are what the run works on: input goes on only for as long as all of them hold. When another worker was
+    seen to have one, or when it stays unknown whether one has, this one stops.
     """
 
     def __init__(self, desktop: Desktop, run: Running, home: Path, sources: Sequence[Source] = ()) -> None:
@@ -97,7 +109,8 @@ class KillSwitch:
         TAP.listen(self._signalled)
         if self._desktop is not None:
             await self._desktop.serve(self._run.run_id, self._run.began_s, self._folder)
-            self._desktop.renew(time.monotonic() + LEASE_S)
+            self._desktop.renew(boot_s() + LEASE_S)
+        self._held_s = time.monotonic()
         threading.Thread(target=self._watch, name="kill switch", daemon=True).start()
         for source in self._sources:
             threading.Thread(target=self._poll, args=(source,), name=f"kill: {source.name}", daemon=True).start()
@@ -154,17 +167,29 @@ class KillSwitch:
         while not self._over.is_set() and not self.reason:
             try:
                 self._examine()
-                left_s = min((claim.left_s() for claim in list(self.claims)), default=LEASE_S)
-                if not self.reason and left_s <= 0.0:
-                    self.trip("takeover", "Another worker has taken over this work.")
+                # The clock before the claims: should the machine sleep in between, too little is let through.
+                now_s = boot_s()
+                left_s = self._look_at_claims()
             except Exception:
                 logger.exception("It cannot be known whether this run may go on; its input stops.")
             else:
                 if self._desktop is not None and not self.reason and not self._resting:
-                    self._desktop.renew(time.monotonic() + min(LEASE_S, left_s))
+                    self._desktop.renew(now_s + min(LEASE_S, left_s))
             self._news.wait(RENEW_S)
         if self.reason:
             self._see_to_it()
+
+    def _look_at_claims(self) -> float:
+        """Return for how many seconds all claims hold; stop the run for one that is lost."""
+        claims = list(self.claims)
+        left_s = min((claim.left_s() for claim in claims), default=LEASE_S)
+        if left_s > 0.0:
+            self._held_s = time.monotonic()
+        elif any(claim.taken_over for claim in claims):
+            self.trip("takeover", "Another worker has taken over this work.")
+        elif time.monotonic() - self._held_s > LATE_S:
+            self.trip("database", min(claims, key=lambda claim: claim.left_s()).unheard())
+        return left_s
 
     def _examine(self) -> None:
         """Look for a request to stop on this machine."""

@@ -91,7 +91,7 @@ async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
     if settings.token is None:
         return await _work(settings, desktop)
     try:
-        with settings.ledger.claim(settings.token, GOAL, settings.work) as claim:
+        async with settings.ledger.at_work(settings.token, GOAL, settings.work) as claim:
             done = already_done(settings)
             if done is None:
                 await look_for_effect(settings.ledger, claim, None)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from holo_tasks.chosen import check_text
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.prefect_server import configured_api_url, require_server
-from holo_tasks.safety.budgets import Budgets, item_key
 from holo_tasks.safety.handoffs import Handoffs, words
 from holo_tasks.safety.items import Item, Items
 from holo_tasks.safety.ledger import Ledger
@@ -49,10 +48,7 @@ def retry(home: Path, token: str, *, done: str | None, not_done: bool, again: Ag
     def make_ready() -> None:
         if done is not None:
             _finish(ledger, item, failed, done)
-        if not_done:
-            ledger.forget(token)
-        # A person has decided to spend more on it.
-        Budgets(store).forget(item_key(token))
+        ledger.free(token, not_done=not_done)
 
     said, code = _drive(item, again, make_ready, Handoffs(store))
     return (said if done is None else f"‘{failed}’ is finished: a person said so. {said}"), code

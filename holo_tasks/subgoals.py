@@ -7,6 +7,7 @@ import inspect
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import wraps
 from string import Formatter
@@ -308,7 +309,9 @@ async def _run_subgoal(
         with journalled(current_journal() if again.effect else None):
             return await _work_on(here, work)
     goal = known.goal
-    with ledger.claim(here.token, goal, known.same) as claim, left_to_person(claim):
+    async with AsyncExitStack() as around:
+        claim = await around.enter_async_context(ledger.at_work(here.token, goal, known.same))
+        around.enter_context(left_to_person(claim))
         done = ledger.find(here.token, goal, inputs)
         if done is not None:
             logger.info("Already done for %s; evidence: %s", here.token, done.trace)

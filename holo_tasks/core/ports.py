@@ -76,7 +76,7 @@ class Gated(Protocol):
         ...
 
     def renew(self, until_s: float) -> None:
-        """Let input through until then, on the monotonic clock, in seconds."""
+        """Let input through until then, in seconds on the clock that goes on while the machine sleeps."""
         ...
 
     def latch(self) -> None:

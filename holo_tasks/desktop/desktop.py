@@ -229,7 +229,7 @@ class Desktop:
             await child.ask("serve", run_id=run_id, began_s=began_s, folder=str(folder))
 
     def renew(self, until_s: float) -> None:
-        """Let input be sent until then (`time.monotonic`); from any thread."""
+        """Let input be sent until then (`boot_s`); from any thread."""
         if self._child is not None:
             self._child.page.renew(until_s)
 

@@ -21,6 +21,7 @@ from holo_tasks.core.slip import Slip, gesture_digest
 from holo_tasks.desktop import kill_files
 from holo_tasks.desktop.interrupt import EARLY_S, Interrupt
 from holo_tasks.desktop.page import Page
+from holo_tasks.machine.clock import boot_s
 
 POLL_S = 0.05
 """How often requests to stop are looked for."""
@@ -220,7 +221,7 @@ class Gate(Interrupt):
 
     def _lapsed(self) -> bool:
         # EARLY_S: what is sent now is with the X server a little later.
-        return self._served is not None and time.monotonic() >= self._page.lease_until_s - EARLY_S
+        return self._served is not None and boot_s() >= self._page.lease_until_s - EARLY_S
 
     def _watch(self) -> None:
         """Look for requests to stop, and acknowledge the latch; in a thread of its own."""

@@ -49,7 +49,7 @@ class Page:
 
     @property
     def lease_until_s(self) -> float:
-        """Until when input may be sent, in seconds of `time.monotonic`, which all processes of a machine share."""
+        """Until when input may be sent, by `boot_s`: a machine that sleeps does not make a lease last longer."""
         return self._times[_LEASE]
 
     def renew(self, until_s: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from holo_tasks.core.budget import WINDOW_S, Guard, Limits, too_expensive, too_m
 from holo_tasks.core.errors import StoreLost, TransientModelFault
 from holo_tasks.core.overbilling import Overbilling, Quote
 from holo_tasks.safety.meters import STALE_S, Meters
-from holo_tasks.safety.store import TABLES, Prose, Store, add
+from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store, add
 
 POLL_S = 0.2
 
@@ -143,7 +143,8 @@ class Budgets:
         if not scopes:
             return ""
         name = secrets.token_hex(12)
-        with self._store.transaction() as db:
+
+        def hold(db: sa.Connection) -> None:
             _open(db, scopes)
             for scope, more in _each_once(scopes):
                 most = scope.limits.max_cost_micro
@@ -156,11 +157,16 @@ class Budgets:
                 if more and worst_micro:
                     db.execute(sa.insert(HOLDS).values(id=name, scope=scope.key, worst_micro=worst_micro))
                 self._count_call(db, scope, more)
+
+        self._store.do(hold)
         return name
 
     def pay(self, hold: str, actual_micro: int, still_held_micro: int = 0) -> None:
-        with self._store.transaction() as db:
-            # Whoever deletes a hold settles it; a budget that was forgotten meanwhile is charged nothing.
+        def pay(db: sa.Connection) -> None:
+            # Budgets are locked before their holds, in the order of their keys, as everywhere.
+            scopes = db.scalars(sa.select(HOLDS.c.scope).where(HOLDS.c.id == hold)).all()
+            _lock(db, scopes)
+            # Whoever deletes a hold settles it.
             paid = db.execute(sa.delete(HOLDS).where(HOLDS.c.id == hold).returning(HOLDS.c.scope, HOLDS.c.worst_micro))
             for scope, worst_micro in sorted(paid.all()):
                 db.execute(
@@ -172,8 +178,10 @@ class Budgets:
                     )
                 )
 
+        self._store.do(pay)
+
     def act(self, scopes: Sequence[Guard]) -> None:
-        with self._store.transaction() as db:
+        def act(db: sa.Connection) -> None:
             _open(db, scopes)
             for scope, more in _each_once(scopes):
                 most, actions = scope.limits.max_actions, BUDGETS.c.actions + more
@@ -184,28 +192,17 @@ class Budgets:
                 if counted.rowcount != 1:
                     raise too_many_actions(scope)
 
+        self._store.do(act, HURRY_S)
+
     def balance(self, key: str) -> Balance:
         """Return what a scope has used up; nothing if it was never opened."""
         with self._store.transaction() as db:
             found = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == key)).one_or_none()
         return Balance(found.spent_micro, found.held_micro, found.actions) if found else Balance(0, 0, 0)
 
-    def forget(self, key_prefix: str) -> None:
-        """Give a fresh budget to what begins with this key: a person has decided to try again."""
-
-        def mine(table: sa.Table) -> sa.ColumnElement[bool]:
-            # Not LIKE, for which SQLite takes "a" and "A" for the same.
-            return sa.func.substr(table.c.scope, 1, len(key_prefix)) == key_prefix
-
-        with self._store.transaction() as db:
-            rows = sa.select(BUDGETS.c.scope).where(mine(BUDGETS)).order_by(BUDGETS.c.scope)
-            db.execute(rows.with_for_update()).all()
-            for table in (BUDGETS, HOLDS, CALLS):
-                db.execute(sa.delete(table).where(mine(table)))
-
     def _used(self, db: sa.Connection, scope: Guard) -> tuple[int, int]:
-        found = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == scope.key)).one()
-        return found.spent_micro, found.held_micro
+        found = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == scope.key)).one_or_none()
+        return (found.spent_micro, found.held_micro) if found else (0, 0)
 
     def _count_call(self, db: sa.Connection, scope: Guard, more: int) -> None:
         # The scope's row is locked by the update before: calls are counted one after the other.
@@ -219,6 +216,23 @@ class Budgets:
         db.execute(sa.delete(CALLS).where(CALLS.c.scope == scope.key, ~recent))
         if more:
             db.execute(sa.insert(CALLS).values(scope=scope.key, era=era, at_s=now))
+
+
+def forget(db: sa.Connection, key_prefix: str) -> None:
+    """Give a fresh budget to what begins with this key: a person has decided to try again.
+
+    Only where nobody can be at work on it. What is out nevertheless, a call whose bill is late, holds nothing any more,
+    and its bill is charged to the fresh budget.
+    """
+
+    def mine(table: sa.Table) -> sa.ColumnElement[bool]:
+        # Not LIKE, for which SQLite takes "a" and "A" for the same.
+        return sa.func.substr(table.c.scope, 1, len(key_prefix)) == key_prefix
+
+    _lock(db, db.scalars(sa.select(BUDGETS.c.scope).where(mine(BUDGETS))).all())
+    db.execute(sa.update(BUDGETS).where(mine(BUDGETS)).values(spent_micro=0, held_micro=0, actions=0))
+    db.execute(sa.update(HOLDS).where(mine(HOLDS)).values(worst_micro=0))
+    db.execute(sa.delete(CALLS).where(mine(CALLS)))
 
 
 def _durable(guard: Guard) -> list[Guard]:
@@ -236,8 +250,13 @@ def _each_once(scopes: Sequence[Guard]) -> Iterator[tuple[Guard, int]]:
 def _open(db: sa.Connection, scopes: Sequence[Guard]) -> None:
     """Make sure that scopes are kept, and lock them: in one order for all, whatever is nested in what."""
     names = {scope.key: scope.name for scope in scopes}
-    rows = sa.select(BUDGETS.c.scope).where(BUDGETS.c.scope.in_(names)).order_by(BUDGETS.c.scope)
-    missing = names.keys() - set(db.scalars(rows))
+    missing = names.keys() - set(db.scalars(sa.select(BUDGETS.c.scope).where(BUDGETS.c.scope.in_(names))))
     for key in sorted(missing):
         add(db, BUDGETS, scope=key, name=names[key], spent_micro=0, held_micro=0, actions=0)
+    _lock(db, names)
+
+
+def _lock(db: sa.Connection, keys: Iterable[str]) -> None:
+    """Lock budgets in the order of their keys, until the transaction ends."""
+    rows = sa.select(BUDGETS.c.scope).where(BUDGETS.c.scope.in_(list(keys))).order_by(BUDGETS.c.scope)
     db.execute(rows.with_for_update()).all()

@@ -8,24 +8,27 @@ the effect was looked for: nobody knows whether it came about.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import socket
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from holo_tasks.core.errors import InvalidUsage, Killed, TokenConflict
-from holo_tasks.safety.store import TABLES, Prose, Store, add
+from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, TokenConflict
+from holo_tasks.machine.clock import boot_s
+from holo_tasks.safety import budgets
+from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store, add
+from holo_tasks.safety.trouble import unanswered
 
 LEASE_S = 10.0
 RENEW_S = 2.0
+LEAVE_S = 3.0
+"""How long the end of a claim waits for a renewal that is under way."""
 
 FINISHED = sa.Table(
     "finished",
@@ -102,6 +105,8 @@ class Claim:
     """The right to work on one token and goal, while it is renewed. ``earlier`` is what attempts before this one did.
 
     Whoever takes over from a holder that does not renew gets the next ``epoch``; from then on the old one is refused.
+    ``taken_over`` says that this was seen. Until then a claim that could not be renewed in time may still be good, and
+    is once the database answers; but meanwhile nobody knows.
     """
 
     ledger: Ledger
@@ -111,12 +116,17 @@ class Claim:
     earlier: tuple[Intent, ...]
     trace: str = ""
     valid_until_s: float = field(default=0.0, repr=False)
+    taken_over: bool = False
     begun: dict[int, str] = field(default_factory=dict)
     """The actions that this attempt has begun, by number: nobody knows what came of them until the work is finished."""
 
     def left_s(self) -> float:
         """Return for how many seconds nobody can take over, without asking the database."""
-        return self.valid_until_s - _now_s()
+        return self.valid_until_s - boot_s()
+
+    def unheard(self) -> str:
+        """Say for how long the database did not renew this claim."""
+        return self.ledger.unheard(LEASE_S - self.left_s())
 
     async def intend(self, action: str, frame: str) -> int:
         """Write down an action before its first input event; return its number. Raises `Killed` if taken over."""
@@ -175,34 +185,63 @@ class Ledger:
         """Keep others from the same work; the claim ends with this block, or some seconds after this process does.
 
         Raises `InvalidUsage` if somebody else is at it, `TokenConflict` if other ``work`` has done something already.
+        A claim whose end no clock can tell is watched for a lease first.
         """
         claim = self._take(token, goal, work)
-        ended = threading.Event()
-        keeper = threading.Thread(target=self._keep, args=(claim, ended), name=f"claim {token}", daemon=True)
-        keeper.start()
+        leave = self._keep_up(claim)
         try:
             yield claim
         finally:
-            ended.set()
-            keeper.join()
-            with suppress(InvalidUsage):  # the database is away: others wait until the lease is over
-                self._release(claim)
+            leave()
 
-    def forget(self, token: str) -> None:
-        """Forget what earlier attempts did: a person has looked, and decided to try again.
+    @asynccontextmanager
+    async def at_work(self, token: str, goal: str, work: Work | None = None) -> AsyncIterator[Claim]:
+        """As `claim`, without holding up whatever else this process does meanwhile."""
+        given_up = threading.Event()
+        taking = asyncio.ensure_future(asyncio.to_thread(self._take, token, goal, work, given_up))
+        try:
+            claim = await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            given_up.set()
+            with suppress(HoloError):  # it was not free
+                await asyncio.to_thread(self._release, await taking)
+            raise
+        leave = self._keep_up(claim)
+        try:
+            yield claim
+        finally:
+            await asyncio.to_thread(leave)
 
-        Raises `InvalidUsage` while somebody is at it.
+    def free(self, token: str, *, not_done: bool) -> None:
+        """Let an item be worked on again with a fresh budget: a person has decided to spend more on it.
+
+        With ``not_done`` what earlier attempts did is forgotten: the person has looked, and its effect is not there.
+        Raises `InvalidUsage` while somebody is at it: their work would spend the fresh budget beside the old one.
         """
-        with self._store.transaction() as db:
+        vigil = _Vigil()
+
+        def free(db: sa.Connection) -> bool:
             now = self._store.now_s(db)
-            held = sa.select(CLAIMS).where(*_of(CLAIMS, token, None)).order_by(CLAIMS.c.goal).with_for_update()
-            if any(self._is_held(row, now) for row in db.execute(held).all()):
-                raise _busy(token)
-            db.execute(sa.delete(INTENTS).where(*_of(INTENTS, token, None)))
+            rows = sa.select(CLAIMS).where(*_of(CLAIMS, token, None)).order_by(CLAIMS.c.goal).with_for_update()
+            # Each is looked at: all are watched at the same time.
+            doubtful = [row for row in db.execute(rows).all() if not self._is_free(row, now, vigil)]
+            if doubtful:
+                return False
+            if not_done:
+                db.execute(sa.delete(INTENTS).where(*_of(INTENTS, token, None)))
+            budgets.forget(db, budgets.item_key(token))
+            return True
+
+        while not self._store.do(free):
+            vigil.wait()
+
+    def unheard(self, for_s: float) -> str:
+        """Say that the database has not answered for so long."""
+        return str(unanswered(self._store.place, for_s, local=self._store.local))
 
     def disregard(self, claim: Claim) -> None:
         """Forget what attempts before this one did: they came to nothing. Raises `Killed` if taken over."""
-        with self._store.transaction() as db:
+        with self._store.transaction(HURRY_S) as db:
             self._check(db, claim)
             earlier = INTENTS.c.epoch < claim.epoch
             db.execute(sa.delete(INTENTS).where(*_of(INTENTS, claim.token, claim.goal), earlier))
@@ -213,7 +252,7 @@ class Ledger:
             return self._intents(db, token, goal)
 
     def intend(self, claim: Claim, action: str, frame: str) -> int:
-        with self._store.transaction() as db:
+        with self._store.transaction(HURRY_S) as db:
             self._check(db, claim)
             last = db.execute(
                 sa.select(sa.func.max(INTENTS.c.number)).where(*_of(INTENTS, claim.token, claim.goal))
@@ -234,15 +273,22 @@ class Ledger:
         return number
 
     def settle(self, claim: Claim, number: int) -> None:
-        with self._store.transaction() as db:
+        with self._store.transaction(HURRY_S) as db:
             db.execute(sa.update(INTENTS).where(*_own(claim, number)).values(done=True))
 
     def void(self, claim: Claim, number: int) -> None:
-        with self._store.transaction() as db:
+        with self._store.transaction(HURRY_S) as db:
             db.execute(sa.delete(INTENTS).where(*_own(claim, number), ~INTENTS.c.done))
 
-    def _take(self, token: str, goal: str, work: Work | None) -> Claim:
-        asked = _now_s()
+    def _take(self, token: str, goal: str, work: Work | None = None, given_up: threading.Event | None = None) -> Claim:
+        vigil = _Vigil(given_up)
+        while (claim := self._try(token, goal, work, vigil)) is None:
+            vigil.wait()
+        return claim
+
+    def _try(self, token: str, goal: str, work: Work | None, vigil: _Vigil) -> Claim | None:
+        """Return a claim, or None if it cannot be known yet whether it is free; raise `InvalidUsage` if it is not."""
+        asked = boot_s()
         with self._store.transaction() as db:
             now = self._store.now_s(db)
             values = {"holder": _this_process(), "era": self._store.era, "expires_s": now + LEASE_S}
@@ -252,8 +298,8 @@ class Ledger:
                 row = db.execute(sa.select(CLAIMS).where(*_of(CLAIMS, token, goal)).with_for_update()).one()
                 # The clock is read again: the row may have been another's for a while.
                 now = self._store.now_s(db)
-                if self._is_held(row, now):
-                    raise _busy(token)
+                if not self._is_free(row, now, vigil):
+                    return None
                 epoch = row.epoch + 1
                 taken = values | {"epoch": epoch, "expires_s": now + LEASE_S}
                 db.execute(sa.update(CLAIMS).where(*_of(CLAIMS, token, goal)).values(**taken))
@@ -271,28 +317,54 @@ class Ledger:
         if not add(db, WORKS, token=token, goal=goal, **values):
             db.execute(sa.update(WORKS).where(*_of(WORKS, token, goal)).values(**values))
 
-    def _is_held(self, row: sa.Row[Any], now_s: float) -> bool:
-        """Say whether somebody may be at the work of a claim."""
-        return bool(row.holder) and row.era == self._store.era and row.expires_s > now_s and not _is_gone(row.holder)
+    def _is_free(self, row: sa.Row[Any], now_s: float, vigil: _Vigil) -> bool:
+        """Say whether nobody can be at the work of a claim, or it cannot be known yet; raise `InvalidUsage` if one is.
+
+        The clock of a machine that nobody sets tells when a lease is over. That of a database's server may be set,
+        and times of another start of a machine, or of another machine, say nothing: there the claim is watched.
+        """
+        if not row.holder or _is_gone(row.holder):
+            return True
+        if row.era == self._store.era:
+            left_s = row.expires_s - now_s
+            if left_s > 0 and (self._store.local or left_s <= LEASE_S):
+                raise _busy(row.token)
+            if self._store.local:
+                return True
+        return vigil.found_idle(row)
+
+    def _keep_up(self, claim: Claim) -> Callable[[], None]:
+        """Renew a claim from now on; return what ends that, and the claim with it."""
+        ended = threading.Event()
+        keeper = threading.Thread(target=self._keep, args=(claim, ended), name=f"claim {claim.token}", daemon=True)
+        keeper.start()
+
+        def leave() -> None:
+            ended.set()
+            # A database that hangs holds up nobody for long: others wait until the lease is over.
+            keeper.join(LEAVE_S)
+            with suppress(InvalidUsage):
+                self._release(claim)
+
+        return leave
 
     def _keep(self, claim: Claim, ended: threading.Event) -> None:
-        """Renew a claim until it ends; one that could not be renewed in time is not relied on any more."""
+        """Renew a claim until it ends; one that could not be renewed in time is not relied on meanwhile."""
         while not ended.wait(RENEW_S):
-            asked = _now_s()
+            asked = boot_s()
             try:
-                with self._store.transaction() as db:
+                with self._store.transaction(HURRY_S) as db:
                     now = self._store.now_s(db)
                     mine = (*_of(CLAIMS, claim.token, claim.goal), CLAIMS.c.epoch == claim.epoch)
                     if db.execute(sa.update(CLAIMS).where(*mine).values(expires_s=now + LEASE_S)).rowcount != 1:
-                        claim.valid_until_s = 0.0
+                        claim.taken_over, claim.valid_until_s = True, 0.0
                         return
             except InvalidUsage:
                 continue  # the database is away: what is left of the lease still holds
             claim.valid_until_s = asked + LEASE_S
 
     def _release(self, claim: Claim) -> None:
-        # Where the database cannot be written, the claim ends by itself: nobody renews it any more.
-        with contextlib.suppress(InvalidUsage), self._store.transaction() as db:
+        with self._store.transaction(HURRY_S) as db:
             mine = (*_of(CLAIMS, claim.token, claim.goal), CLAIMS.c.epoch == claim.epoch)
             db.execute(sa.update(CLAIMS).where(*mine).values(holder="", expires_s=0.0))
 
@@ -301,11 +373,33 @@ class Ledger:
             sa.select(CLAIMS.c.epoch).where(*_of(CLAIMS, claim.token, claim.goal)).with_for_update()
         ).one_or_none()
         if row is None or row.epoch != claim.epoch:
+            claim.taken_over = True
             raise Killed(f"Another worker has taken over {claim.token!r}; this one stops.")
 
     def _intents(self, db: sa.Connection, token: str, goal: str | None) -> tuple[Intent, ...]:
         rows = db.execute(sa.select(INTENTS).where(*_of(INTENTS, token, goal)).order_by(INTENTS.c.number))
         return tuple(Intent(row.number, row.action, row.frame, row.trace, row.done) for row in rows)
+
+
+class _Vigil:
+    """Watches claims whose end no clock can tell, by the clock of this machine: who is at work renews them in time."""
+
+    def __init__(self, given_up: threading.Event | None = None) -> None:
+        self._given_up = given_up or threading.Event()
+        self._seen: dict[str, tuple[tuple[int, float], float]] = {}
+
+    def found_idle(self, row: sa.Row[Any]) -> bool:
+        """Say whether a claim was seen not to be renewed for a whole lease; raise `InvalidUsage` once it was."""
+        state, now_s = (row.epoch, row.expires_s), boot_s()
+        first, since_s = self._seen.setdefault(row.goal, (state, now_s))
+        if first != state:
+            raise _busy(row.token)
+        return now_s - since_s >= LEASE_S
+
+    def wait(self) -> None:
+        """Wait until it is worth to look again; raise `Killed` if the work was given up."""
+        if self._given_up.wait(RENEW_S / 2):
+            raise Killed("The work was given up while it waited for its claim.")
 
 
 def _of(table: sa.Table, token: str, goal: str | None) -> tuple[sa.ColumnElement[bool], ...]:
@@ -334,11 +428,6 @@ def _own(claim: Claim, number: int) -> tuple[sa.ColumnElement[bool], ...]:
 
 def _busy(token: str) -> InvalidUsage:
     return InvalidUsage(f"{token!r} is being worked on by another run; wait until it ends, then ask again.")
-
-
-def _now_s() -> float:
-    """Return seconds on a clock that nobody sets back, and that goes on while the machine sleeps."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _this_process() -> str:

@@ -20,6 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.this_machine import switched_on
+from holo_tasks.machine.clock import era
 from holo_tasks.machine.private import close_to_others, make_private, private_file, private_folder
 from holo_tasks.safety import schema
 from holo_tasks.safety.database_address import DATABASE_VARIABLE, checked, pinned, place_of
@@ -97,9 +98,10 @@ class Store:
                 return work(connection)
 
     def now_s(self, connection: sa.Connection) -> float:
-        """Return seconds on the clock that all users of this database share, and that nobody sets back.
+        """Return seconds on the clock that all users of this database share.
 
-        On one machine this is the monotonic clock; on Postgres it is the server's.
+        On one machine this is the monotonic clock, which nobody sets; on Postgres it is the server's, which somebody
+        may: what two must never do at once does not rely on it (`Ledger`).
         """
         if self.local:
             return time.monotonic()
@@ -108,7 +110,7 @@ class Store:
     @cached_property
     def era(self) -> str:
         """What `now_s` counts from: times of another era cannot be compared with times of this one."""
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() if self.local else "epoch"
+        return era() if self.local else "epoch"
 
     @contextmanager
     def _patient(self, patience_s: float) -> Iterator[Watch | None]:

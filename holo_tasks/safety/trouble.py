@@ -86,11 +86,10 @@ def is_time_out(error: sa.exc.SQLAlchemyError) -> bool:
     return type(getattr(error, "orig", None)).__name__ == "ConnectionTimeout"
 
 
-def unanswered(place: str, waited_s: float) -> StoreLost:
+def unanswered(place: str, waited_s: float, *, local: bool = False) -> StoreLost:
     """The error of a database that is silent."""
-    return StoreLost(
-        f"The database {place} has not answered for {waited_s:.0f} s; see that its server is well and can be reached."
-    )
+    advice = "see what keeps it locked or its disk busy" if local else "see that its server is well and can be reached"
+    return StoreLost(f"The database {place} has not answered for {waited_s:.0f} s; {advice}.")
 
 
 def trouble(error: Exception, place: str, *, local: bool) -> StoreLost:

@@ -23,6 +23,9 @@ from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, M
 from holo_tasks.core.permit import Scene
 from holo_tasks.core.slip import Slip, gesture_digest
 from holo_tasks.desktop import Desktop, Settle, VirtualDesktop, kill_files
+from holo_tasks.desktop import gate as gates
+from holo_tasks.desktop.page import Page
+from holo_tasks.machine.clock import boot_s
 from holo_tasks.safety.policy import Rules
 from tests.support.inputs import APPS, Inputs, witnessed
 
@@ -54,7 +57,7 @@ class Served:
     def _renew(self) -> None:
         while True:
             if self.alive:
-                self.desktop.renew(time.monotonic() + 0.8)
+                self.desktop.renew(boot_s() + 0.8)
             time.sleep(0.1)
 
     async def do(self, gesture: Gesture, deadline: float | None = None, **slip: Any) -> Any:
@@ -267,11 +270,23 @@ async def test_a_run_that_is_not_heard_from_loses_its_input_and_gets_it_back(ser
     await served.do(Click(SPOT))
 
 
+def test_a_lease_does_not_last_longer_because_the_machine_slept(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Page(Page.create())
+    gate = gates.Gate(page)
+    gate._served = gates.Served("run", time.monotonic(), Path())  # without the thread that looks for requests
+    page.renew(boot_s() + 60)
+    gate.admit(Move(SPOT), Slip(gesture_digest(Move(SPOT)), time.monotonic() + 60))
+    gate.motion()
+    monkeypatch.setattr(gates, "boot_s", lambda: boot_s() + 61)
+    with pytest.raises(DesktopFailed, match="not heard from"):
+        gate.motion()
+
+
 async def test_a_button_is_not_held_for_a_run_that_is_late(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     before = len(served.inputs.sent())
     for lease_s in (0.12, 0.14, 0.16, 0.18) * 3:  # on a busy machine a short one is over before it begins
         served.alive = False
-        served.desktop.renew(time.monotonic() + lease_s)
+        served.desktop.renew(boot_s() + lease_s)
         with pytest.raises(DesktopFailed, match="not heard from"):
             await served.do(Drag(SPOT, OTHER))
         served.alive = True
@@ -352,13 +367,14 @@ from pathlib import Path
 from holo_tasks.core.gestures import Write
 from holo_tasks.core.slip import Slip, gesture_digest
 from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.machine.clock import boot_s
 
 async def main(folder, *app):
     async with VirtualDesktop(app=list(app)) as desktop:
         await desktop.serve("run", time.monotonic(), Path(folder))
         def renew():
             while True:
-                desktop.renew(time.monotonic() + 0.8)
+                desktop.renew(boot_s() + 0.8)
                 time.sleep(0.2)
         threading.Thread(target=renew, daemon=True).start()
         text = Write("ab" * 2500)

@@ -163,6 +163,18 @@ def test_a_deployment_that_is_gone_is_one_sentence(cli: CommandLine) -> None:
     assert Budgets(store).balance(LIMIT.key).actions == 1
 
 
+def test_an_item_that_somebody_works_on_gets_no_second_budget(cli: CommandLine) -> None:
+    store = listed(cli)
+    with Ledger(store).claim("INV", "another goal of it"):
+        for how in ((), ("--not-done",)):
+            ended = cli("retry", "INV", *how)
+            assert ended.code == 2
+            assert "'INV' is being worked on by another run" in ended.complaint
+    assert len(Ledger(store).intents("INV")) == Budgets(store).balance(LIMIT.key).actions == 1
+    assert cli("retry", "INV").code == 0
+    assert Budgets(store).balance(LIMIT.key).actions == 0
+
+
 def test_an_item_gets_a_fresh_budget_and_others_keep_theirs(cli: CommandLine) -> None:
     store = listed(cli)
     other = replace(LIMIT, key=item_key("INV:2024", "file flag/press"))

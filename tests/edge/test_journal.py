@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,18 +22,23 @@ from holo_tasks import (
     agent_step,
     cost_guardrail,
     current_run,
+    kill_switch,
     pursue,
     subgoal,
 )
 from holo_tasks.core.errors import DesktopFailed, HoloError, StoreLost
 from holo_tasks.core.gestures import Gesture
 from holo_tasks.core.secret import Secret
+from holo_tasks.running import running
+from holo_tasks.safety import ledger as ledgers
+from holo_tasks.safety import watch
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Intent, Ledger
 from holo_tasks.safety.scrubbed import ScrubbedRecorder
 from holo_tasks.safety.store import store_at
 from tests.support.agents import events
 from tests.support.interruptions import BABBLE, CLICK, DONE, SEEN, World, cut_off, pressing
+from tests.support.postgres import Postgres
 from tests.support.scripted_model import step
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -94,7 +102,7 @@ async def test_what_nobody_knows_is_handed_to_a_person(world: World, options: di
         (item,) = world.items
         assert (item.token, item.status, item.reason, item.attempts) == ("I 1", "needs_person", said, attempts)
         assert Path(item.trace).is_dir()
-    Ledger(store_at(world.folder / "holo")).forget("I 1")
+    Ledger(store_at(world.folder / "holo")).free("I 1", not_done=True)
     assert await world.run(lambda: press("I 1"), [CLICK, DONE]) == "done"
     assert world.cost == (2, 1)
     assert world.items == []
@@ -143,7 +151,8 @@ async def test_an_action_that_a_limit_forbids_is_no_intent(world: World) -> None
     world.desktop._on_gesture = cut_off
     with pytest.raises(DesktopFailed):
         await world.run(lambda: press("I-1"), [CLICK])
-    Ledger(store_at(world.folder / "holo")).forget("I-1")
+    with store_at(world.folder / "holo").transaction() as db:
+        db.execute(ledgers.INTENTS.delete())  # and leave the budget as it is
     for _ in range(2):
         # The one action it is allowed is used up.
         with pytest.raises(LimitReached):
@@ -336,17 +345,75 @@ async def test_items_side_by_side_end_in_any_order(world: World, monkeypatch: py
     assert await world.run(both, [DONE]) == ["I-1", "I-2", "I-3"]
 
 
-async def test_input_lasts_no_longer_than_the_claim_it_is_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seen", [True, False])
+async def test_input_lasts_no_longer_than_the_claim_it_is_for(
+    world: World, monkeypatch: pytest.MonkeyPatch, seen: bool
+) -> None:
     monkeypatch.setattr(Claim, "left_s", lambda claim: 0.0)
+    monkeypatch.setattr(kill_switch, "LATE_S", 0.5)
 
     @subgoal(token="{item}")
     async def wait(item: str) -> str:
-        await asyncio.sleep(5)
+        (claim,) = current_run().switch.claims
+        claim.taken_over = seen  # type: ignore[misc]
+        await asyncio.sleep(20)
         return item
 
     with pytest.raises(asyncio.CancelledError):
         await world.run(lambda: wait("I-1"), [DONE])
-    assert [item.reason for item in world.items] == ["Another worker has taken over this work."]
+    (item,) = world.items
+    assert (item.reason == "Another worker has taken over this work.") is seen
+    assert ("holo.db has not answered for 10 s" in item.reason) is not seen
+
+
+async def test_a_machine_that_has_slept_goes_on_with_what_is_still_its_own(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledgers, "RENEW_S", 0.1)
+
+    @subgoal(token="{item}")
+    async def wait(item: str) -> str:
+        (claim,) = current_run().switch.claims
+        claim.valid_until_s = 0.0  # type: ignore[attr-defined]
+        while claim.left_s() <= 0:
+            await asyncio.sleep(0.05)
+        return item
+
+    assert await world.run(lambda: wait("I-1"), [DONE]) == "I-1"
+
+
+async def test_a_database_that_hangs_ends_the_run_in_time_and_in_so_many_words(
+    world: World, monkeypatch: pytest.MonkeyPatch, postgres: Postgres
+) -> None:
+    monkeypatch.setenv("HOLO_DATABASE_URL", postgres.new_database())
+    for name, value in (("LEASE_S", 2.0), ("RENEW_S", 0.3), ("HURRY_S", 1.0)):
+        monkeypatch.setattr(ledgers, name, value)
+    monkeypatch.setattr(kill_switch, "LATE_S", 0.5)
+    monkeypatch.setattr(watch, "BRIEF_S", 0.5)
+    monkeypatch.setattr(watch, "_silent", {})
+    home = world.folder / "holo"
+    at_work: list[str] = []
+
+    @subgoal(token="{item}")
+    async def press(item: str) -> str:
+        return str(await pursue("Press OK."))
+
+    def freeze(gesture: Gesture) -> None:
+        hang.enter_context(postgres.frozen())
+        at_work.extend(run.run_id for run in running(home))
+
+    world.desktop._on_gesture = freeze
+    began = time.monotonic()
+    with ExitStack() as hang:
+        with pytest.raises((asyncio.CancelledError, NeedsPerson)) as caught:
+            await world.run(lambda: press("I-1"), [CLICK] * 4)
+        assert re.search(r"The database 127.0.0.1:\d+/holo_\d+ has not answered for \d s", str(caught.value))
+        assert time.monotonic() - began < 30
+    assert len(at_work) == 1
+    assert len(world.desktop.gestures) == 1
+    with pytest.raises(NeedsPerson):
+        await world.run(lambda: press("I-1"), [CLICK] * 4)
+    assert len(world.desktop.gestures) == 1
 
 
 class Amount(BaseModel):

@@ -14,6 +14,7 @@ from holo_tasks import InvalidUsage, LimitReached, Limits, agent_step, cost_guar
 from holo_tasks.core.budget import Guard
 from holo_tasks.endings import LIMIT_EVENT
 from holo_tasks.safety.budgets import Budgets
+from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
 from tests.support.agents import agent
 from tests.support.painted_desktop import PaintedDesktop
@@ -90,7 +91,7 @@ async def test_a_limit_of_a_business_item_holds_over_re_runs(tmp_path: Path) -> 
         with ScriptedModel([CLICK]) as model, pytest.raises(LimitReached):
             await around()
     assert len(desktop.gestures) == 3
-    budgets(tmp_path).forget("item:I-2:")
+    Ledger(store_at(tmp_path / "holo")).free("I-2", not_done=False)
     with ScriptedModel([CLICK, DONE]) as model:
         await around()
     assert len(desktop.gestures) == 4

@@ -17,7 +17,8 @@ from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.core.predict import Till, predict
 from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
-from holo_tasks.safety.budgets import HOLDS, Budgets
+from holo_tasks.safety.budgets import HOLDS, Balance, Budgets
+from holo_tasks.safety.budgets import forget as renew
 from holo_tasks.safety.store import Store
 from tests.support.postgres import EVERY_DATABASE
 from tests.support.scripted_model import ScriptedModel
@@ -35,6 +36,7 @@ from tests.support.spending import (
     nest,
     open_first,
     open_store,
+    renew_often,
 )
 
 WORKERS = 8
@@ -179,6 +181,14 @@ def test_scopes_nested_the_other_way_round_do_not_wait_for_each_other(store_url:
     assert [budgets.balance(key).held_micro for key in "abc"] == [0, 0, 0]
 
 
+@EVERY_DATABASE
+def test_bills_and_fresh_budgets_of_one_item_do_not_wait_for_each_other(store_url: str) -> None:
+    fight(hold_often, [(store_url, "ab")] * 3 + [(store_url, "cba")], kills=0, seed=0)
+    fight(renew_often, [(store_url, "")] + [(store_url, "ab")] * 3, kills=0, seed=0)
+    budgets = Budgets(open_store(store_url))
+    assert [budgets.balance(key).held_micro for key in "abc"] == [0, 0, 0]
+
+
 def test_of_scopes_that_share_a_key_all_limits_count_and_one_is_charged(store_url: str) -> None:
     budgets = Budgets(open_store(store_url))
     limits = [Limits(max_cost_usd=0.001, max_calls_per_5_minutes=9), Limits(max_cost_usd=0.0001, max_actions=1)]
@@ -194,13 +204,16 @@ def test_of_scopes_that_share_a_key_all_limits_count_and_one_is_charged(store_ur
     assert budgets.balance("s").actions == 1
 
 
-def test_a_bill_that_comes_after_its_budget_was_forgotten_buys_nothing(store_url: str) -> None:
-    budgets, scope = Budgets(open_store(store_url)), Guard("s", Limits(max_cost_usd=0.001), 0, key="item:R-1:s")
-    late = budgets.hold([scope], 900)
-    budgets.forget("item:R-1:")
+def test_a_bill_that_comes_after_its_budget_was_forgotten_is_charged_to_the_next(store_url: str) -> None:
+    store, scope = open_store(store_url), Guard("s", Limits(max_cost_usd=0.001), 0, key="item:R-1:s")
+    budgets = Budgets(store)
+    late, later = budgets.hold([scope], 400), budgets.hold([scope], 500)
+    store.do(lambda db: renew(db, "item:R-1:"))
+    assert budgets.balance(scope.key) == Balance(0, 0, 0)
     budgets.hold([scope], 900)
     budgets.pay(late, 10)
-    assert budgets.balance(scope.key).held_micro == 900
+    budgets.pay(later, 20, 30)
+    assert budgets.balance(scope.key) == Balance(30, 930, 0)
     with pytest.raises(LimitReached):
         budgets.hold([scope], 900)
 

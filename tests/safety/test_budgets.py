@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.budget import Guard, Limits
-from holo_tasks.safety.budgets import Budgets, item_key
+from holo_tasks.safety.budgets import Budgets, forget, item_key
 from holo_tasks.safety.store import store_at
 
 TOKENS = ("INV", "INV:2024", "INV:2024:file flag", "inv", "INV%3A2024", "IN_", "INV/2024")
@@ -15,9 +15,10 @@ TOKENS = ("INV", "INV:2024", "INV:2024:file flag", "inv", "INV%3A2024", "IN_", "
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_a_fresh_budget_for_an_item_leaves_those_of_others(tmp_path: Path, token: str) -> None:
-    budgets = Budgets(store_at(tmp_path))
+    store = store_at(tmp_path)
+    budgets = Budgets(store)
     for one in TOKENS:
         budgets.act([Guard("a limit", Limits(max_actions=9), 0, key=item_key(one, "file flag/press"))])
-    budgets.forget(item_key(token))
+    store.do(lambda db: forget(db, item_key(token)))
     left = {one for one in TOKENS if budgets.balance(item_key(one, "file flag/press")).actions}
     assert left == set(TOKENS) - {token}

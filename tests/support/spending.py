@@ -25,6 +25,7 @@ from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import PriceTable, profile_for
 from holo_tasks.safety.budgets import Budgets
+from holo_tasks.safety.budgets import forget as renew
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.store import Store, store_at
 from tests.support.scripted_model import Answer, ScriptedModel
@@ -278,6 +279,17 @@ def hold_often(url: str, keys: str) -> None:
     scopes = [Guard(key, Limits(max_cost_usd=1), 0, key=key) for key in keys]
     for _ in range(20):
         budgets.pay(budgets.hold(scopes, 5), 1)
+
+
+def renew_often(url: str, keys: str) -> None:
+    """Give fresh budgets to all scopes; or, of scopes with keys, hold and pay in them meanwhile."""
+    if keys:
+        hold_often(url, keys)
+        return
+    store = open_store(url)
+    for _ in range(40):
+        with store.transaction() as db:  # not `do`, which would try again
+            renew(db, "")
 
 
 def hold_and_die(url: str) -> None:
