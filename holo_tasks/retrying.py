@@ -22,6 +22,7 @@ from holo_tasks.safety.store import store_at
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
+MOST_NAMES, MOST_LETTERS = 10, 100
 Again = Callable[[Sequence[str]], int]
 
 
@@ -37,8 +38,7 @@ def retry(home: Path, token: str, *, done: str | None, not_done: bool, again: Ag
     items, ledger = Items(store), Ledger(store)
     item = items.find(token)
     if item is None:
-        known = ", ".join(repr(found.token) for found in items.all()) or "none"
-        raise InvalidUsage(f"There is no item {token!r} on the list; there are: {known}.")
+        raise InvalidUsage(f"There is no item {token!r} on the list; there are: {_names(items.all())}.")
     failed = str(item.how.get("goal") or item.goal)
     if done is not None and failed == item.goal:
         _finish(ledger, item, failed, done)
@@ -52,6 +52,13 @@ def retry(home: Path, token: str, *, done: str | None, not_done: bool, again: Ag
 
     said, code = _drive(item, again, make_ready, Handoffs(store))
     return (said if done is None else f"‘{failed}’ is finished: a person said so. {said}"), code
+
+
+def _names(items: Sequence[Item]) -> str:
+    """Name what is on the list: the newest, where there is much."""
+    newest = [repr(item.token[:MOST_LETTERS]) for item in items[-MOST_NAMES:]]
+    more = f"{len(items) - len(newest)} older ones and " if len(items) > len(newest) else ""
+    return more + ", ".join(newest) if newest else "none"
 
 
 def _finish(ledger: Ledger, item: Item, goal: str, answer: str) -> None:

@@ -16,7 +16,10 @@ from holo_tasks.safety.store import store_at
 
 
 def listing(home: Path, most: int, *, as_json: bool) -> str:
-    """Return the newest runs and the dead-letter list, for people or as one JSON object."""
+    """Return the newest runs and the dead-letter list, for people or as one JSON object.
+
+    People are told of the newest items, too, and how many more there are; the JSON object has them all.
+    """
     store = store_at(home)
     alive = {run.run_id for run in running(home)}
     rows = [_as_it_is(row, alive, local=store.local) for row in RunBook(store).latest(most)]
@@ -24,7 +27,7 @@ def listing(home: Path, most: int, *, as_json: bool) -> str:
     if as_json:
         return json.dumps({"runs": [_plain(row) for row in rows], "items": [asdict(item) for item in items]})
     lines = list(_runs(rows)) if rows else ["No run yet."]
-    return "\n".join([*lines, *_items(items)])
+    return "\n".join([*lines, *_items(items, most)])
 
 
 def _as_it_is(row: RunRow, alive: set[str], *, local: bool) -> RunRow:
@@ -65,7 +68,7 @@ def _runs(rows: Sequence[RunRow]) -> Iterable[str]:
     return _aligned([head, *table])
 
 
-def _items(items: Sequence[Item]) -> Iterable[str]:
+def _items(items: Sequence[Item], most: int) -> Iterable[str]:
     if not items:
         return
     yield ""
@@ -73,9 +76,11 @@ def _items(items: Sequence[Item]) -> Iterable[str]:
     head = ("ITEM", "STATUS", "TRIES", "SINCE (UTC)", "REASON")
     table = [
         (item.token, item.status, str(item.attempts), item.at[:19].replace("T", " "), " ".join(item.reason.split()))
-        for item in items
+        for item in items[-most:]
     ]
     yield from _aligned([head, *table])
+    if len(items) > most:
+        yield f"and {len(items) - most} older ones: give --last more, or --json for all of them."
 
 
 def _aligned(table: Sequence[tuple[str, ...]]) -> Iterable[str]:

@@ -91,18 +91,24 @@ class Items:
 
     def find(self, token: str) -> Item | None:
         """Return an item of the list."""
-        return next((item for item in self.all() if item.token == token), None)
+        with self._store.transaction() as db:
+            row = db.execute(sa.select(ITEMS).where(ITEMS.c.token == token)).one_or_none()
+        return _item(row) if row else None
 
     def all(self) -> list[Item]:
         """Return the whole list, the oldest failure first."""
         with self._store.transaction() as db:
             rows = db.execute(sa.select(ITEMS).order_by(ITEMS.c.at, ITEMS.c.token)).all()
-        return [Item(**{**row._mapping, "how": json.loads(row.how)}) for row in rows]
+        return [_item(row) for row in rows]
 
 
 def now_text() -> str:
     """Return the time as items keep it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _item(row: sa.Row[Any]) -> Item:
+    return Item(**{**row._mapping, "how": json.loads(row.how)})
 
 
 def _values(item: Item) -> dict[str, Any]:

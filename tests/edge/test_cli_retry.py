@@ -16,7 +16,7 @@ import pytest
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.safety.approvals import Approvals
 from holo_tasks.safety.budgets import Budgets, item_key
-from holo_tasks.safety.items import Items
+from holo_tasks.safety.items import ITEMS, Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import Store, store_at
 from tests.support.command_line import CommandLine, related, until
@@ -173,6 +173,24 @@ def test_an_item_that_somebody_works_on_gets_no_second_budget(cli: CommandLine) 
     assert len(Ledger(store).intents("INV")) == Budgets(store).balance(LIMIT.key).actions == 1
     assert cli("retry", "INV").code == 0
     assert Budgets(store).balance(LIMIT.key).actions == 0
+
+
+def test_a_long_list_is_told_in_few_lines(cli: CommandLine) -> None:
+    store = store_at(cli.home / "holo")
+    with store.transaction() as db:
+        row = {"goal": "g", "status": "limit", "reason": "r", "trace": "", "flow_run_id": "", "how": "{}"}
+        rows = [{"token": f"I-{n:05}", "at": f"2026-01-01T{n:06}", "attempts": 1, **row} for n in range(10_000)]
+        db.execute(ITEMS.insert(), rows)
+    ended = cli("retry", "NOPE")
+    assert ended.code == 2
+    assert "9990 older ones and 'I-09990', " in ended.complaint
+    assert len(ended.complaint) < 400
+    for last, lines in (((), 20), (("--last", "3"), 3)):
+        text = cli("runs", *last).stdout
+        assert text.count("I-") == lines
+        assert "I-09999" in text
+        assert f"and {10_000 - lines} older ones" in text
+    assert len(json.loads(cli("runs", "--json", "--last", "3").stdout)["items"]) == 10_000
 
 
 def test_an_item_gets_a_fresh_budget_and_others_keep_theirs(cli: CommandLine) -> None:
