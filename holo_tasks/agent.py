@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 from prefect.context import FlowRunContext
@@ -30,11 +31,13 @@ from holo_tasks.home import holo_home
 from holo_tasks.kill_sources import sources_for
 from holo_tasks.kill_switch import KillSwitch
 from holo_tasks.local_only import check_advisors, check_rest, enter_late
+from holo_tasks.models.address import shown
 from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
 from holo_tasks.playbooks.nearby import ScreenText, check_can_read
+from holo_tasks.prefect_server import OPEN, is_open
 from holo_tasks.quiet import one_line_errors
 from holo_tasks.redacting import redactor_for
 from holo_tasks.run import Run, check_terms, current_guard, new_run_id, open_run
@@ -118,6 +121,8 @@ async def open_agent(
         check_advisors(advisors)
         destination = await asyncio.to_thread(check_rest, destination, prefect_url)
     waits = HandOff.of(handoff)
+    if waits and prefect_url:
+        await asyncio.to_thread(warn_if_open, prefect_url)
     where = home or holo_home()
     store = store_at(where)
     for told in await asyncio.to_thread(file_noted, where):
@@ -197,6 +202,14 @@ async def open_agent(
                             recorder.run_id, status=run.status, reason=run.reason, steps=run.steps, spent_micro=spent
                         )
                     )
+
+
+@cache
+def warn_if_open(prefect_url: str) -> None:
+    """Log it, once, if anybody can say yes where a person is asked."""
+    if is_open(prefect_url):
+        with contextlib.suppress(MissingContextError):
+            get_run_logger().warning("The Prefect API at %s %s.", shown(prefect_url), OPEN)
 
 
 def tell_head(recorder: TraceRecorder, delivery: Delivery) -> None:

@@ -32,6 +32,11 @@ from holo_tasks.machine.private import make_private, open_private, private_file
 
 PATIENCE_S = 300.0
 """A first start makes a database: seen to take over two minutes on a busy machine. One that ended is seen at once."""
+OPEN = (
+    "answers without a login: whoever reaches it, also a page in a browser of this machine, can say yes for a person, "
+    "stop runs and read the secrets of all blocks. Start the server with PREFECT_SERVER_API_AUTH_STRING, and set "
+    "PREFECT_API_AUTH_STRING to the same where flows run"
+)
 CLOUD = "prefect.cloud"
 """Prefect Cloud has no health page below a workspace."""
 LEAN = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
@@ -89,6 +94,17 @@ def is_up(url: str, timeout_s: float = 1.0) -> bool:
     except urllib.error.HTTPError as error:
         return error.code in (401, 403) or (error.code == 404 and CLOUD in url)
     except (OSError, ValueError, http.client.HTTPException):
+        return False
+
+
+def is_open(url: str, timeout_s: float = 1.0) -> bool:
+    """Say whether a Prefect API answers to anybody, without a login; what cannot be asked does not."""
+    try:
+        with urllib.request.build_opener(_StayThere).open(
+            f"{url.rstrip('/')}/admin/version", timeout=timeout_s
+        ) as told:
+            return bool(told.status == 200 and told.read(1) == b'"')
+    except (OSError, ValueError, http.client.HTTPException):  # a refusal is an OSError, too
         return False
 
 

@@ -73,6 +73,10 @@ class Chain:
         """Tell that the next check went well, but."""
         self._next("warning", message, spent=spent)
 
+    def tell(self, message: str, doubts: Sequence[str]) -> None:
+        """Tell that the next check went well and, if there are doubts, what they are."""
+        self._next("warning" if doubts else "ok", " ".join([message, *doubts]))
+
     def fail(self, error: HoloError, spent: Spent | None = None) -> None:
         """Tell that the next check failed; the checks after it may still be made."""
         self._next("failed", str(error), exit_code=error.exit_code, spent=spent)

@@ -14,6 +14,7 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.gestures import Click, Write
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.doctor.findings import Chain
+from holo_tasks.doctor.trust import of_display
 
 PROGRAM = Path(__file__).with_name("window.py")
 TITLE = "doctor:"
@@ -43,7 +44,8 @@ async def _look_at(chain: Chain, display: str, timeout_s: float) -> None:
         else:
             chain.ok(f"Display {display} ({frame.size}) can be seen{_rest(frame)}.")
         # To attach takes XTEST: without it there would have been no frame.
-        chain.ok(f"Display {display} takes input (XTEST); nothing was sent to it, for it may be somebody's own.")
+        said = f"Display {display} takes input (XTEST); nothing was sent to it, for it may be somebody's own."
+        chain.tell(said, of_display(display, os.environ))
     finally:
         await desktop.close()
 

@@ -16,6 +16,7 @@ from typing import TypeVar
 from holo_tasks import chosen
 from holo_tasks.audit import S3, Destination, Folder, StoreTrouble
 from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.doctor import trust
 from holo_tasks.doctor.findings import Chain
 from holo_tasks.home import holo_home
 from holo_tasks.local_only import check_anchors, check_database, switched_on
@@ -42,19 +43,26 @@ async def check_audit(chain: Chain, audit: str | None, timeout_s: float) -> None
     """Write a little evidence, read it back and take it away again."""
     home = holo_home()
     destination = chosen.audit(audit, home)
-    chain.ok(await _aside(lambda: _try(destination, home, timeout_s), timeout_s, "Evidence"))
+    said = await _aside(lambda: _try(destination, home, timeout_s), timeout_s, "Evidence")
+    try:
+        doubts = await _aside(lambda: trust.of_home(home), timeout_s, "The database that runs share")
+    except InvalidUsage as error:
+        doubts = [str(error)]
+    chain.tell(said, doubts)
 
 
 async def check_prefect(chain: Chain, timeout_s: float) -> None:
     """Ask the Prefect API that is configured, if one is."""
     url = configured_api_url(os.environ)
     if url is None:
-        chain.ok("No Prefect API is configured: a temporary server will be started for each run.")
+        doubts = trust.of_prefect(None, os.environ, timeout_s)
+        chain.tell("No Prefect API is configured: a temporary server will be started for each run.", doubts)
         return
     if switched_on(os.environ):
         url = check_prefect_here(url)
     await _aside(lambda: require_server(url, timeout_s), timeout_s, f"Prefect at {shown(url)}")
-    chain.ok(f"A Prefect API answers at {shown(url)}.")
+    doubts = await _aside(lambda: trust.of_prefect(url, os.environ, timeout_s), 2 * timeout_s, "Prefect's login")
+    chain.tell(f"A Prefect API answers at {shown(url)}.", doubts)
 
 
 def _try(destination: Destination, home: Path, timeout_s: float) -> str:

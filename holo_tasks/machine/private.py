@@ -14,7 +14,7 @@ OURS = frozenset({"anchors.jsonl", "keys", "kill", "live", "notes", "reports", "
 """What this product keeps in its home, beside its database."""
 DATABASE = "holo.db"
 """How the names of the database, and of what SQLite puts beside it, begin."""
-_WORLD_WRITES, _GROUP_WRITES, _OTHERS = 0o002, 0o020, 0o077
+_WORLD_WRITES, _GROUP_WRITES, _OTHERS, _ENTER = 0o002, 0o020, 0o077, 0o011
 _NO_MODES = (errno.EPERM, errno.EROFS, errno.ENOSYS, errno.EOPNOTSUPP)
 """What file systems say that keep no modes, or only one for all that is on them."""
 
@@ -34,7 +34,7 @@ def make_private(path: Path) -> None:
             continue
         _change(level, FOLDER)  # a umask may take from its owner, too
     if not stat.S_ISDIR(path.stat().st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
 
 def private_folder(home: Path, *below: str) -> Path:
@@ -94,6 +94,17 @@ def close_to_others(path: Path) -> None:
     except FileNotFoundError:
         return
     _close_file(path, found)
+
+
+def open_to_others(path: Path) -> bool:
+    """Say whether other users of this machine can get at a file or a folder: by its mode, and by those above it."""
+    path = path.absolute()
+    try:
+        if not stat.S_IMODE(path.stat().st_mode) & _OTHERS:
+            return False
+        return all(level.stat().st_mode & _ENTER for level in path.parents)
+    except OSError:
+        return False
 
 
 def _close_home(home: Path) -> None:

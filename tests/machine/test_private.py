@@ -160,7 +160,7 @@ def test_a_folder_that_root_lends_is_taken_unless_everybody_may_write(
 
 def test_a_file_in_the_way_is_told_by_the_system(tmp_path: Path) -> None:
     (tmp_path / "holo").touch()
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(FileExistsError):
         make_private(tmp_path / "holo")
     with pytest.raises(NotADirectoryError):
         make_private(tmp_path / "holo" / "below")

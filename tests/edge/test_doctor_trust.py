@@ -1,0 +1,106 @@
+"""What the doctor has to say of a set-up that breaks what is trusted: a warning each, and no failure."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+
+import pytest
+import sqlalchemy as sa
+
+from holo_tasks import agent
+from holo_tasks.doctor.trust import of_display, of_home, of_prefect
+from holo_tasks.prefect_server import is_open
+from holo_tasks.safety.store import store_at
+from tests.edge.test_cli_doctor import checks, says
+from tests.edge.test_cli_doctor import doctor as doctor  # a fixture
+from tests.support.command_line import CommandLine
+
+
+@contextmanager
+def prefect_without_a_login() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"true" if self.path.endswith("/health") else b'"3.8.8"')
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/api"
+        server.shutdown()
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that other users can get to."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.desktop
+def test_a_prefect_without_a_login_is_a_warning_and_no_failure(doctor: CommandLine) -> None:
+    with prefect_without_a_login() as url:
+        ended = doctor("doctor", "--json", "--base-url", "http://127.0.0.1:9/v1", env={"PREFECT_API_URL": url})
+    found = checks(ended, 14)["prefect"]
+    assert found["status"] == "warning"
+    says(found, url, "without a login", "PREFECT_SERVER_API_AUTH_STRING")
+
+
+def test_a_server_with_a_login_is_not_open_and_neither_is_one_that_is_not_there(prefect_url: str) -> None:
+    assert not is_open(prefect_url, 5)
+    assert not is_open("http://127.0.0.1:9/api")
+
+
+@pytest.mark.parametrize(("wide", "said"), [(0o644, True), (0o600, False)])
+def test_a_database_of_prefect_that_others_can_read(public: Path, wide: int, said: bool) -> None:
+    (public / "prefect.db").touch()
+    (public / "prefect.db").chmod(wide)
+    environ = {"PREFECT_HOME": str(public)}
+    assert bool(of_prefect(None, environ, 1)) is said
+    assert not of_prefect("http://prefect.invalid/api", environ, 1), "its database is elsewhere"
+    public.chmod(0o700)
+    assert not of_prefect(None, environ, 1), "nobody gets to it"
+
+
+def test_what_others_can_get_at_of_a_home(public: Path) -> None:
+    for name in ("keys", "runs", "thesis"):
+        (public / name).mkdir()
+        (public / name).chmod(0o755)
+    found = " ".join(of_home(public))
+    assert str(public / "keys") in found
+    assert str(public / "runs") in found
+    assert "thesis" not in found
+
+
+def test_a_database_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    assert of_home(tmp_path) == []
+    with store_at(tmp_path).transaction() as db:
+        db.execute(sa.text("UPDATE holo_version SET version = 99"))
+    (said,) = of_home(tmp_path)
+    assert "newer version" in said
+
+
+def test_a_display_of_somebody_elses_and_secrets() -> None:
+    assert of_display(":0", {"HOME": "/"}) == []
+    (said,) = of_display(":0", {"HOLO_SECRET_PIN": "x"})
+    assert "Every program on display :0" in said
+
+
+def test_where_anybody_can_say_yes_the_log_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: list[str] = []
+    log = SimpleNamespace(warning=lambda text, *of: logged.append(text % of))
+    monkeypatch.setattr(agent, "get_run_logger", lambda: log)
+    with prefect_without_a_login() as url:
+        agent.warn_if_open(url)
+        agent.warn_if_open(url)
+    (said,) = logged
+    assert f"The Prefect API at {url} answers without a login" in said
