@@ -77,6 +77,7 @@ async def ready(stage, until):
     await until(told.path.exists)
     await desktop.do(Click(told.at("entry")))
     await desktop.do(Write("", overwrite=True))
+    assert await told.becomes("entry", "") == ""
     grabber.got.clear()
     yield stage
     grabber.ask("release")
