@@ -36,7 +36,7 @@ from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
-from holo_tasks.playbooks.nearby import ScreenText, check_can_read
+from holo_tasks.playbooks.nearby import ScreenText, can_read, check_can_read
 from holo_tasks.prefect_server import OPEN, is_open
 from holo_tasks.quiet import one_line_errors
 from holo_tasks.redacting import redactor_for
@@ -167,7 +167,7 @@ async def open_agent(
             handoffs=Handoffs(store),
             handoff=waits,
             person=Helper() if waits else None,
-            reader=ScreenText() if any(rule.text for rule in kept.confirm) else None,
+            reader=ScreenText() if kept.confirm and can_read() else None,
             token=token,
             recorder=ScrubbedRecorder(recorder, scrubber) if scrubber else recorder,
             switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),

@@ -22,10 +22,11 @@ from holo_tasks.core.budget import Guard
 from holo_tasks.core.consent import Asked
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, PolicyRefused, StoreLost
 from holo_tasks.core.frame import Shot
+from holo_tasks.core.geometry import Point
 from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff
 from holo_tasks.core.ports import Held, Shown
 from holo_tasks.core.walk import Walk
-from holo_tasks.handoff_page import command, form_text, page
+from holo_tasks.handoff_page import Pictured, command, form_text, page
 from holo_tasks.live_view.view import open_live_view
 from holo_tasks.pausing import IN_PAGES, Pausing
 from holo_tasks.publish import publish_markdown
@@ -53,12 +54,14 @@ async def hand_over(
     timeout_s: float | None = None,
     suspend: bool = False,
     walk: Walk | None = None,
+    points: tuple[Point, ...] = (),
 ) -> Answer:
     """Give a person the screen and return their answer, from a flow's or a sub-goal's body.
 
     The agent's input is blocked meanwhile, and no guardrail's time runs. The answer is given in the form of the paused
     flow run in Prefect's pages, or by `holo-tasks handoff resume`: the first one counts, for this attempt only.
-    Afterwards the screen may be anything: take a new look. ``walk`` is the conversation that this is part of, if any.
+    Afterwards the screen may be anything: take a new look. ``walk`` is the conversation that this is part of, if any;
+    ``points`` of the screen are marked in the picture.
 
     They choose one of ``choices`` (1 to 80 characters each), which is the answer's ``choice``: it stops nothing by
     itself, not even "give up", so compare it. ``timeout_s`` is at most seven days; without it the agent's ``handoff``
@@ -94,7 +97,8 @@ async def hand_over(
             beside.answer = await _taken(here, found)
             return beside.answer
         shot = await _picture(here, fresh=walk is None) if picture else None
-        waiting = _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shot)
+        shown = Pictured(shot, points) if shot else None
+        waiting = _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shown)
         if suspending:
             longer = replace(waiting, timeout_s=SUSPENDED_S if timeout_s is None else seconds)
             await longer.suspend(suspending)
@@ -118,7 +122,7 @@ class _Waiting:
     question: str
     choices: tuple[str, ...]
     timeout_s: float
-    shot: Shot | None
+    shown: Pictured | None
     live: str = ""
     heard_s: float = field(default_factory=time.monotonic)
 
@@ -204,13 +208,13 @@ class _Waiting:
             api_url=get_current_settings().api.url or "",
             trace=self.run.trace,
             token=self.walk.token or self.run.token,
-            picture=self.shot.sha256 if self.shot else "",
+            picture=self.shown.shot.sha256 if self.shown else "",
             live=self.live,
             suspended=suspended,
         )
 
     def _form(self, handoff: Handoff) -> str:
-        return hushed(form_text(handoff, self.shot.data if self.shot else None))
+        return hushed(form_text(handoff, self.shown))
 
     def _message(self, handoff: Handoff) -> str:
         return f"Hand-off {handoff.id}: {self.question}"[:500]
@@ -243,7 +247,7 @@ class _Waiting:
             self.question, command(handoff), handoff.expires_at,
         )  # fmt: skip
         if self.run.flow_run_id:
-            text = page(handoff, self.shot.data if self.shot else None, title=self.run.title)
+            text = page(handoff, self.shown, title=self.run.title)
             self.run.do_aside(_published(f"handoff-{handoff.id}", text, self.question))
             _emit(handoff, self.run)
 
@@ -281,7 +285,7 @@ class ByHandOff:
         """Wait for a yes. Raises `PolicyRefused` if it is a no, `NeedsPerson` if nobody answers."""
         self._yes.clear()
         question = f"{asked.words}. Leave the screen as it is, and answer."
-        answer = await hand_over(question, choices=(YES, NO), walk=_current_walk())
+        answer = await hand_over(question, choices=(YES, NO), walk=_current_walk(), points=asked.points)
         if answer.choice != YES:
             raise PolicyRefused(f"{answer.by} said no: {answer.note or asked.words}.")
         self._walk = _current_walk()  # kept, so that no other one gets its identity

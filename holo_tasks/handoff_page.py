@@ -5,9 +5,14 @@ from __future__ import annotations
 import base64
 import re
 import shlex
+from dataclasses import dataclass
+from itertools import pairwise
 
-from holo_tasks.audit.pictures import smaller
+from holo_tasks.audit.marks import Arrow, Ring
+from holo_tasks.audit.pictures import Copy, smaller
 from holo_tasks.audit.timeline import code, escaped
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.geometry import Point
 from holo_tasks.core.person import DONE
 from holo_tasks.safety.handoffs import Handoff
 
@@ -15,7 +20,24 @@ PICTURE_WIDTH, PICTURE_QUALITY = 640, 60
 _LINK = re.compile(r"https?://[^\s()<>\\\[\]\"'`]+")
 
 
-def page(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
+@dataclass(frozen=True)
+class Pictured:
+    """The screen as a person is shown it, with marks on the ``points`` that an action goes to."""
+
+    shot: Shot
+    points: tuple[Point, ...] = ()
+
+    def small(self) -> Copy | None:
+        """Return a small copy; None if the picture cannot be read."""
+        area, rings = self.shot.area, [Ring(point.x, point.y) for point in self.points]
+        arrows = [Arrow(one.x, one.y, other.x, other.y) for one, other in pairwise(self.points)]
+        shown = (area.left, area.top, area.width, area.height)
+        return smaller(
+            self.shot.data, width=PICTURE_WIDTH, quality=PICTURE_QUALITY, drawn=[*rings, *arrows], shown=shown
+        )
+
+
+def page(handoff: Handoff, picture: Pictured | None, *, title: str) -> str:
     """Return Markdown that says what happened and what to do, with a small picture."""
     ways = [
         f"- In Prefect: the *Resume* button of this run, until {escaped(handoff.expires_at)}",
@@ -26,7 +48,7 @@ def page(handoff: Handoff, picture: bytes | None, *, title: str) -> str:
     return "\n\n".join([head, *_what(handoff), *_picture(picture), answer, "\n".join(ways)]) + "\n"
 
 
-def form_text(handoff: Handoff, picture: bytes | None) -> str:
+def form_text(handoff: Handoff, picture: Pictured | None) -> str:
     """Return what stands above Prefect's form, which has the room of a few lines."""
     end = f"Hand-off {code(handoff.id)}, until {escaped(handoff.expires_at)}. Afterwards {_then(handoff)}."
     return "\n\n".join([*_what(handoff), *_picture(picture), end]) + "\n"
@@ -46,8 +68,8 @@ def _what(handoff: Handoff) -> list[str]:
     return parts
 
 
-def _picture(picture: bytes | None) -> list[str]:
-    small = smaller(picture, width=PICTURE_WIDTH, quality=PICTURE_QUALITY) if picture else None
+def _picture(picture: Pictured | None) -> list[str]:
+    small = picture.small() if picture else None
     if small is None:
         return []
     return [f"![The screen as it was](data:image/jpeg;base64,{base64.b64encode(small.data).decode('ascii')})"]

@@ -27,10 +27,22 @@ class Copy:
     height: int
 
 
-def smaller(data: bytes, *, width: int = 960, quality: int = 70) -> Copy | None:
-    """Re-encode a picture to at most ``width`` pixels; None if it is not a picture."""
+def smaller(
+    data: bytes,
+    *,
+    width: int = 960,
+    quality: int = 70,
+    drawn: Sequence[Mark] = (),
+    shown: tuple[int, int, int, int] | None = None,
+) -> Copy | None:
+    """Re-encode a picture to at most ``width`` pixels, with marks on it as in `thumbnail`; None if it is none."""
     image = _opened(data)
-    return None if image is None else _jpeg(_scaled(image, width), quality)
+    if image is None:
+        return None
+    left, top, across, down = shown or (0, 0, *image.info["size"])
+    small = _scaled(image, width)
+    _draw(small, [mark.moved(-left, -top) for mark in drawn], small.width / across, small.height / down)
+    return _jpeg(small, quality)
 
 
 def thumbnail(

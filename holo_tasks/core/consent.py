@@ -9,6 +9,7 @@ from typing import Protocol
 
 from holo_tasks.core.errors import PolicyRefused
 from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Point
 
 PATIENCE_S = 1.5
 """For a screen to look again as it did when a person said yes: a blinking caret is there only half of the time."""
@@ -20,7 +21,8 @@ class Asked:
     """What a person is asked: may ``action`` be done on the screen ``frame``, for the business item ``token``?
 
     Both are digests, of everything the action is and of every pixel that is not masked: what is kept of a yes must not
-    tell what was masked. ``words`` say it for people; ``picture`` is the SHA-256 of the picture in the trace.
+    tell what was masked. ``words`` say it for people; ``picture`` is the SHA-256 of the picture in the trace, and
+    ``points`` are where on the screen the action goes.
     """
 
     token: str
@@ -28,6 +30,7 @@ class Asked:
     frame: str
     words: str
     picture: str = ""
+    points: tuple[Point, ...] = ()
 
 
 class Approver(Protocol):

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -33,7 +34,8 @@ from holo_tasks.core.frame import LOST, Frame, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Gesture, Pause, Typed, Write, keys
 from holo_tasks.core.model import Model, Request
-from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest
+from holo_tasks.core.outside import named
+from holo_tasks.core.permit import Permit, Policy, ReadsTargets, Scene, TextReader, action_digest
 from holo_tasks.core.person import Person
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.predict import Till, predict, prompt_tokens
@@ -389,7 +391,8 @@ class Walk:
         await self._record(events.Permitted(allowed=permit.allowed, rule=permit.rule))
         if permit.asks and doors.approver is not None:
             digest = action_digest(call, gesture, permit.owner)
-            asked = Asked(self.token, digest, seen.redacted.digest, permit.rule, seen.shot.sha256)
+            words, points = await self._told(permit.rule, gesture, seen.redacted)
+            asked = Asked(self.token, digest, seen.redacted.digest, words, seen.shot.sha256, points)
             try:
                 by = await consent(doors.approver, asked, self._look_redacted)
             except NeedsPerson as error:
@@ -402,6 +405,24 @@ class Walk:
         if not permit.allowed:
             raise PolicyRefused(permit.rule)
         return permit
+
+    async def _told(self, rule: str, gesture: Gesture, shown: Frame) -> tuple[str, tuple[Point, ...]]:
+        """Say to a person what needs their yes, and where it goes: the model's words for a target are the model's.
+
+        What is read there is what may be known outside this machine, and it is on the picture that they see, too.
+        """
+        where, reader = aim(gesture), self.doors.reader
+        points = where.points if where is not None else ()
+        if reader is None:
+            return rule, points
+        read = reader.on_target if isinstance(reader, ReadsTargets) else reader
+        told = rule
+        for point in points:
+            said = ""
+            with suppress(Exception):  # a reader that fails says nothing
+                said = named(await read(shown, point))
+            told += f"; there the screen says ‘{said}’" if said else "; nothing can be read there"
+        return told, points
 
     # verify → record
 

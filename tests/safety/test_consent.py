@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+from holo_tasks import handoff
 from holo_tasks.core import consent as consenting
 from holo_tasks.core.consent import Approver, Asked, consent
 from holo_tasks.core.errors import NeedsPerson, PolicyRefused
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.frame import Frame, RedactedFrame
+from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Pause
+from holo_tasks.core.person import Answer
 from holo_tasks.core.ports import Owner
 from holo_tasks.core.walk import Walk
+from holo_tasks.handoff_page import Pictured
 from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.policy import Rules
+from holo_tasks.safety.redaction import NothingToRedact
 from holo_tasks.safety.store import store_at
 from tests.support.painted_desktop import PaintedDesktop
-from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, walk_of, wrote
+from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, shot, walk_of, wrote
 
 SUBMIT = {"element": "the Submit button", "x": 500, "y": 500}
 
@@ -328,6 +334,78 @@ async def test_what_has_come_up_since_the_model_was_asked_is_read() -> None:
     desktop.gestures.append(Pause(0.0))  # which paints another screen
     with pytest.raises(PolicyRefused, match="needs a person's yes"):
         await one.act(a_step("click", element="that button", x=5, y=5))
+
+
+async def test_a_person_is_told_what_the_screen_says_where_it_goes_and_not_only_what_the_model_calls_it(
+    approvals: Approvals,
+) -> None:
+    read: list[Frame] = []
+    says: list[str] = ["Submit payment\n\x1b[2J" + "x" * 300, ""]
+
+    class Masks(NothingToRedact):
+        async def redact(self, frame: Frame) -> RedactedFrame:
+            return RedactedFrame(replace(frame, rgb=bytes(len(frame.rgb))))
+
+    async def reader(frame: Frame, where: Point | Box) -> str:
+        read.append(frame)
+        return says.pop(0)  # and then it fails
+
+    asked: list[Asked] = []
+
+    class Asks(OnRequest):
+        async def ask(self, one: Asked) -> None:
+            asked.append(one)
+            await super().ask(one)
+
+    approver = Asks(approvals, run_id="run", trace="/trace")
+    for wanted in ("; there the screen says ‘Submit payment [2Jxxx", "; nothing can be read there", "; nothing can"):
+        one = walk(PaintedDesktop(frozen=True), approver, reader=reader, redactor=Masks())
+        await one.look()
+        with pytest.raises(NeedsPerson):
+            await one.act(a_step("click", element="the Refresh button of the submit form", x=500, y=500))
+        assert asked[-1].words.startswith("To click ‘the Refresh button of the submit form’ at (160, 100)")
+        assert wanted in asked[-1].words
+        assert len(asked[-1].words) < 350
+        assert asked[-1].points == (Point(160, 100),)
+        assert not any(read[-1].rgb), "nothing is told of what is masked"
+
+
+def test_the_picture_that_a_person_is_shown_marks_the_point() -> None:
+    image = Image.new("RGB", (1280, 800), "white")
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    whole = replace(shot(size=Size(1280, 800)), data=out.getvalue())
+    part = replace(whole, region=Box(400, 200, 640, 400))
+    for pictured, at in (
+        (Pictured(whole, (Point(640, 400),)), (320, 200)),
+        (Pictured(part, (Point(720, 400),)), (320, 200)),
+        (Pictured(whole, (Point(640, 400), Point(900, 400))), (320, 200)),
+    ):
+        small = pictured.small()
+        assert small is not None
+        shown = Image.open(io.BytesIO(small.data)).convert("RGB")
+        red, green, _ = shown.getpixel(at)  # type: ignore[misc]
+        assert red - green > 60
+        assert shown.getpixel((10, 10)) > (240, 240, 240)
+    plain = Pictured(whole).small()
+    assert plain is not None
+    assert Image.open(io.BytesIO(plain.data)).convert("RGB").getpixel((320, 200)) > (240, 240, 240)
+
+
+async def test_a_hand_off_for_a_yes_is_shown_the_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    async def hand_over(question: str, **options: Any) -> Answer:
+        given.append((question, options["points"]))
+        return Answer("approve", "", "somebody")
+
+    monkeypatch.setattr(handoff, "hand_over", hand_over)
+    one = walk(PaintedDesktop(frozen=True), handoff.ByHandOff())
+    await one.look()
+    await one.act(a_step("click", **SUBMIT))
+    ((question, points),) = given
+    assert "To click ‘the Submit button’ at (160, 100)" in question
+    assert points == (Point(160, 100),)
 
 
 async def test_a_person_is_shown_all_that_would_be_written(approvals: Approvals) -> None:
