@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, ModelFailed
+from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, ModelFailed, StoreLost
 from holo_tasks.doctor.findings import Chain, Finding
 from holo_tasks.doctor.screen import check_screen
-from holo_tasks.doctor.services import check_audit, check_prefect
+from holo_tasks.doctor.services import check_audit, check_prefect, check_shared_database
 from holo_tasks.doctor.view import check_view
+from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.stopping import cancel_at_signals
 
 LONGEST_S = 3600
@@ -80,12 +82,15 @@ def _checks(asked: Asked) -> list[tuple[Sequence[str], Check, type[HoloError]]]:
         loaded = await asyncio.to_thread(import_module, "holo_tasks.doctor.model")
         await loaded.check_model(chain, asked.base_url, asked.model, asked.dialect, asked.timeout_s)
 
+    # Named only where it is set up: with a file in HOLO_HOME there is nothing that could be elsewhere.
+    shared = bool(os.environ.get(DATABASE_VARIABLE, "").strip())
     return [
         (("endpoint", "key", "model", "image", "output"), check_model, ModelFailed),
         (("display", "input"), lambda chain: check_screen(chain, asked.display, asked.timeout_s), DesktopFailed),
         (("view",), check_view, InvalidUsage),
         (("audit",), lambda chain: check_audit(chain, asked.audit, asked.timeout_s), InvalidUsage),
         (("prefect",), lambda chain: check_prefect(chain, asked.timeout_s), InvalidUsage),
+        *([(("database",), lambda chain: check_shared_database(chain, asked.timeout_s), StoreLost)] if shared else []),
     ]
 
 

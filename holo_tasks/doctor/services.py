@@ -23,6 +23,8 @@ from holo_tasks.local_only import check_anchors, check_database, switched_on
 from holo_tasks.local_only import check_prefect as check_prefect_here
 from holo_tasks.models.address import shown
 from holo_tasks.prefect_server import configured_api_url, require_server
+from holo_tasks.safety.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.store import store_at
 from holo_tasks.verifying import ready
 
 T = TypeVar("T")
@@ -63,6 +65,16 @@ async def check_prefect(chain: Chain, timeout_s: float) -> None:
     await _aside(lambda: require_server(url, timeout_s), timeout_s, f"Prefect at {shown(url)}")
     doubts = await _aside(lambda: trust.of_prefect(url, os.environ, timeout_s), 2 * timeout_s, "Prefect's login")
     chain.tell(f"A Prefect API answers at {shown(url)}.", doubts)
+
+
+async def check_shared_database(chain: Chain, timeout_s: float) -> None:
+    """Read and change nothing in the database that HOLO_DATABASE_URL names."""
+
+    def examine() -> str:
+        store = store_at(holo_home())
+        return f"Runs share the database {store.place}, which is {store.examine()} and can be read and written."
+
+    chain.ok(await _aside(examine, timeout_s, f"The database of {DATABASE_VARIABLE}"))
 
 
 def _try(destination: Destination, home: Path, timeout_s: float) -> str:

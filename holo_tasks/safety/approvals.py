@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from holo_tasks.core.consent import Asked
 from holo_tasks.core.errors import InvalidUsage, NeedsPerson
-from holo_tasks.safety.store import TABLES, Prose, Store
+from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store
 
 TTL_S = 900.0
 """How long a yes can be used, in seconds, unless told otherwise."""
@@ -94,7 +94,7 @@ class Approvals:
 
     def take(self, action: str, frame: str, scope: str) -> str | None:
         """Use up a yes to exactly this action on exactly this screen; return whose it was, None if there is none."""
-        with self._store.transaction() as db:
+        with self._store.transaction(HURRY_S) as db:
             # The conditions are part of the update: of two who try at once, one gets it.
             good = sa.and_(
                 *_is(scope, action, frame),

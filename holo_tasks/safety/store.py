@@ -97,6 +97,14 @@ class Store:
             with self.transaction(patience_s) as connection:
                 return work(connection)
 
+    def examine(self) -> str:
+        """Say what kind of database it is, if it can be read and written; raise `StoreLost` otherwise."""
+        with self.transaction(HURRY_S) as db:
+            schema.write_nothing(db)
+            ask = "SELECT sqlite_version()" if self.local else "SHOW server_version"
+            version = str(db.execute(sa.text(ask)).scalar_one()).split()[0]
+        return f"{'SQLite' if self.local else 'Postgres'} {version}"
+
     def now_s(self, connection: sa.Connection) -> float:
         """Return seconds on the clock that all users of this database share.
 

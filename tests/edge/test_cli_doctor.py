@@ -25,6 +25,7 @@ from s3_server import S3Server
 from tests.edge.conftest import command
 from tests.support.command_line import EXECUTABLE, CommandLine, Ended, related, until
 from tests.support.long import few
+from tests.support.postgres import Postgres
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 MODEL = "holo3-1-35b-a3b"
@@ -46,13 +47,13 @@ def doctor(tmp_path: Path) -> CommandLine:
     return cli
 
 
-def checks(ended: Ended, code: int) -> Checks:
+def checks(ended: Ended, code: int, names: tuple[str, ...] = NAMES) -> Checks:
     """Hold what all examinations have in common; return the checks by name."""
     assert "Traceback" not in ended.stdout + ended.stderr
     (line,) = ended.stdout.splitlines()
     told = json.loads(line)
     assert tuple(told) == ("status", "checks")
-    assert tuple(check["name"] for check in told["checks"]) == NAMES
+    assert tuple(check["name"] for check in told["checks"]) == names
     assert all(tuple(check) == ("name", "status", "message", "latency_ms", "cost_usd") for check in told["checks"])
     assert ended.stderr == ""
     assert (ended.code, told["status"]) == (code, "failed" if code else "ok"), line
@@ -524,6 +525,24 @@ def test_a_prefect_that_does_not_answer(doctor: CommandLine) -> None:
     ended = doctor("doctor", "--json", "--base-url", NOBODY, env=env)
     says(checks(ended, 2)["prefect"], "127.0.0.1:9/api", "PREFECT_API_URL")
     assert "s3cret" not in ended.stdout
+
+
+def test_a_shared_database_is_examined_where_there_is_one(doctor: CommandLine, postgres: Postgres) -> None:
+    url, names = postgres.new_database(), (*NAMES, "database")
+    asked = ("doctor", "--json", "--base-url", NOBODY)
+    found = checks(doctor(*asked, env={"HOLO_DATABASE_URL": url}), 14, names)
+    assert found["database"]["status"] == "ok"
+    says(found["database"], url.partition("@")[2], "Postgres 1", "can be read and written")
+    for where, word in (
+        (f"{url}?options=-cdefault_transaction_read_only%3Don", "takes no changes"),
+        (f"{url}_none", "no database of this name"),
+        ("postgresql://holo:s3c@ret@127.0.0.1:9/db", "%40"),
+    ):
+        ended = doctor(*asked, env={"HOLO_DATABASE_URL": where})
+        found = checks(ended, 2, names)
+        assert found["database"]["status"] == "failed"
+        says(found["database"], word)
+        assert "ret@" not in ended.stdout
 
 
 @pytest.mark.long
