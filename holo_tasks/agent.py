@@ -121,7 +121,7 @@ async def open_agent(
         check_advisors(advisors)
         destination = await asyncio.to_thread(check_rest, destination, prefect_url)
     waits = HandOff.of(handoff)
-    if waits and prefect_url:
+    if waits:
         await asyncio.to_thread(warn_if_open, prefect_url)
     where = home or holo_home()
     store = store_at(where)
@@ -205,11 +205,15 @@ async def open_agent(
 
 
 @cache
-def warn_if_open(prefect_url: str) -> None:
+def warn_if_open(prefect_url: str | None) -> None:
     """Log it, once, if anybody can say yes where a person is asked."""
-    if is_open(prefect_url):
+    if prefect_url is not None:
+        which, found = f"at {shown(prefect_url)}", is_open(prefect_url)
+    else:
+        which, found = "that Prefect started for this flow", get_current_settings().server.api.auth_string is None
+    if found:
         with contextlib.suppress(MissingContextError):
-            get_run_logger().warning("The Prefect API at %s %s.", shown(prefect_url), OPEN)
+            get_run_logger().warning("The Prefect API %s %s.", which, OPEN)
 
 
 def tell_head(recorder: TraceRecorder, delivery: Delivery) -> None:

@@ -104,3 +104,5 @@ def test_where_anybody_can_say_yes_the_log_says_so_once(monkeypatch: pytest.Monk
         agent.warn_if_open(url)
     (said,) = logged
     assert f"The Prefect API at {url} answers without a login" in said
+    agent.warn_if_open(None)
+    assert "The Prefect API that Prefect started for this flow answers without a login" in logged[1]
