@@ -159,8 +159,10 @@ def _plain(amount: Decimal) -> Decimal:
 def _link(value: str) -> Content:
     match = re.fullmatch(r"(.+?)\s*<([^<>]+)>", value, re.S)
     text, address = (match[1], match[2]) if match else (value, value)
-    scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.\-]*):", address)
-    # Only what an office program opens harmlessly becomes a link.
-    opens = scheme is None or scheme[1].lower() in ("http", "https", "file", "mailto")
+    scheme = re.match(r"\s*([a-zA-Z][a-zA-Z0-9+.\-]*):", address)
+    # Only what an office program opens harmlessly becomes a link: to a file on a share, which two slashes of either
+    # kind begin and `file:` may name, Windows gives the user's password hash as it opens it.
+    place = not scheme and not address.lstrip().startswith(("/", "\\"))
+    opens = place or (scheme is not None and scheme[1].lower() in ("http", "https", "mailto"))
     usable = opens and len(address) <= _MAX_LINK and not re.search(r"[\0-\x1f]", address)
     return Content(clean_text(text), link=address if usable else None)

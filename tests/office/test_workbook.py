@@ -121,6 +121,27 @@ def test_text_a_workbook_cannot_hold_is_made_to_fit(path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("address", "opens"),
+    [
+        *[
+            (one, True)
+            for one in ("https://a.example/x", "HTTP://a.example", "mailto:a@b.example", "runs/1/report.html")
+        ],
+        *[
+            (one, False)
+            for one in (r"\\evil\share", "//evil/share", "file://evil/share", "file:///etc/passwd", "/etc/x")
+        ],
+        *[(one, False) for one in (r"\/evil/x", r"/\evil\x", " //evil/x", " file://evil/x", "ms-word:ofe|u|x", "C:/x")],
+        *[(one, False) for one in ("javascript:x()", "FILE:x", "ht\ttp://a.example")],
+    ],
+)
+def test_what_is_a_link_leads_to_a_site_or_lies_beside_the_workbook(path: Path, address: str, opens: bool) -> None:
+    for shown in (address, f"report <{address}>"):
+        book(path).upsert({**ROW, "Receipt": shown, "Evidence": shown})
+    assert all(bool(sheet(path)[cell].hyperlink) is opens for cell in ("H2", "H3"))
+
+
 def test_a_link_that_could_do_harm_stays_text(path: Path) -> None:
     book(path).upsert({**ROW, "Evidence": "javascript:alert(1)"})
     assert sheet(path)["H2"].hyperlink is None
