@@ -8,11 +8,10 @@ of it.
 from __future__ import annotations
 
 import asyncio
-import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,11 +44,13 @@ from holo_tasks.audit.report import write_report
 from holo_tasks.core.errors import TokenConflict, UnfitItem
 from holo_tasks.core.money import usd
 from holo_tasks.core.person import HandOff
+from holo_tasks.earlier_tokens import earlier_work
 from holo_tasks.hush import HushedName
 from holo_tasks.named_files import page_named, workbook_named
 from holo_tasks.office.mailbox import Letter
 from holo_tasks.office.money import TOO_MUCH
-from holo_tasks.office.receipts import Receipt, read_receipt, same_merchant
+from holo_tasks.office.plain import plain_text
+from holo_tasks.office.receipts import Receipt, earlier_receipt_id, in_ascii, like_merchant, read_receipt, short_id
 from holo_tasks.office.said import EXAMPLE, completed
 from holo_tasks.office.workbook import Column, Workbook
 from holo_tasks.quiet import one_line_errors
@@ -217,14 +218,14 @@ async def file_flag(reference: str, reason: Reason, note: str, token: str) -> Fl
 
 
 @subgoal(
-    title="Ask a person what {receipt.receipt_id} says", token="{receipt.receipt_id}", inputs=["receipt"], effect=False
+    title="Ask a person what {receipt.short_id} says", token="{receipt.receipt_id}", inputs=["receipt"], effect=False
 )
 async def ask_what_it_says(receipt: Receipt) -> Reading:
     """Have a person read a receipt. A note that is no use is asked for once more, then left for a person."""
     # What is wrong with the letter comes first, what it does not say last; a person needs no list of all between.
     problems = dict.fromkeys((*receipt.problems[:1], *receipt.problems[-3:]))
     why = "; ".join(problems) or "it names no transaction, or no amount"
-    why = f"The receipt {receipt.receipt_id}, ‘{receipt.subject}’, cannot be read: {why}."
+    why = f"The receipt {receipt.short_id}, ‘{receipt.subject}’, cannot be read: {why}."
     for _ in range(2):
         answer = await hand_over(
             f"{why} Look at the original, or ask who sent it. Then say in the note what it says, as in ‘{EXAMPLE}’, "
@@ -237,11 +238,11 @@ async def ask_what_it_says(receipt: Receipt) -> Reading:
         try:
             return Reading(receipt=completed(receipt, answer.note), by=answer.by)
         except InvalidUsage as error:
-            why = f"The note for receipt {receipt.receipt_id}, ‘{receipt.subject}’, cannot be used. {error}"
+            why = f"The note for receipt {receipt.short_id}, ‘{receipt.subject}’, cannot be used. {error}"
     raise NeedsPerson(why)
 
 
-@subgoal(title="{receipt.receipt_id} · {receipt.merchant}", token="{receipt.receipt_id}", inputs=["receipt"])
+@subgoal(title="{receipt.short_id} · {receipt.merchant}", token="{receipt.receipt_id}", inputs=["receipt"])
 async def audit_receipt(receipt: Receipt, duplicate_of: str | None, named: Mapping[str, str] | None = None) -> Finding:
     """Audit one receipt: look up, compare, flag where the two disagree.
 
@@ -297,9 +298,9 @@ async def _compared(receipt: Receipt, duplicate_of: str | None, story: Story) ->
 def compare(receipt: Receipt, record: PortalRecord, duplicate_of: str | None) -> tuple[Reason, str] | None:
     """Say why a transaction needs a flag, and in what words; None when receipt and record agree."""
     if duplicate_of is not None:
-        return "Duplicate receipt", f"Same receipt as {duplicate_of}"
-    if not _alike(receipt.merchant, record.merchant):
-        return "Unknown merchant", f"Receipt names {_ascii(receipt.merchant)}"
+        return "Duplicate receipt", f"Same receipt as {short_id(duplicate_of)}"
+    if not like_merchant(receipt.merchant or "", record.merchant or ""):
+        return "Unknown merchant", f"Receipt names {in_ascii(receipt.merchant or '')}"
     if receipt.amount != record.amount or receipt.currency != record.currency:
         return "Wrong amount", f"Receipt says {receipt.currency} {receipt.amount:.2f}"
     return None
@@ -311,7 +312,7 @@ async def read_mailbox(mailbox: HoloMailbox) -> list[Letter]:
     return await mailbox.letters()
 
 
-@task(task_run_name="append {finding.receipt.receipt_id}", cache_policy=NO_CACHE, persist_result=False)
+@task(task_run_name="append {finding.receipt.short_id}", cache_policy=NO_CACHE, persist_result=False)
 async def append_row(workbook: Workbook, finding: Finding) -> None:
     """Write a finding's row; a row that is there already stays as it is."""
     await asyncio.to_thread(workbook.upsert, row_of(finding))
@@ -382,11 +383,6 @@ async def expense_audit(
     sheet = await asyncio.to_thread(_sheet, workbook)
     letters = await read_mailbox(await load_block(HoloMailbox, mailbox))
     read = await asyncio.to_thread(_receipts, letters)
-    firsts = duplicates([receipt for _, receipt in read])
-    receipts = [
-        receipt for letter, receipt in read if since is None or letter.date is None or letter.date.date() >= since
-    ]
-    logger.info("%d letters, %d receipts", len(letters), len(receipts))
     bucket = await load_block(AuditBucket, audit)
     model_block, desktop_block = await load_block(HoloModel, model), await load_block(HoloDesktop, desktop)
     findings: list[Finding] = []
@@ -399,20 +395,28 @@ async def expense_audit(
         allow="act",
         handoff=HandOff(ask_person_seconds) if ask_person_seconds else False,
     ) as run:
-        done = {r.receipt_id for r in receipts if was_audited(r, firsts[r.receipt_id])}
+        read, before = await asyncio.to_thread(as_known_before, run, sheet, read)
+        firsts = duplicates([receipt for _, receipt in read])
+        receipts = [
+            receipt for letter, receipt in read if since is None or letter.date is None or letter.date.date() >= since
+        ]
+        logger.info("%d letters, %d receipts", len(letters), len(receipts))
+        done = {r.receipt_id for r in receipts if r.receipt_id in before or was_audited(r, firsts[r.receipt_id])}
         if len(done) < len(receipts):
             await sign_on()
         with progress(len(receipts)), _bar(console) as bar:
             item = bar.add_task("receipts", total=len(receipts))
             for receipt in receipts:
                 bar.update(item, description=escape(receipt.merchant or receipt.subject))
-                before = (run.steps, run.guard.spent_micro)
+                steps, spent = run.steps, run.guard.spent_micro
                 others = [other for _, other in read] + [finding.receipt for finding in findings]
-                finding = await _audited(run, receipt, firsts[receipt.receipt_id], others, findings)
+                finding = before.get(receipt.receipt_id) or await _audited(
+                    run, receipt, firsts[receipt.receipt_id], others, findings
+                )
                 await append_row(sheet, finding)
                 findings.append(finding)
                 bar.advance(item)
-                effort = f"{run.steps - before[0]} steps, {usd(run.guard.spent_micro - before[1])}"
+                effort = f"{run.steps - steps} steps, {usd(run.guard.spent_micro - spent)}"
                 effort = "already done" if receipt.receipt_id in done else effort
                 bar.console.print(_line(finding, effort), highlight=False)
                 logger.info("%s %s: %s (%s)", receipt.receipt_id, receipt.merchant, finding.status, effort)
@@ -434,6 +438,42 @@ async def expense_audit(
             f"{', …' if len(waiting) > 5 else ''}); see `holo-tasks runs`, then `holo-tasks retry ITEM`."
         )
     return counts
+
+
+def as_known_before(
+    run: Run, sheet: Workbook, read: list[tuple[Letter, Receipt]]
+) -> tuple[list[tuple[Letter, Receipt]], dict[str, Finding]]:
+    """Give receipts that an earlier version worked on, or has a row for, the id they had; and what it came to.
+
+    That id is too short to tell a message from one that somebody made to share it: what is stored must name the very
+    message, and a row must say the same.
+    """
+    receipts = {receipt.receipt_id: receipt for _, receipt in read}
+    earlier = {name: earlier_receipt_id(receipt.message_id) for name, receipt in receipts.items()}
+    rows = {str(row["Receipt"]): row for row in sheet.rows()}
+
+    def is_of(name: str, result: str) -> bool:
+        return Finding.model_validate_json(result).receipt.message_id == receipts[name].message_id
+
+    found = earlier_work(run, "audit receipt", earlier, is_of)
+    sharing = Counter(earlier.values())
+    for name, receipt in receipts.items():
+        row = rows.get(earlier[name])
+        if row and sharing[earlier[name]] == 1 and name not in found and _is_row_of(row, receipt):
+            found[name] = None
+    known = [
+        (letter, receipt.model_copy(update={"receipt_id": earlier[receipt.receipt_id]}))
+        if receipt.receipt_id in found
+        else (letter, receipt)
+        for letter, receipt in read
+    ]
+    return known, {earlier[name]: Finding.model_validate_json(result) for name, result in found.items() if result}
+
+
+def _is_row_of(row: Mapping[str, object], receipt: Receipt) -> bool:
+    says = {"Date": receipt.date, "Reference": receipt.reference, "Amount": receipt.amount}
+    same = all(row[name] == value for name, value in says.items() if value is not None)
+    return same and plain_text(str(row["Subject"] or "")) == receipt.subject
 
 
 def _receipts(letters: Sequence[Letter]) -> list[tuple[Letter, Receipt]]:
@@ -510,17 +550,6 @@ def by_transaction(receipt: Receipt, others: Sequence[Receipt]) -> dict[str, str
     return found
 
 
-def _ascii(text: str | None) -> str:
-    decomposed = unicodedata.normalize("NFKD", text or "")
-    return decomposed.encode("ascii", "ignore").decode()
-
-
-def _alike(one: str | None, other: str | None) -> bool:
-    """Accents and a misread letter do not make another merchant; another name does."""
-    first, second = _ascii(one), _ascii(other)
-    return same_merchant(first, second) or SequenceMatcher(None, first.casefold(), second.casefold()).ratio() >= 0.9
-
-
 def _bar(console: Console) -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=console, transient=True)
@@ -531,7 +560,7 @@ def _line(finding: Finding, effort: str) -> str:
     colour = {"match": "green", "flagged": "yellow"}.get(finding.status.split(":")[0], "red")
     amount = "" if receipt.amount is None else f"{receipt.currency} {receipt.amount:,.2f}"
     name, status = escape(f"{(receipt.merchant or receipt.subject)[:26]:<26}"), escape(f"{finding.status:<27}")
-    return f"  {receipt.receipt_id}  {name} {amount:>13}  [{colour}]{status}[/]  [dim]{effort}[/]"
+    return f"  {receipt.short_id}  {name} {amount:>13}  [{colour}]{status}[/]  [dim]{effort}[/]"
 
 
 def _print_summary(
@@ -545,7 +574,7 @@ def _print_summary(
     for finding in findings:
         receipt = finding.receipt
         table.add_row(
-            receipt.receipt_id,
+            receipt.short_id,
             escape(receipt.merchant or "–"),
             receipt.reference or "–",
             "–" if receipt.amount is None else f"{receipt.amount:,.2f} {receipt.currency}",

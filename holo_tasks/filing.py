@@ -64,7 +64,7 @@ def file_noted(home: Path) -> list[str]:
         try:
             item = Item(**note.says)
             store = store_at(home)
-            if not Ledger(store).is_finished(item.token, item.goal) and Items(store).file_late(item):
+            if Ledger(store).stored(item.token, item.goal) is None and Items(store).file_late(item):
                 told.append(f"{item.token} is on the list of what waits for somebody since {item.at}: {item.reason}")
         except TypeError:
             pass  # not one of ours

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import hashlib
 import re
+import unicodedata
 from datetime import date
 from decimal import Decimal
+from difflib import SequenceMatcher
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -18,6 +21,9 @@ from holo_tasks.office.plain import plain_name, plain_text
 
 TRANSACTION = r"(?<![A-Za-z0-9])TX-[0-9]{5}(?!\d)"
 _MOST_PROBLEMS = 12
+_ID_LETTERS = 26
+"""Of five bits each."""
+_SHOWN = 12
 
 _GRAND = r"grand total|total incl[a-z.]*(?: vat| tax| mwst)?|gesamtbetrag|rechnungsbetrag|endbetrag|total ttc"
 _PAID = (
@@ -76,6 +82,11 @@ class Receipt(BaseModel):
     problems: tuple[str, ...] = ()
 
     @property
+    def short_id(self) -> str:
+        """What a person is shown of ``receipt_id``."""
+        return short_id(self.receipt_id)
+
+    @property
     def content_digest(self) -> str | None:
         """The same for two letters about one purchase, whatever their layout; None if too little is known."""
         if self.amount is None or not (self.reference or (self.merchant and self.date)):
@@ -90,13 +101,38 @@ class Receipt(BaseModel):
 
 
 def receipt_id(message_id: str) -> str:
-    """The short, stable name of the receipt in a message."""
-    return "R-" + hashlib.sha256(message_id.encode("utf-8", "replace")).hexdigest()[:10].upper()
+    """The stable name of the receipt in a message; nobody can write another message that comes to the same."""
+    return "R-" + base64.b32encode(_digest(message_id)).decode()[:_ID_LETTERS]
+
+
+def earlier_receipt_id(message_id: str) -> str:
+    """The name of before, of 40 bits: a message that shares another's is made in a minute, so nothing goes by it."""
+    return "R-" + _digest(message_id).hex()[:10].upper()
+
+
+def short_id(identity: str) -> str:
+    """So much of a receipt's id as a person needs to find it in a table; nothing is looked up by it."""
+    return identity[:_SHOWN]
+
+
+def _digest(message_id: str) -> bytes:
+    return hashlib.sha256(message_id.encode("utf-8", "replace")).digest()
 
 
 def same_merchant(one: str, other: str) -> bool:
     """Whether two names differ only in case, punctuation and legal form."""
     return _bare_name(one) == _bare_name(other) != ""
+
+
+def in_ascii(text: str) -> str:
+    """The text without accents and without what ASCII does not have, for programs that take nothing else."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+
+
+def like_merchant(one: str, other: str) -> bool:
+    """Accents and a misread letter do not make another merchant; another name does."""
+    first, second = in_ascii(one), in_ascii(other)
+    return same_merchant(first, second) or SequenceMatcher(None, first.casefold(), second.casefold()).ratio() >= 0.9
 
 
 def _bare_name(name: str) -> str:

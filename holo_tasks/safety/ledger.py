@@ -169,10 +169,11 @@ class Ledger:
             )
         return Finished(row.result, row.trace)
 
-    def is_finished(self, token: str, goal: str) -> bool:
-        """Say whether there is a result, of whatever inputs."""
+    def stored(self, token: str, goal: str) -> Finished | None:
+        """Return the stored result of finished work whatever its inputs were, or None."""
         with self._store.transaction() as db:
-            return db.execute(sa.select(FINISHED.c.goal).where(*_of(FINISHED, token, goal))).first() is not None
+            row = db.execute(sa.select(FINISHED).where(*_of(FINISHED, token, goal))).one_or_none()
+        return None if row is None else Finished(row.result, row.trace)
 
     def finish(self, claim: Claim, inputs: str, result: str, trace: str) -> None:
         """Store a result; the first one stays. Raises `Killed` if another worker has taken over."""

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,14 @@ from typing import Any
 import openpyxl
 import pytest
 from expense_audit import (
+    COLUMNS,
     IN_THE_NOTE,
     LEAVE_OUT,
     Finding,
     PortalRecord,
     Reason,
     _audited,
+    as_known_before,
     audit_receipt,
     by_transaction,
     compare,
@@ -39,7 +41,10 @@ from holo_tasks import NeedsPerson
 from holo_tasks.audit import open_trace
 from holo_tasks.core.errors import TokenConflict
 from holo_tasks.core.events import SubgoalClosed, SubgoalOpened
-from holo_tasks.office.receipts import Receipt
+from holo_tasks.office.mailbox import Letter
+from holo_tasks.office.receipts import Receipt, earlier_receipt_id, receipt_id, short_id
+from holo_tasks.office.workbook import Workbook
+from holo_tasks.run import Run
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at
@@ -102,16 +107,17 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
     closed = layers_told(str(found[read]["Evidence"]), out)
     assert [one for one in closed if one[1] != "model"] == [
         (f"Look up {archived.reference}", "script"),
-        (f"Ask a person what {read} says", "person"),
+        (f"Ask a person what {short_id(read)} says", "person"),
     ]
     counts = Counter(layer for _, layer in closed)
     told = ", ".join(f"{count} by {layer}" for layer, count in counts.most_common())
     assert f"sub-goals came to their answers: {told}" in printed
+    shown = {short_id(receipt): layers for receipt, layers in by.items()}
     for line in (line for line in printed.splitlines() if "│" in line):
         cells = [cell.strip() for cell in line.strip("│ ").split("│")]
-        assert by.get(cells[0], cells[-1]) == cells[-1]
-        by.pop(cells[0], None)
-    assert not by, "each has a row in the table that is printed"
+        assert shown.get(cells[0], cells[-1]) == cells[-1]
+        shown.pop(cells[0], None)
+    assert not shown, "each has a row in the table that is printed"
 
     ledger = LedgerFile(out / "meridian.db")
     wanted = sorted((item.reference, item.flag_reason) for item in expected if item.flag_reason)
@@ -306,6 +312,63 @@ def test_many_in_a_row_that_fail_end_the_audit_and_many_that_cannot_be_read_do_n
         for kind in before
     ]
     assert too_many_in_a_row(of(latest), findings) is too_many
+
+
+def of_message(message_id: str, **fields: Any) -> Receipt:
+    unread = {"kind": "unreadable", "reference": None, "amount": None}
+    return receipt(
+        receipt_id=receipt_id(message_id), message_id=message_id, subject="Your receipt", **{**unread, **fields}
+    )
+
+
+async def test_what_was_done_under_an_earlier_id_is_not_done_again_and_no_other_message_gets_it(
+    prefect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest, forged, begun, listed, written = (of_message(f"m{number}") for number in range(5))
+    old = {one.message_id: earlier_receipt_id(one.message_id) for one in (honest, forged, begun, listed, written)}
+    old["m1"] = old["m0"]  # such a message is made in a minute
+    monkeypatch.setattr("expense_audit.earlier_receipt_id", old.__getitem__)
+    sheet = Workbook(tmp_path / "audit.xlsx", columns=COLUMNS, key="Receipt")
+
+    def known(run: Run, *read: Receipt) -> tuple[list[str], dict[str, Finding]]:
+        found, before = as_known_before(run, sheet, [(letter(), one) for one in read])
+        return [one.receipt_id for _, one in found], before
+
+    @flow(name="around", persist_result=False)
+    async def around() -> None:
+        with ScriptedModel([]) as model:
+            async with agent(model, PaintedDesktop(), tmp_path) as run:
+                before = honest.model_copy(update={"receipt_id": old["m0"], "subject": "as it was read then"})
+                finding = await audit_receipt(before, None)
+                sheet.upsert(row_of(finding))
+                assert known(run, honest, forged) == ([old["m0"], forged.receipt_id], {old["m0"]: finding})
+                assert known(run, forged) == ([forged.receipt_id], {}), "neither by the ledger nor by the row"
+
+                assert run.ledger is not None
+                with run.ledger.claim(old["m2"], "file flag") as claim:
+                    run.ledger.intend(claim, "click", "")
+                how: dict[str, Any] = {
+                    "status": "needs_person",
+                    "reason": "",
+                    "trace": "",
+                    "flow_run_id": "",
+                    "how": {},
+                }
+                Items(store_at(tmp_path / "holo")).file(old["m3"], "audit receipt", **how)
+                sheet.upsert(
+                    row_of(Finding(receipt=written.model_copy(update={"receipt_id": old["m4"]}), status="match"))
+                )
+                ids, done = known(run, begun, listed, written, of_message("m1", date=date(2026, 10, 1)))
+                assert ids == [old["m2"], old["m3"], old["m4"], forged.receipt_id]
+                assert done == {}
+                old["m1"] = old["m2"]
+                assert known(run, begun, forged)[0] == [begun.receipt_id, forged.receipt_id], "whose it is nobody knows"
+
+    await around()
+
+
+def letter() -> Letter:
+    return Letter("m", "", "", None, "", (), (), "")
 
 
 async def test_what_does_not_fit_in_one_receipt_leaves_the_others_alone(prefect: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -210,6 +211,13 @@ def test_an_amount_that_nobody_pays_is_no_amount(amount: str) -> None:
 @pytest.mark.parametrize("named", ["TX-１２３４５", "TX-104829", "TX-1048２9"])
 def test_what_only_begins_like_a_transactions_name_is_none(named: str) -> None:
     assert read_receipt(letter(f"{named}\nTotal: EUR 5.00")).reference is None
+
+
+def test_an_id_has_so_many_letters_that_no_two_messages_come_to_one() -> None:
+    found = receipt("Total: EUR 5.00")
+    assert re.fullmatch("R-[A-Z2-7]{26}", found.receipt_id)
+    assert found.short_id == found.receipt_id[:12]
+    assert "short_id" not in found.model_dump()
 
 
 def test_the_receipt_keeps_its_id_when_its_content_is_read_differently() -> None:
