@@ -40,7 +40,7 @@ from holo_tasks.playbooks.nearby import ScreenText, can_read, check_can_read
 from holo_tasks.prefect_server import OPEN, is_open
 from holo_tasks.quiet import one_line_errors
 from holo_tasks.redacting import redactor_for
-from holo_tasks.run import Run, check_terms, current_guard, new_run_id, open_run
+from holo_tasks.run import Run, check_terms, current_guard, ending, new_run_id, open_run
 from holo_tasks.running import Running
 from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.budgets import Budgets
@@ -133,25 +133,26 @@ async def open_agent(
     redactor = await asyncio.to_thread(redactor_for, redaction, values, fields)
     if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
         desktop.tells_windows = True
-    recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
-    under_way = Running.here(recorder.run_id, title, recorder.uri, flow_run_id(), began_s)
-    book = RunBook(store)
     most = Guard(title, limits or Limits(), 0.0, current_guard()).cost_limit_micro
-    await asyncio.to_thread(
-        lambda: book.began(
-            recorder.run_id,
-            title=title,
-            model=model.name,
-            limit_micro=most,
-            trace=recorder.uri,
-            flow_run_id=flow_run_id(),
-        )
-    )
+    book = RunBook(store)
+    await asyncio.to_thread(book.check)  # before there is a trace of a run that cannot begin
+    recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
     run: Run | None = None
     quiet = ExitStack()
     if scrubber:
         quiet.enter_context(hushing(scrubber))
     try:
+        under_way = Running.here(recorder.run_id, title, recorder.uri, flow_run_id(), began_s)
+        await asyncio.to_thread(
+            lambda: book.began(
+                recorder.run_id,
+                title=title,
+                model=model.name,
+                limit_micro=most,
+                trace=recorder.uri,
+                flow_run_id=flow_run_id(),
+            )
+        )
         async with open_run(
             run_id=recorder.run_id,
             title=title,
@@ -186,6 +187,12 @@ async def open_agent(
             run.home, run.deployment_id, run.attempt = where, deployment_id(), attempt()
             yield run
     except BaseException as error:
+        if run is None:
+            status, reason = ending(error)
+            with contextlib.suppress(InvalidUsage):
+                await asyncio.to_thread(
+                    lambda: book.ended(recorder.run_id, status=status, reason=reason, steps=0, spent_micro=0)
+                )
         if (hidden := hush_error(error)) is error:
             raise
         raise hidden from None

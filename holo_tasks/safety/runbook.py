@@ -51,6 +51,11 @@ class RunBook:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    def check(self) -> None:
+        """Raise `StoreLost` if nothing can be written down."""
+        with self._store.transaction():
+            pass
+
     def began(
         self, run_id: str, *, title: str, model: str, limit_micro: int | None, trace: str, flow_run_id: str
     ) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from s3_server import S3Server
 
 from holo_tasks import InvalidUsage, NeedsPerson, pursue, subgoal
+from holo_tasks.audit import Destination
 from holo_tasks.audit.errors import DiskFull
 from holo_tasks.audit.trace import LocalTrace
 from holo_tasks.core.errors import StoreLost
@@ -17,6 +20,7 @@ from holo_tasks.filing import file_noted
 from holo_tasks.machine import notes
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
+from holo_tasks.safety.runbook import RunBook
 from holo_tasks.safety.store import store_at
 from tests.support.command_line import CommandLine
 from tests.support.interruptions import CLICK, DONE, World, pressing
@@ -183,3 +187,34 @@ async def test_a_mistake_after_an_action_is_filed_and_stays_what_it_is(world: Wo
     with pytest.raises(InvalidUsage):
         await world.run(lambda: refuse("I-2"), [])
     assert [item.token for item in world.items] == ["I-1"]
+
+
+@pytest.mark.parametrize("fails", ["at once", "when the run is written down", "as its trace is opened"])
+async def test_a_run_that_cannot_begin_leaves_nothing_behind(
+    world: World, s3: S3Server, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    def lost(*args: Any, **kwargs: Any) -> Any:
+        raise StoreLost("The database cannot be used.")
+
+    match fails:
+        case "at once":
+            monkeypatch.setattr(RunBook, "check", lost, raising=False)
+            monkeypatch.setattr(RunBook, "began", lost)
+        case "when the run is written down":
+            monkeypatch.setattr(RunBook, "began", lost)
+        case _:
+            monkeypatch.setattr(LocalTrace, "append", lost)
+    where = Destination.parse(
+        f"s3://{s3.bucket}/begins", endpoint_url=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key
+    )
+    press = pressing()
+    for _ in range(2):
+        with pytest.raises(StoreLost):
+            await world.run(lambda: press("I-1"), [DONE], destination=where)
+    left = [
+        thread.name for thread in threading.enumerate() if thread.name.split("-")[0] in ("upload", "trace", "anchors")
+    ]
+    assert left == []
+    spool = world.folder / "holo" / "spool"
+    assert not spool.exists() or list(spool.iterdir()) == []
+    assert {row.status for row in RunBook(store_at(world.folder / "holo")).latest(9)} <= {"invalid"}
