@@ -68,6 +68,10 @@ class Bundle(ABC):
         else:
             yield from _split(self.pieces("events.jsonl"))
 
+    def hint(self) -> str:
+        """Where what is missing or wrong may still be found; empty if that is not known."""
+        return ""
+
     def first_line(self) -> bytes:
         try:
             return next(self.lines(), Line(b"")).data
@@ -177,6 +181,16 @@ class BucketBundle(Bundle):
             yield from self._bucket.pieces(f"{self._root}/{name}")
         except StoreTrouble as trouble:
             raise InvalidUsage(str(trouble)) from trouble
+
+    def hint(self) -> str:
+        hidden = self._bucket.hidden(f"{self._root}/")
+        if not hidden:
+            return ""
+        which = "at least 1000 objects" if hidden >= 1000 else "1 object" if hidden == 1 else f"{hidden} objects"
+        return (
+            f"the bucket keeps earlier versions of {which} of this run, deleted or written over since: a list of the "
+            f"versions below {self._root}/ shows them, and what is retained can be restored"
+        )
 
     def _keys(self, prefix: str) -> Iterator[str]:
         try:

@@ -97,6 +97,8 @@ class TraceRecorder:
         self._tip = trace.seq, trace.head
         self._open = True
         self._ended = False
+        self._endless = ""
+        """Why the end of the run could not be recorded, if it was tried."""
         self._writer = threading.Thread(target=self._write, name=f"trace-{trace.run_id}", daemon=True)
         self._writer.start()
 
@@ -136,6 +138,9 @@ class TraceRecorder:
             delivery = await self._deliver(timeout_s, progress)
             if self.head != before:  # more of it has been delivered
                 doubt = await self._anchored(self.head)
+            if self._endless:
+                message = f"{delivery.message}, but without the end of the run, which could not be recorded"
+                delivery = replace(delivery, complete=False, message=f"{message} ({self._endless})")
             self.delivery = replace(delivery, doubt=doubt)
             if self._anchoring is not None:
                 self._anchoring.close()
@@ -248,16 +253,24 @@ class TraceRecorder:
             results = self._trace.append([(job.at, job.what) for job in jobs if isinstance(job.what, Event)])
         except HoloError as error:
             for job in jobs:
-                job.done.set_exception(type(error)(str(error)))
+                self._fail(job, type(error)(str(error)))
             return
         self._tip = self._trace.seq, self._trace.head
         if self._anchoring is not None:
             self._anchoring.notice(self.head)
         for job, result in zip(jobs, results, strict=True):
             if isinstance(result, EvidenceFailed):
-                job.done.set_exception(result)
+                self._fail(job, result)
             else:
+                if isinstance(job.what, RunClosed):
+                    self._endless = ""
                 job.done.set_result(None)
+
+    def _fail(self, job: _Job, error: HoloError) -> None:
+        if isinstance(job.what, RunClosed):
+            with self._gate:  # the run has not ended in the trace: it may be tried again
+                self._ended, self._endless = False, str(error)
+        job.done.set_exception(error)
 
 
 def _drained(jobs: queue.SimpleQueue[_Job | None]) -> list[_Job]:

@@ -263,6 +263,17 @@ class Bucket:
         except (aws.ClientError, aws.BotoCoreError) as error:
             raise _explained(error, self.place) from error
 
+    def hidden(self, prefix: str) -> int:
+        """How many objects below a prefix were deleted, or written over, in a bucket that keeps their versions.
+
+        Of the first thousand; 0 also where nobody may see it.
+        """
+        try:
+            found = self._client.list_object_versions(Bucket=self.place.bucket, Prefix=prefix)
+        except (aws.ClientError, aws.BotoCoreError):
+            return 0
+        return len({old["Key"] for old in found.get("Versions", ()) if not old.get("IsLatest")})
+
     def folders(self, prefix: str) -> Iterator[str]:
         """The names of what looks like folders right below a prefix that ends in a slash, or is empty."""
         try:

@@ -81,6 +81,8 @@ def verify(bundle: Bundle, key: PublicKey, heads: Heads, *, insist: bool = False
             raise _Bad(None, heads.forged)
     except _Bad as found:
         bad = found
+        if hint := bundle.hint():
+            reading.notes.append(hint)
     for source in heads.absent:
         reading.missing.append(f"the list of anchored heads {source} is named, and it is not there")
     if insist and not heads.at:
@@ -164,7 +166,7 @@ class _Reading:
     def whole(self, *, spooled: bool) -> None:
         """Compare the length of the trace with the heads that were anchored."""
         heads = self._heads
-        if self._bundle.name not in (self.run, ""):
+        if self.run and self._bundle.name not in (self.run, ""):
             self.notes.append(f"this is the trace of the run {self.run!r}, in a place named {self._bundle.name!r}")
         if self.records > heads.last:
             if 0 <= heads.last < self.records - 1:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,14 +15,16 @@ from botocore.exceptions import ClientError
 from holo_tasks import chosen
 from holo_tasks.audit import Destination
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.events import RunClosed
+from holo_tasks.core.events import RunClosed, RunOpened
+from holo_tasks.verifying import in_words, public_pem, verify_trace
 
 LOCKED = "locked-evidence"
 
 
 @pytest.fixture
 def locked(bucket: Any) -> Any:
-    bucket.create_bucket(Bucket=LOCKED, ObjectLockEnabledForBucket=True)
+    with suppress(bucket.exceptions.BucketAlreadyOwnedByYou):
+        bucket.create_bucket(Bucket=LOCKED, ObjectLockEnabledForBucket=True)
     return bucket
 
 
@@ -50,6 +54,36 @@ async def test_no_version_of_what_is_retained_can_be_deleted(
             Bucket=LOCKED, Key=version["Key"], Body=b"overwritten"
         )  # lies over it, and takes nothing away
         assert locked.get_object(**named)["Body"].read() == before
+
+
+async def test_a_trace_under_delete_markers_is_missing_and_said_to_be_there(
+    to_s3: Callable[..., Destination], s3: Any, tmp_path: Path, event: Any, locked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    where = to_s3(where=f"s3://{LOCKED}/marked", retain_days=1)
+    async with where.open("run-1", home=tmp_path) as trace:
+        await trace.record(RunOpened(run_id="run-1", title="", library=""))
+        await trace.record(event(1))
+        await until_delivered(trace, 2)
+        await trace.record(RunClosed(status="answered", answer="", steps=1, cost_micro_usd=0))
+    key = tmp_path / "public.pem"
+    key.write_text(public_pem(tmp_path))
+    assert verify_trace(trace.uri, key, None, tmp_path).notes == []
+    found = locked.list_objects_v2(Bucket=LOCKED, Prefix="marked/run-1/events/")["Contents"]
+    assert len(found) == 2
+    locked.delete_object(Bucket=LOCKED, Key=found[0]["Key"])  # as a person would: it puts a marker
+    verdict = verify_trace(trace.uri, key, None, tmp_path)
+    assert verdict.verdict == "TAMPERED"
+    assert "record 0 is missing" in verdict.reason
+    assert "versions of 1 object of this run" in in_words(verdict)
+    assert "''" not in in_words(verdict)
+
+
+async def until_delivered(trace: Any, records: int) -> None:
+    async with asyncio.timeout(60):
+        while trace.head.delivered < records:
+            await asyncio.sleep(0.02)
 
 
 def test_a_bucket_without_object_lock_is_refused_before_the_run(to_s3: Callable[..., Destination]) -> None:

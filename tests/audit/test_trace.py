@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import stat
@@ -288,6 +289,26 @@ async def test_recording_goes_on_when_there_is_room_again(small_disk, event):
     found = open_trace(trace.uri).check()
     assert found.whole
     assert found.closed
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_an_end_that_could_not_be_recorded_is_told_and_may_be_tried_again(small_disk, event, again):
+    trace = recorder(small_disk)
+    await trace.record(event(1))
+    ballast = small_disk / "ballast"
+    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    end = RunClosed(status="answered", answer="x" * 5000, steps=1, cost_micro_usd=0)
+    with pytest.raises(DiskFull):
+        await trace.record(end)
+    ballast.unlink()
+    if again:
+        await trace.record(end)
+    delivery = await trace.close()
+    assert delivery.complete == again
+    assert ("without the end of the run" in delivery.message) == (not again)
+    assert open_trace(trace.uri).check().closed == again
 
 
 def test_a_full_disk_is_refused_before_anything_starts(small_disk):
