@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import random
 import sqlite3
 import threading
 import time
@@ -94,6 +95,8 @@ class Store:
             with self.transaction(patience_s) as connection:
                 return work(connection)
         except InEachOthersWay:
+            # The other one has to be through first: at once, this one could be in its way again.
+            time.sleep(random.uniform(0.05, 0.2))
             with self.transaction(patience_s) as connection:
                 return work(connection)
 

@@ -378,7 +378,7 @@ class TestAServerThatFails:
         other.start()
         lock("ab")
         other.join()
-        assert len(tries) == 3
+        assert len(tries) in (3, 4), "each once more at most"
         assert [Budgets(store).balance(name).actions for name in "ab"] == [1, 1]
 
 
