@@ -21,17 +21,18 @@ from holo_tasks.machine.umask import persons_umask
 
 # For what should take no time at all: a desktop that does not end within this is killed.
 GRACE_S = 8.0
-# For a new Python to put somebody else's X server right: a busy machine takes long to start one.
-MEND_S = 60.0
+# To put somebody else's X server right takes no time, unless it is frozen: then that is done when it goes on.
+MEND_S = 3.0
 
 
 class Child:
     """One host process. Requests are carried out one after the other; any event loop may make them."""
 
-    def __init__(self, env: dict[str, str]) -> None:
+    def __init__(self, env: dict[str, str], borrowed: str = "") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"holo-desktop-{os.getpid()}-"))
         self.env = {**env, processes.MARK: self.folder.name}
-        self.mend: tuple[str, ...] = ()
+        self.watch = -1
+        self._mender = self._watch_over(borrowed) if borrowed else None
         self.own_display = ""
         self.turn = asyncio.Lock()
         self._last_id = 0
@@ -44,17 +45,34 @@ class Child:
         self._channel.setblocking(False)
         with theirs, (self.folder / "host.log").open("wb") as log:
             passed = (theirs.fileno(), self._pixels, gate)
+            watch = (self.watch,) if borrowed else ()
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "holo_tasks.desktop.host", *map(str, passed), str(os.getpid())],
                 env=self._with_source(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                pass_fds=passed,
+                pass_fds=passed + watch,
                 umask=persons_umask(),  # the program's, whatever is in force for what is ours
                 start_new_session=True,  # Ctrl+C is for this process to answer
             )
-        os.close(gate)
+        for descriptor in (gate, *watch):
+            os.close(descriptor)
+
+    def _watch_over(self, display: str) -> subprocess.Popen[bytes]:
+        """Start what puts somebody else's X server right when the host cannot; keep the end that the host gets."""
+        reads, self.watch = os.pipe()
+        env = self._with_source()
+        del env[processes.MARK]  # it outlives the desktop
+        with open(reads, "rb") as told:  # noqa: PTH123
+            return subprocess.Popen(
+                [sys.executable, "-P", "-m", "holo_tasks.desktop.mend", display],
+                env=env,
+                stdin=told,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
 
     def _with_source(self) -> dict[str, str]:
         """Return the environment for processes of ours, which must find this very package."""
@@ -145,7 +163,6 @@ class Child:
             async with asyncio.timeout(GRACE_S), self.turn:
                 if not self._over:
                     await self.ask("close")
-                    self.mend = ()
         except (DesktopFailed, TimeoutError):
             pass
         finally:
@@ -163,32 +180,18 @@ class Child:
             self._channel.close()
         os.close(self._pixels)
         host = self._process.pid
-        if self.mend:
-            self._process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.5)
         self._process.kill()
         self._process.wait()
         # The X server ends politely, and takes its socket with it.
         processes.end(lambda: processes.belonging(self.folder.name, host), grace_s=1.0)
-        if self.mend:
-            self._mend()
+        if self._mender is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it goes on by itself
+                self._mender.wait(MEND_S)
         if self.own_display:
             xserver.sweep(self.own_display)
         processes.remove(self.folder)
-
-    def _mend(self) -> None:
-        """Have somebody else's X server put right, which the host could not do any more."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            subprocess.run(
-                [sys.executable, "-P", "-m", "holo_tasks.desktop.mend", *self.mend],
-                env=self._with_source(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=MEND_S,
-                check=False,
-            )
 
     async def _died(self) -> HoloError:
         if self._over:

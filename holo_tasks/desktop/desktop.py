@@ -61,6 +61,7 @@ class Desktop:
             raise InvalidUsage(f"app_timeout_s is a positive number of seconds, not {app_timeout_s!r}.")
         self._app_timeout_s = app_timeout_s
         self._child: Child | None = None
+        self._borrowed = ""
         self._holders = 0
         self._holds = 0
         self.display = ""
@@ -271,7 +272,7 @@ class Desktop:
             raise InvalidUsage("The desktop was started already.")
         values = [secret.value for secret in self.secrets.values()]
         ours = for_ours(os.environ, values) | {n: text for n, text in self._env.items() if n == "XAUTHORITY"}
-        making = asyncio.ensure_future(asyncio.to_thread(Child, ours))
+        making = asyncio.ensure_future(asyncio.to_thread(Child, ours, self._borrowed))
         try:
             child = self._child = await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -285,6 +286,7 @@ class Desktop:
                 answer = await child.ask(
                     "start",
                     folder=str(child.folder),
+                    watch=child.watch,
                     app=self._app,
                     env=child.env,
                     # Not in the environment of the process that starts it, nor of the X server: they need none of it.
@@ -366,7 +368,7 @@ class VirtualDesktop(Desktop):
         child.own_display = self.display
 
     def _order(self) -> dict[str, object]:
-        return {"display": None, "size": asdict(self.size), "xauthority": None}
+        return {"display": None, "size": asdict(self.size), "xauthority": None, "touches": True}
 
 
 class AttachedDesktop(Desktop):
@@ -382,6 +384,7 @@ class AttachedDesktop(Desktop):
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
         inherits: Inherits = "needed",
+        touches: bool = True,
     ) -> None:
         super().__init__(
             app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s, inherits=inherits
@@ -390,7 +393,8 @@ class AttachedDesktop(Desktop):
             raise InvalidUsage(f"{display!r} is not an X display: give it as in `:0`.")
         if switched_on(os.environ):
             check_display(display, socket.getaddrinfo)
-        self.display = display
+        self.display = self._borrowed = display
+        self._touches = touches
 
     @classmethod
     async def start(
@@ -402,8 +406,13 @@ class AttachedDesktop(Desktop):
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
         inherits: Inherits = "needed",
+        touches: bool = True,
     ) -> Self:
-        """Attach to a display; a program named in ``app`` is started on it, and ended at the end."""
+        """Attach to a display; a program named in ``app`` is started on it, and ended at the end.
+
+        What somebody left pressed there is let go of first, as a run that was killed may have; what a person holds on
+        a mouse or keyboard of theirs stays. With ``touches=False`` nothing is changed: for one who only looks.
+        """
         desktop = cls(
             display,
             app=app,
@@ -412,16 +421,14 @@ class AttachedDesktop(Desktop):
             settle=settle,
             app_timeout_s=app_timeout_s,
             inherits=inherits,
+            touches=touches,
         )
         await desktop._open()
         return desktop
 
     def _order(self) -> dict[str, object]:
         xauthority = self._env.get("XAUTHORITY", os.environ.get("XAUTHORITY"))
-        return {"display": self.display, "size": None, "xauthority": xauthority}
-
-    def _opened(self, child: Child, answer: wire.Message) -> None:
-        child.mend = (self.display, *map(str, answer["lent_keys"]))
+        return {"display": self.display, "size": None, "xauthority": xauthority, "touches": self._touches}
 
 
 def _on_screen(told: dict[str, Any]) -> OnScreen:

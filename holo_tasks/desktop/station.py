@@ -18,6 +18,7 @@ from holo_tasks.core.gestures import Gesture, Typed
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import processes, vnc, xauth, xserver
 from holo_tasks.desktop.gate import Gate
+from holo_tasks.desktop.mend import DONE, LENDS
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.vault import Vault
 from holo_tasks.desktop.wire import Message
@@ -66,6 +67,8 @@ class Station:
         program = self._launch(then)
         self._furnish()
         then()
+        if self._server is None:
+            self._take_over()
         self._lap("connections")
         if program is not None:
             program.await_window(order["app_timeout_s"], self._gate, self._living)
@@ -77,7 +80,6 @@ class Station:
             "size": {"width": self._screen.size.width, "height": self._screen.size.height},
             "scale": self._scale(),
             "server_pid": self._server.process.pid if self._server else 0,
-            "lent_keys": self._keyboard.free,
             "times": self._times,
         }
 
@@ -172,6 +174,18 @@ class Station:
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
 
+    def _take_over(self) -> None:
+        """Say what has to be put right here if we cannot, and let go of what others left pressed: a killed run may."""
+        os.write(self._order["watch"], " ".join([LENDS, *map(str, self._keyboard.free), ""]).encode())
+        if self._order["touches"]:
+            self._let_go_of_all()
+
+    def _let_go_of_all(self) -> None:
+        from holo_tasks.desktop.keyboard import let_go_of_buttons
+
+        self._keyboard.release_all(held_by_others=True)
+        let_go_of_buttons(self._link)
+
     def warm_up(self) -> None:
         """Do what would make the first gesture slow."""
         with contextlib.suppress(DesktopFailed):  # said when a gesture needs it
@@ -254,10 +268,7 @@ class Station:
     def take_back(self) -> None:
         """Let go of what a person left pressed, and have the program say when it has drawn what they did."""
         self._guest.finish()
-        from holo_tasks.desktop.keyboard import let_go_of_buttons
-
-        self._keyboard.release_all(held_by_others=True)
-        let_go_of_buttons(self._link)
+        self._let_go_of_all()
         # What else typed may have lent the free keys, too, and takes its own back when it likes.
         self._keyboard.put_back()
         self._pulse.await_manager()
@@ -288,6 +299,7 @@ class Station:
         if self._keyboard is not None and self._server is None and self._link.alive():
             self._guest.let_go()
             self._clear()
+            os.write(self._order["watch"], DONE.encode())
 
     def _clear(self) -> None:
         """Let go of all that we hold, and take back the keys that were lent."""

@@ -33,7 +33,7 @@ async def check_screen(chain: Chain, display: str | None, timeout_s: float) -> N
 
 async def _look_at(chain: Chain, display: str, timeout_s: float) -> None:
     async with _within(timeout_s, f"Looking at display {display}"):
-        desktop = await AttachedDesktop.start(display)
+        desktop = await AttachedDesktop.start(display, touches=False)
     try:
         async with _within(timeout_s, f"Looking at display {display}"):
             frame = await desktop.look()

@@ -153,6 +153,7 @@ def x_server(tmp_path: Path) -> Iterator[Callable[..., tuple[str, Path]]]:
             assert said.readline(), f"{program} did not start"
         return f":{number}", authority
 
+    start.processes = started  # type: ignore[attr-defined]
     yield start
     for server in started:
         server.terminate()

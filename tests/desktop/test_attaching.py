@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from holo_tasks.core.by_hand import Key, Pointing
-from holo_tasks.core.errors import DesktopFailed, InvalidUsage
+from holo_tasks.core.errors import DesktopFailed, InvalidUsage, Killed
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Write
 from holo_tasks.desktop import AttachedDesktop
@@ -73,6 +76,99 @@ async def test_a_borrowed_display_is_put_right_when_the_host_is_killed(x_server,
         assert keymap(watcher) == before
         await victim.close()
         assert (await watcher.look()).settled
+
+
+AGENT = """
+import asyncio, sys
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Drag, HoldAndTap
+from holo_tasks.desktop import AttachedDesktop
+async def main():
+    async with AttachedDesktop(sys.argv[1]) as desktop:
+        print(desktop.pid, flush=True)
+        while True:
+            await desktop.do({"drag": Drag(Point(10, 10), Point(800, 500)),
+                              "keys": HoldAndTap(("ctrl",), ("\u00e9",) * 9999)}[sys.argv[2]])
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("what", ["drag", "keys"])
+async def test_a_borrowed_display_is_put_right_when_host_and_agent_are_killed(x_server, keymap, watch, until, what):
+    display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
+    anything_down = watch(display, authority)
+    async with AttachedDesktop(display) as watcher:
+        before = keymap(watcher)
+        command = [sys.executable, "-c", AGENT, display, what]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as agent:
+            host = int(await asyncio.to_thread(agent.stdout.readline))
+            caught = False
+            while not caught:
+                assert await until(anything_down)
+                for pid in (agent.pid, host):
+                    os.kill(pid, signal.SIGSTOP)
+                caught = anything_down()
+                for pid in (agent.pid, host):
+                    os.kill(pid, signal.SIGKILL if caught else signal.SIGCONT)
+        assert await until(lambda: not anything_down())
+        assert await until(lambda: keymap(watcher) == before)
+        assert await until(lambda: len(menders(display)) == 1), "that of the watcher"
+
+
+def menders(display: str) -> list[int]:
+    """List the processes that watch over a display."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+            if b"holo_tasks.desktop.mend" in words and display.encode() in words:
+                found.append(int(entry.name))
+    return found
+
+
+async def test_what_is_left_pressed_is_let_go_of_before_the_first_look(x_server, watch):
+    display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
+    anything_down = watch(display, authority)
+    subprocess.run(["xdotool", "mousedown", "1", "keydown", "a"], env={**os.environ, "DISPLAY": display}, check=True)
+    assert anything_down()
+    async with AttachedDesktop(display, touches=False) as onlooker:
+        await onlooker.look()
+        assert anything_down(), "to look at a screen that may be somebody's own changes nothing there"
+    async with AttachedDesktop(display):
+        assert not anything_down()
+
+
+async def test_a_desktop_ends_without_its_frozen_x_server_which_is_put_right_when_it_goes_on(
+    x_server, keymap, watch, until
+):
+    display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
+    anything_down = watch(display, authority)
+    async with AttachedDesktop(display) as watcher:
+        before = keymap(watcher)
+    desktop = await AttachedDesktop.start(display)
+    doing = asyncio.ensure_future(desktop.do(HoldAndTap(("ctrl",), ("é",) * 9999)))
+    assert await until(anything_down)
+    server = x_server.processes[-1]
+    server.send_signal(signal.SIGSTOP)
+    try:
+        async with asyncio.timeout(40):
+            await asyncio.to_thread(desktop.kill)
+            with pytest.raises(Killed):
+                await doing
+        assert menders(display), "it waits for the X server, and nobody waits for it"
+    finally:
+        server.send_signal(signal.SIGCONT)
+    assert await until(lambda: not menders(display))
+    assert not anything_down()
+    async with AttachedDesktop(display) as again:
+        assert keymap(again) == before
+
+
+async def test_nobody_watches_over_a_display_that_was_left_in_good_order(x_server):
+    display, authority = x_server("Xvfb", "-screen", "0", "640x480x24")
+    async with AttachedDesktop(display, env={"XAUTHORITY": str(authority)}):
+        assert len(menders(display)) == 1
+    assert menders(display) == []
 
 
 async def test_what_a_person_holds_from_elsewhere_is_let_go_of_when_a_borrowed_display_is_left(x_server, watch):
