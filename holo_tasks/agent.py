@@ -130,6 +130,7 @@ async def open_agent(
     kept = (rules or Rules()).under(allow)
     check_can_read(kept)
     values = {name: secret.value for name, secret in known.items()}
+    labels = {name: secret.fields for name, secret in known.items() if secret.fields}
     redactor = await asyncio.to_thread(redactor_for, redaction, values, fields)
     if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
         desktop.tells_windows = True
@@ -168,7 +169,8 @@ async def open_agent(
             handoffs=Handoffs(store),
             handoff=waits,
             person=Helper() if waits else None,
-            reader=ScreenText() if kept.confirm and can_read() else None,
+            reader=ScreenText() if (kept.confirm or labels) and can_read() else None,
+            secret_fields=labels,
             token=token,
             recorder=ScrubbedRecorder(recorder, scrubber) if scrubber else recorder,
             switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),

@@ -72,6 +72,20 @@ def _add_run(commands: Commands) -> None:
         help="to be typed as {{secret:NAME}}, into that program; its value is HOLO_SECRET_NAME's or a Secret block's",
     )
     run.add_argument(
+        "--secret-field",
+        metavar="NAME=LABEL",
+        action="append",
+        default=[],
+        help="type that secret only into a field that was just clicked and has this label beside or above it",
+    )
+    run.add_argument(
+        "--data",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a value that others wrote: told to the model as data, never as an instruction; the goal speaks of NAME",
+    )
+    run.add_argument(
         "--hand-off",
         metavar="SECONDS",
         type=float,

@@ -22,6 +22,7 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson
 from holo_tasks.core.events import Status
 from holo_tasks.core.outside import named
 from holo_tasks.core.ports import Desktop
+from holo_tasks.core.secret import names_in
 from holo_tasks.decorators import before_deadline
 from holo_tasks.filing import file_item
 from holo_tasks.leaving import until_told
@@ -147,10 +148,12 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             began_s=settings.began_s,
             secrets=settings.secrets,
         ) as run:
-            names = tuple(settings.secrets)
+            names = {*settings.secrets, *names_in(settings.goal)}  # one that is not there is told to the model
             with left_to_person(claim):
                 with working(run, claim, effect=True) if claim else nullcontext():
-                    found: str = await before_deadline(run.guard, pursue(settings.goal, secrets=names))
+                    found: str = await before_deadline(
+                        run.guard, pursue(settings.goal, data=settings.data, secrets=sorted(names))
+                    )
                 run.answer = answer = found
                 if claim is not None:
                     stored = json.dumps({"answer": answer, "flow_run_id": flow_run_id()})

@@ -68,6 +68,7 @@ class Settings:
     began_s: float = field(default_factory=time.monotonic)
     arguments: tuple[str, ...] = ()
     secrets: Mapping[str, Secret] = field(default_factory=dict)
+    data: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ledger(self) -> Ledger:
@@ -91,7 +92,7 @@ class Settings:
     @property
     def inputs(self) -> str:
         """The digest of what makes this another piece of work under the same token."""
-        return digest_of({"goal": self.goal})
+        return digest_of({"goal": self.goal} | ({"data": dict(self.data)} if self.data else {}))
 
 
 @dataclass(frozen=True)

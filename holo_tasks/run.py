@@ -76,6 +76,7 @@ class Run:
     switch: KillSwitch
     approver: Approver | None = None
     reader: TextReader | None = None
+    secret_fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
     recheck: bool = True
     typed: Callable[[Sequence[Typed]], None] = lambda fields: None
     token: str = ""
@@ -164,6 +165,7 @@ class Run:
             reader=self.reader,
             recheck=self.recheck,
             typed=self.typed,
+            secret_fields=self.secret_fields,
             person=self.person,
         )
 
@@ -292,6 +294,7 @@ async def open_run(
     limits: Limits,
     approver: Approver | None = None,
     reader: TextReader | None = None,
+    secret_fields: Mapping[str, Sequence[str]] | None = None,
     typed: Callable[[Sequence[Typed]], None] = lambda fields: None,
     token: str = "",
     advisors: Mapping[str, Model] | None = None,
@@ -330,6 +333,7 @@ async def open_run(
             switch=switch,
             approver=approver,
             reader=reader,
+            secret_fields=secret_fields or {},
             typed=typed,
             token=token,
             flow_run_id=flow_run_id,

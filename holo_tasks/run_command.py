@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holo_tasks.prefect_server import TemporaryServer
     from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
+    from holo_tasks.secret_sources import SecretSpec
 
 MAX_SIDE = 16_384
 
@@ -98,7 +99,7 @@ def _hush(secrets: Iterable[Secret]) -> None:
 
 def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, ...]:
     """Return the command's arguments to be kept: without values where a person writes freely, else as they are."""
-    free = {options.goal, options.app, *options.secret}
+    free = {options.goal, options.app, *options.secret, *options.data}
     return tuple(
         "=".join([*name, scrubber.text(text)]) if text in free else word
         for word in options.given
@@ -205,6 +206,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     return Settings(
         goal=scrubber.text(options.goal.strip()),
         secrets=secrets,
+        data=scrubber.plain(_data(options.data)),
         base_url=base_url,
         profile=profile,
         display=None if options.app is not None else _display(options),
@@ -227,7 +229,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
     """Return what may be typed by name; all that is looked up in Prefect is what the environment does not hold."""
-    if not options.secret:
+    if not options.secret and not options.secret_field:
         return {}
     import asyncio
 
@@ -236,6 +238,8 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
     from holo_tasks.secret_sources import SecretSpec, resolved
 
     specs = [SecretSpec.parse(text) for text in options.secret]
+    for text in options.secret_field:
+        specs = _with_field(specs, text)
     url = configured_api_url(os.environ)
     if url is not None and not all(os.environ.get(spec.variable) for spec in specs):
         require_server(url)
@@ -244,6 +248,31 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
     _hush(found.values())
     check_bound(found, starts=options.app is not None)
     return found
+
+
+def _with_field(specs: Sequence[SecretSpec], text: str) -> list[SecretSpec]:
+    """Bind one of some secrets to one more field, as ``NAME=LABEL`` says."""
+    name, _, label = text.partition("=")
+    if not label.strip() or name not in {spec.name for spec in specs}:
+        raise InvalidUsage("--secret-field is given as NAME=LABEL, for a secret that --secret names.")
+    return [
+        spec.model_copy(update={"fields": (*spec.fields, label.strip())}) if spec.name == name else spec
+        for spec in specs
+    ]
+
+
+def _data(given: Sequence[str]) -> dict[str, str]:
+    """Read values as ``NAME=VALUE``."""
+    from holo_tasks.chosen import check_text
+    from holo_tasks.core.outside import plain
+
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or name in found:
+            raise InvalidUsage(f"--data is given as NAME=VALUE, each name once, not {text[:80]!r}.")
+        found[name] = check_text("data", value)
+    return plain(found)
 
 
 def rules_of(path: Path | None) -> Rules | None:

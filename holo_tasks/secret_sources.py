@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -33,6 +33,11 @@ class SecretSpec(BaseModel):
         "was started with.",
     )
     title: str = Field(default="", description="If given, it has to be part of the window's title, too.")
+    fields: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(),
+        description="Labels: if given, it is typed only into a field that was just clicked and has one of these beside "
+        "or above it, as OCR reads it. Where OCR is not installed it is not typed at all.",
+    )
 
     @field_validator("source")
     @classmethod
@@ -77,7 +82,7 @@ async def resolved(
     found = {name: Secret(name, value) for name, value in values.items()}
     for spec in specs:
         value = await _value(spec, values, env, blocks=blocks)
-        found[spec.name] = Secret(spec.name, value, spec.program, spec.title)
+        found[spec.name] = Secret(spec.name, value, spec.program, spec.title, spec.fields)
     return found
 
 

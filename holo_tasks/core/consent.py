@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from holo_tasks.core.errors import PolicyRefused
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Gesture
+from holo_tasks.core.outside import named
+from holo_tasks.core.permit import ReadsTargets, TextReader
+from holo_tasks.core.recheck import aim
 
 PATIENCE_S = 1.5
 """For a screen to look again as it did when a person said yes: a blinking caret is there only half of the time."""
@@ -43,6 +48,27 @@ class Approver(Protocol):
     async def ask(self, asked: Asked) -> None:
         """Return when a person has answered; raise `NeedsPerson` with what to do if that is not waited for."""
         ...
+
+
+async def words_for(
+    rule: str, gesture: Gesture, shown: Frame, reader: TextReader | None
+) -> tuple[str, tuple[Point, ...]]:
+    """Say to a person what needs their yes, and where it goes: the model's words for a target are the model's.
+
+    What is read there is what is ``shown``, the screen as it may be known outside this machine.
+    """
+    where = aim(gesture)
+    points = where.points if where is not None else ()
+    if reader is None:
+        return rule, points
+    read = reader.on_target if isinstance(reader, ReadsTargets) else reader
+    told = rule
+    for point in points:
+        said = ""
+        with suppress(Exception):  # a reader that fails says nothing
+            said = named(await read(shown, point))
+        told += f"; there the screen says ‘{said}’" if said else "; nothing can be read there"
+    return told, points
 
 
 async def consent(approver: Approver, asked: Asked, look: Callable[[], Awaitable[Frame]]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from holo_tasks.core.actions import AnyCall
+from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture
@@ -59,6 +60,15 @@ class TellsFields(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsLabels(Protocol):
+    """A reader that can tell what a field is called."""
+
+    async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> bool:
+        """Say whether one of some labels is read beside or above the field at a point."""
+        ...
+
+
 @dataclass(frozen=True)
 class Scene:
     """The screen that an action was decided on, and what a policy may ask about it.
@@ -78,17 +88,23 @@ class Scene:
         """Say whether keys surely go to a text field: the one they are written at or, without a point, the last that
         was clicked, if its window has the keyboard.
         """
+        if not isinstance(self.reader, TellsFields):
+            return False
+        where = await self.written_at(at)
+        if where is None:
+            return False
+        return await self.reader.field_at(await self.look() if self.look else self.frame, where) is not None
+
+    async def written_at(self, at: Point | None) -> Point | None:
+        """Return where keys go: the point they are written at, or that of the last click if its window has them."""
         where = at or self.clicked
-        if where is None or not isinstance(self.reader, TellsFields):
-            return False
-        frame = await self.look() if self.look else self.frame
-        if not where.inside(frame.size):
-            return False
+        if where is None or not where.inside(self.frame.size):
+            return None
         if at is None:
             clicked, keyed = await self.owner_at(where), await self.owner_at(None)
             if keyed.box is None or (clicked.pid, clicked.title, clicked.box) != (keyed.pid, keyed.title, keyed.box):
-                return False
-        return await self.reader.field_at(frame, where) is not None
+                return None
+        return where
 
     async def text(self, where: Point | Box) -> str:
         """Return what is written somewhere by now, nothing if nothing can read."""
@@ -101,6 +117,20 @@ class Policy(Protocol):
     """Decides about each action right before it is done."""
 
     async def permit(self, call: AnyCall, gesture: Gesture, scene: Scene) -> Permit: ...
+
+
+async def check_field(name: str, labels: Sequence[str], at: Point | None, scene: Scene) -> None:
+    """Raise `SecretRefused` if a secret that is bound to fields would go to another one, or nobody can say."""
+    if not labels:
+        return
+    only = f"The secret {name!r} is typed into the field {' or '.join(f'‘{label}’' for label in labels)} only"
+    if not isinstance(scene.reader, TellsLabels):
+        raise SecretRefused(f"{only}, and nothing here can read labels: pip install 'prefect-holo[rehearsal]'.")
+    where = await scene.written_at(at)
+    if where is None:
+        raise SecretRefused(f"{only}: click that field, then write the secret at once. Nothing was typed.")
+    if not await scene.reader.labelled(scene.frame, where, labels):
+        raise SecretRefused(f"{only}, and no such label is read beside or above the one that was clicked.")
 
 
 def action_digest(call: AnyCall, gesture: Gesture, owner: str) -> str:

@@ -21,12 +21,15 @@ class Secret:
     ``program`` is the only one that may get it, by the file that its process runs (as in `Rules.programs`); empty is
     the program that the desktop was started with, and what that started. ``title``, if given, has to be part of the
     window's title, which narrows the choice among that program's windows; a title alone is no proof of anything.
+    ``fields``, if given, are labels: an agent types it into the field it has just clicked, and only if one of these is
+    read beside or above it.
     """
 
     name: str
     value: str = field(repr=False)
     program: str = ""
     title: str = ""
+    fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):

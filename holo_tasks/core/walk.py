@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from holo_tasks.core import events
 from holo_tasks.core.actions import ACTING, AnyCall, WaitCall, label
 from holo_tasks.core.budget import Guard
-from holo_tasks.core.consent import Approver, Asked, consent
+from holo_tasks.core.consent import Approver, Asked, consent, words_for
 from holo_tasks.core.errors import (
     HoloError,
     InvalidUsage,
@@ -34,8 +33,7 @@ from holo_tasks.core.frame import LOST, Frame, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Gesture, Pause, Typed, Write, keys
 from holo_tasks.core.model import Model, Request
-from holo_tasks.core.outside import named
-from holo_tasks.core.permit import Permit, Policy, ReadsTargets, Scene, TextReader, action_digest
+from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest, check_field
 from holo_tasks.core.person import Person
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.predict import Till, predict, prompt_tokens
@@ -43,7 +41,7 @@ from holo_tasks.core.pressing import focus_after
 from holo_tasks.core.recheck import aim
 from holo_tasks.core.repeating import beside, may_repeat
 from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.secret import PLACEHOLDER, check_written
+from holo_tasks.core.secret import PLACEHOLDER, check_written, names_in
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import NOTES_BYTES, Correction, Did, Observed, Strip, Told, Transcript
 from holo_tasks.core.verdicts import ANYWHERE, Expected, Verdict, expected, judge
@@ -95,6 +93,8 @@ class Doors:
     reader: TextReader | None = None
     typed: Callable[[Sequence[Typed]], None] = lambda fields: None
     """Told where secrets show, before the next frame is taken."""
+    secret_fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The labels of the only fields that a secret is typed into, by its name."""
     person: Person | None = None
     """Whom the model can ask for, if somebody is waited for."""
     recheck: bool = True
@@ -306,7 +306,7 @@ class Walk:
         self._done, self._expected = None, ANYWHERE
         guard.check_time(doors.now_s())
         if isinstance(gesture, Write):
-            await self._check_written(gesture.text)
+            await self._check_written(gesture, seen.frame)
         acting = isinstance(call, ACTING)
         permit: Permit | None = None
         if acting:
@@ -361,10 +361,12 @@ class Walk:
         self._done = gesture
         self._focus = focus_after(gesture, clicked), seen.frame.holds
 
-    async def _check_written(self, text: str) -> None:
+    async def _check_written(self, write: Write, frame: Frame) -> None:
         """Raise if a text names a secret that is not to be typed, or not like this; nothing is typed then."""
         try:
-            check_written(text, self.secrets)
+            check_written(write.text, self.secrets)
+            for name in names_in(write.text):
+                await check_field(name, self.doors.secret_fields.get(name, ()), write.at, self.scene(frame))
         except (InvalidUsage, SecretRefused) as error:
             await self._record(events.Corrected(reason=str(error)))
             raise
@@ -391,7 +393,7 @@ class Walk:
         await self._record(events.Permitted(allowed=permit.allowed, rule=permit.rule))
         if permit.asks and doors.approver is not None:
             digest = action_digest(call, gesture, permit.owner)
-            words, points = await self._told(permit.rule, gesture, seen.redacted)
+            words, points = await words_for(permit.rule, gesture, seen.redacted, doors.reader)
             asked = Asked(self.token, digest, seen.redacted.digest, words, seen.shot.sha256, points)
             try:
                 by = await consent(doors.approver, asked, self._look_redacted)
@@ -405,24 +407,6 @@ class Walk:
         if not permit.allowed:
             raise PolicyRefused(permit.rule)
         return permit
-
-    async def _told(self, rule: str, gesture: Gesture, shown: Frame) -> tuple[str, tuple[Point, ...]]:
-        """Say to a person what needs their yes, and where it goes: the model's words for a target are the model's.
-
-        What is read there is what may be known outside this machine, and it is on the picture that they see, too.
-        """
-        where, reader = aim(gesture), self.doors.reader
-        points = where.points if where is not None else ()
-        if reader is None:
-            return rule, points
-        read = reader.on_target if isinstance(reader, ReadsTargets) else reader
-        told = rule
-        for point in points:
-            said = ""
-            with suppress(Exception):  # a reader that fails says nothing
-                said = named(await read(shown, point))
-            told += f"; there the screen says ‘{said}’" if said else "; nothing can be read there"
-        return told, points
 
     # verify → record
 

@@ -14,7 +14,7 @@ from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.playbooks.boxes import around, is_centered
 from holo_tasks.playbooks.outlines import areas_of, edges_of
 from holo_tasks.playbooks.reading import Reader
-from holo_tasks.playbooks.sight import Line
+from holo_tasks.playbooks.sight import Line, matches
 from holo_tasks.safety.policy import Rules
 
 BESIDE, ABOVE = 48, 20
@@ -56,6 +56,17 @@ class ScreenText:
     async def field_at(self, frame: Frame, at: Point) -> Box | None:
         """Return the text field at a point; None if what is there is none, or may be a button."""
         return await asyncio.to_thread(self._read_field, frame, at)
+
+    async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> bool:
+        """Say whether one of some labels is read beside or above the field at a point."""
+        read = await asyncio.to_thread(self._read_labels, frame, at)
+        return any(matches(label, text) for label in labels for text in read)
+
+    def _read_labels(self, frame: Frame, at: Point) -> list[str]:
+        part = _clipped(Box(0, at.y - HIGHEST, frame.size.width, 2 * HIGHEST + 1), frame.size)
+        picture = _crop(_image(frame), part)
+        box = _control(picture, Point(at.x, at.y - part.top))
+        return [] if box is None else _labels(box, self._reader.read(picture).sight.lines)
 
     def _read_field(self, frame: Frame, at: Point) -> Box | None:
         part = _clipped(_around(at, WIDEST, HIGHEST), frame.size)
@@ -112,6 +123,24 @@ def _is_field(picture: Image.Image, box: Box, lines: Sequence[Line]) -> bool:
         return False
     inside = [line.box for line in lines if _touch(line.box, box)]
     return not inside or not is_centered(around(inside), box)
+
+
+def _labels(box: Box, lines: Sequence[Line]) -> list[str]:
+    """Return what stands next to an area on its left, and right above it."""
+    beside = [
+        line
+        for line in lines
+        if box.top <= line.box.center.y < box.bottom and 0 <= box.left - line.box.right + 4 <= WIDEST
+    ]
+    above = [
+        line
+        for line in lines
+        if -4 <= box.top - line.box.bottom <= 2 * line.box.height
+        and line.box.left < box.right
+        and box.left < line.box.right
+    ]
+    nearest = [max(beside, key=lambda line: line.box.right)] if beside else []
+    return [line.text for line in (*nearest, *([max(above, key=lambda line: line.box.bottom)] if above else []))]
 
 
 def _image(frame: Frame) -> Image.Image:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,9 +13,11 @@ from PIL import Image, ImageDraw
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached, SecretRefused
 from holo_tasks.core.frame import LOST, Frame, Mask
-from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt, Typed
+from holo_tasks.core.ports import Owner
 from holo_tasks.core.slip import Slip
+from holo_tasks.core.step import Step
 from holo_tasks.core.walk import WITHHELD
 from holo_tasks.decorators import before_deadline
 from holo_tasks.desktop.fields import fields
@@ -117,6 +120,68 @@ async def test_that_a_secret_was_typed_is_told_also_where_nothing_shows_of_it(te
     await walk.look()
     await walk.act(a_step("write", content=text))
     assert heard == told
+
+
+class Labels:
+    """Reads a label beside what is in the left half."""
+
+    async def __call__(self, frame: Frame, where: Point | Box) -> str:
+        return ""
+
+    async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> bool:
+        return at.x < 160 and "Password" in labels
+
+
+SECRET, LEFT, RIGHT = a_step("write", content="{{secret:pw}}"), {"x": 100, "y": 500}, {"x": 900, "y": 500}
+WORDS, TAB = a_step("write", content="words"), a_step("hotkey", keys=["tab"])
+
+
+def at(place: dict[str, int], tool: str = "click", **arguments: str) -> Step:
+    return a_step(tool, element="the password field", **place, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("before", "step", "why"),
+    [
+        ([at(LEFT)], SECRET, ""),
+        ([at(LEFT), a_step("hotkey", keys=["ctrl", "a"])], SECRET, ""),
+        ([], at(LEFT, "write_at", content="{{secret:pw}}"), ""),
+        ([], SECRET, "click that field"),
+        ([at(LEFT), TAB], SECRET, "click that field"),
+        ([at(LEFT), at(RIGHT)], SECRET, "no such label is read"),
+        ([at(RIGHT)], SECRET, "no such label is read"),
+        ([at(LEFT)], at(RIGHT, "write_at", content="{{secret:pw}}"), "no such label is read"),
+        ([], WORDS, ""),
+    ],
+)
+async def test_a_secret_that_is_bound_to_a_field_is_typed_where_its_label_was_clicked(
+    before: list[Step], step: Step, why: str
+) -> None:
+    walk = walk_of(as_model(MemoryModel([])), desktop=(desktop := Form()), recorder=MemoryRecorder())
+    walk.doors = replace(walk.doors, reader=Labels(), secret_fields={"pw": ("Password", "PIN")})
+    await walk.look()
+    for earlier in before:
+        await walk.act(earlier)
+    if not why:
+        await walk.act(step)
+    else:
+        with pytest.raises(SecretRefused, match=f"typed into the field ‘Password’ or ‘PIN’ only.*{why}"):
+            await walk.act(step)
+    assert len(desktop.gestures) == len(before) + (not why)
+
+
+async def test_where_nothing_can_read_labels_a_bound_secret_is_not_typed() -> None:
+    walk = walk_of(as_model(MemoryModel([])), desktop=(desktop := Form()), recorder=MemoryRecorder())
+    walk.doors = replace(walk.doors, secret_fields={"pw": ("Password",)})
+    await walk.look()
+    await walk.act(at(LEFT))
+    with pytest.raises(SecretRefused, match=r"nothing here can read labels: pip install 'prefect-holo\[rehearsal\]'"):
+        await walk.act(SECRET)
+    walk.doors = replace(walk.doors, reader=Labels())
+    desktop.owners = lambda at: replace(Owner("/usr/bin/painted"), title="form" if at else "a dialog", box=FIELD.box)
+    with pytest.raises(SecretRefused, match="click that field"):
+        await walk.act(SECRET)
+    assert len(desktop.gestures) == 1
 
 
 async def test_fields_are_told_before_the_next_frame_is_taken() -> None:

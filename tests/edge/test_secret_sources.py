@@ -19,7 +19,7 @@ from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop.environment import for_programs
 from holo_tasks.endings import failed_state
-from holo_tasks.outcome import Outcome
+from holo_tasks.outcome import Outcome, Settings
 from holo_tasks.prefect_server import TemporaryServer
 from holo_tasks.safety import scrubbing
 from holo_tasks.safety.scrubbing import hushing
@@ -189,6 +189,44 @@ def test_a_command_is_kept_to_be_asked_again_without_values_but_with_all_its_opt
         *("run", "Type {{secret:a}}.", "--app=xterm -e {{secret:a}}"),
         *("--token", "act-7", "--allow", "act", "--max-steps", "30"),
     )
+
+
+def test_data_and_fields_are_given_on_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path))
+    monkeypatch.setenv("HOLO_SECRET_PIN", "Kranich-7")
+
+    def settings(*given: str) -> Settings:
+        options = command_line().parse_args(
+            ["run", "File it.", "--app", "xterm", "--base-url", "http://127.0.0.1:9/v1", *given]
+        )
+        options.given = list(given)
+        return run_command._settings(options)
+
+    plain = settings()
+    told = settings(
+        "--data", "note=a = b, of Kranich-7", "--data=to=x", "--secret", "pin", "--secret-field", "pin=The PIN"
+    )
+    assert told.data == {"note": "a = b, of {{secret:pin}}", "to": "x"}
+    assert told.secrets["pin"].fields == ("The PIN",)
+    assert told.arguments[1] == "note=a = b, of {{secret:pin}}"
+    assert (plain.data, told.inputs != plain.inputs) == ({}, True), "with other data it is other work"
+    for wrong, why in (
+        (["--data", "note"], "NAME=VALUE"),
+        (["--data", "a=1", "--data", "a=2"], "each name once"),
+        (["--data", "1a=1"], "no name for data"),
+        (["--secret-field", "pin=PIN"], "for a secret that --secret names"),
+        (["--secret", "pin", "--secret-field", "pin="], "NAME=LABEL"),
+        (["--secret", "pin", "--secret-field", "pim=PIN"], "for a secret that --secret names"),
+    ):
+        with pytest.raises(InvalidUsage, match=why):
+            settings(*wrong)
+
+
+async def test_a_desktop_block_binds_a_secret_to_fields() -> None:
+    block = HoloDesktop(
+        app="xterm", named_secrets=({"name": "pin", "fields": ["PIN"]},), secrets=SecretDict({"pin": "4711"})
+    )
+    assert (await block.resolved_secrets())["pin"].fields == ("PIN",)
 
 
 def test_what_was_stopped_is_told_without_an_error_that_keeps_its_value() -> None:

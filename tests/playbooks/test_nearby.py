@@ -85,6 +85,42 @@ async def test_fields_are_told_from_buttons(text: ScreenText) -> None:
         assert await text.field_at(frame, at) is None, at
 
 
+def labelled_fields() -> Frame:
+    """Fields with labels beside and above them, some where another one might be taken for theirs."""
+    image = Image.new("RGB", (900, 640), (236, 236, 236))
+    draw = ImageDraw.Draw(image)
+    for label, at, box in (
+        ("User name", (60, 105), Box(300, 100, 260, 30)),
+        ("Password:", (200, 145), Box(300, 140, 260, 30)),
+        ("Note", (60, 185), Box(300, 180, 260, 30)),
+        ("Password", (600, 300), Box(600, 325, 250, 30)),
+        ("Comment", (60, 300), Box(60, 325, 250, 30)),
+    ):
+        draw.text(at, label, fill="black", font=FONT)
+        draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=(120, 120, 120), fill="white")
+    draw.text((306, 105), "auditor", fill="black", font=FONT)
+    return Frame(image.tobytes(), Size(900, 640), ":0")
+
+
+@pytest.mark.parametrize(
+    ("at", "labels", "fits"),
+    [
+        (Point(520, 155), ["Password"], True),
+        (Point(310, 155), ["PIN", "password"], True),
+        (Point(520, 115), ["Password"], False),
+        (Point(520, 115), ["User name"], True),
+        (Point(520, 195), ["Password"], False),  # right below the password
+        (Point(700, 340), ["Password"], True),
+        (Point(150, 340), ["Password"], False),
+        (Point(150, 340), ["Comment"], True),
+        (Point(800, 600), ["Password", "Note"], False),
+        (Point(899, 0), ["Password"], False),
+    ],
+)
+async def test_a_field_is_told_by_its_label(text: ScreenText, at: Point, labels: list[str], fits: bool) -> None:
+    assert await text.labelled(labelled_fields(), at, labels) == fits
+
+
 async def test_nothing_is_written_where_nothing_is(text: ScreenText) -> None:
     assert (await text(form(), Point(800, 620))).strip() == ""
     assert (await text(form(), Point(899, 639))).strip() == ""
