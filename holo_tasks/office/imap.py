@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office.letter import MAX_MESSAGE_BYTES, Letter, in_order, unread_letter
 from holo_tasks.office.letter_reader import HEAD_BYTES, LetterReader
+from holo_tasks.office.plain import plain_text
 
 _BATCH_BYTES = 64 * 2**20
 """So much is fetched in one session, and read after it: what a letter costs to read must not keep a server waiting."""
@@ -235,7 +236,7 @@ def _why(fault: Exception, account: ImapAccount) -> str:
         text = fault.args[0].decode("utf-8", "replace")
     secret = account.password.get_secret_value()
     text = text.replace(secret, "****") if secret else text
-    return re.sub(r"\s+", " ", text).strip()[:200] or type(fault).__name__
+    return plain_text(text) or type(fault).__name__
 
 
 def _quoted(text: str) -> str:

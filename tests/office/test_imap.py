@@ -227,6 +227,24 @@ def test_a_server_that_never_ends_is_given_up() -> None:
         assert time.monotonic() - started < 4
 
 
+def test_what_a_server_says_is_one_line_that_shows_as_itself() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def refuse() -> None:
+            peer, _ = server.accept()
+            with peer:
+                peer.sendall(b"* BYE \x1b[2J\x9b31m" + "\u202egone".encode() + b"x" * 5_000 + b"\r\n")
+
+        threading.Thread(target=refuse, daemon=True).start()
+        account = ImapAccount(
+            host="127.0.0.1", user="a", password=SecretStr("b"), port=server.getsockname()[1], security="plain"
+        )
+        with pytest.raises(MailboxUnreachable, match="gonexxx") as caught:
+            read_imap(account)
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 350
+
+
 def test_a_password_is_not_sent_in_the_clear_unless_asked() -> None:
     given = {"host": "mail.example", "user": "a", "password": SecretStr("b"), "security": "plain"}
     with pytest.raises(InvalidUsage, match="unencrypted"):
