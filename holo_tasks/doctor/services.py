@@ -47,7 +47,7 @@ async def check_audit(chain: Chain, audit: str | None, timeout_s: float) -> None
     destination = chosen.audit(audit, home)
     said = await _aside(lambda: _try(destination, home, timeout_s), timeout_s, "Evidence")
     try:
-        doubts = await _aside(lambda: trust.of_home(home), timeout_s, "The database that runs share")
+        doubts = await _aside(lambda: trust.of_home(home), timeout_s, "Local state")
     except InvalidUsage as error:
         doubts = [str(error)]
     chain.tell(said, doubts)

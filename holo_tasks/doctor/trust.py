@@ -17,10 +17,10 @@ from holo_tasks.secret_sources import VARIABLE
 
 
 def of_home(home: Path) -> list[str]:
-    """Return what others can get at of a home, and what is wrong with the database that runs share."""
+    """Return what others can get at of a home, and what is wrong with its database; a shared one has its own check."""
     wide = [home / name for name in sorted({*OURS, DATABASE}) if open_to_others(home / name)]
     found = [f"Other users of this machine can get at {path}: run `chmod -R go= {path}`." for path in wide]
-    if not (os.environ.get(DATABASE_VARIABLE, "").strip() or (home / DATABASE).exists()):
+    if os.environ.get(DATABASE_VARIABLE, "").strip() or not (home / DATABASE).exists():
         return found
     try:
         with store_at(home).transaction():
