@@ -26,7 +26,9 @@ class Owner:
     """The program a window belongs to, as the X server and the kernel know it, not as it says itself.
 
     ``executable`` is the path of its program file, empty if it cannot be known, and ``why`` then says why not.
-    ``script`` is the path of what an interpreter runs. ``title`` may be anything; ``box`` is where the window is.
+    ``script`` is the path of what an interpreter runs, as far as its command line leaves no doubt; else ``said`` are
+    names of files that it may run: good for what is to be kept away, not for what is let in. ``title`` may be
+    anything; ``box`` is where the window is.
     """
 
     executable: str = ""
@@ -35,11 +37,16 @@ class Owner:
     title: str = ""
     box: Box | None = None
     why: str = ""
+    said: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "said", tuple(self.said))  # a list, from another process
 
     @property
     def name(self) -> str:
         """What tells one program from another; empty if it is not known."""
-        return f"{self.executable} {self.script}".strip() if self.executable else ""
+        runs = self.script or "".join(f"{name}? " for name in self.said)
+        return f"{self.executable} {runs}".strip() if self.executable else ""
 
 
 class Desktop(Protocol):

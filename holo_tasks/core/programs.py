@@ -19,6 +19,12 @@ def runs(owner: Owner, programs: Sequence[str]) -> bool:
     return bool(owner.executable) and any(_is(file, program) for file in files for program in programs)
 
 
+def may_run(owner: Owner, programs: Sequence[str]) -> bool:
+    """Say whether a window's program is one of these, or may be: for what is to be kept away from them."""
+    names = {Path(program).name for program in programs}
+    return not owner.executable or runs(owner, programs) or not names.isdisjoint(owner.said)
+
+
 def _is(file: Path, program: str) -> bool:
     if "/" in program:
         return file == _resolved(program)

@@ -8,7 +8,6 @@ only on servers that cannot say better. While a program holds pointer or keyboar
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,18 +18,13 @@ import xcffib.res
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.ports import Owner
 from holo_tasks.desktop.grabs import held, popup
+from holo_tasks.desktop.scripts import Started, script
 from holo_tasks.desktop.windows import box, client_of
 from holo_tasks.desktop.xlink import Refused, XLink
 
-INTERPRETER = re.compile(
-    r"(python|pypy|perl|ruby|node|nodejs|java|php|lua|luajit|tclsh|wish|gjs|guile|mono|bash|dash|ksh|zsh|sh)[\d.]*"
-)
-VALUED = {"-W", "-X", "--check-hash-based-pycs"}
-"""Options of Python that a value follows."""
-INLINE = {"-c", "-e", "-m", "-"}
-"""What comes after these is no file."""
 NOBODY, POINTER_ROOT = 0, 1
 _clients: WeakKeyDictionary[XLink, Any] = WeakKeyDictionary()
+_started: WeakKeyDictionary[XLink, Started] = WeakKeyDictionary()
 
 
 def owner_at(link: XLink, at: Point | None) -> str:
@@ -86,7 +80,14 @@ def owner_by(link: XLink, window: int) -> Owner:
         pid = _pid(link, window)
     except Refused:
         return Owner(why="the window was closed at this moment")
-    return _program(pid) if pid else Owner(why="the X server cannot say which process of this machine it belongs to")
+    if not pid:
+        return Owner(why="the X server cannot say which process of this machine it belongs to")
+    return _program(pid, _started.get(link))
+
+
+def remember(link: XLink, started: Started) -> None:
+    """Keep how the program was started that a desktop is for: what it is told to run is known from that."""
+    _started[link] = started
 
 
 def _pressed(link: XLink, at: Point) -> int:
@@ -138,7 +139,7 @@ def _local_pid(resources: Any, resource: int) -> int:
     return int(found[0].value[0]) if len(found) == 1 and found[0].length == 4 else 0
 
 
-def _program(pid: int) -> Owner:
+def _program(pid: int, started: Started | None = None) -> Owner:
     """Return what a process runs. Its file must still be the one at that path, for us as for it."""
     link = Path(f"/proc/{pid}/exe")
     try:
@@ -149,25 +150,5 @@ def _program(pid: int) -> Owner:
         return Owner(pid=pid, why=f"process {pid} does not let itself be looked at")
     except OSError:
         return Owner(pid=pid, why=f"the program file of process {pid} is gone")
-    return Owner(str(executable), _script(pid) if INTERPRETER.fullmatch(executable.name) else "", pid)
-
-
-def _script(pid: int) -> str:
-    """Return the file an interpreter was told to run, by its own command line; empty if it is none.
-
-    The kernel does not know this, so a hostile program can pretend it.
-    """
-    process = Path(f"/proc/{pid}")
-    try:
-        words = iter((process / "cmdline").read_bytes().split(b"\0")[1:])
-        for word in map(os.fsdecode, words):
-            if word in INLINE:
-                return ""
-            if word in VALUED:
-                next(words, None)
-            elif not word.startswith("-"):
-                path = ((process / "cwd").readlink() / word).resolve()
-                return str(path) if path.is_file() else ""
-    except (OSError, RuntimeError):  # a link that leads to itself
-        pass
-    return ""
+    runs, said = script(pid, executable, started)
+    return Owner(str(executable), runs, pid, said=said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import xcffib.shape
@@ -102,7 +103,7 @@ def _titled(link: XLink, owner: Owner, windows: list[int]) -> Owner:
         except Refused:
             continue
         if title:
-            return Owner(owner.executable, owner.script, owner.pid, title, why=owner.why)
+            return replace(owner, title=title)
     return owner
 
 

@@ -128,14 +128,18 @@ class Station:
             self._lap("window_manager")
 
     def _launch(self, then: Callable[[], None]) -> Any:
+        from holo_tasks.desktop.owners import remember
         from holo_tasks.desktop.program import Program
+        from holo_tasks.desktop.scripts import Started
 
         command = self._order["app"]
         ours = {name: self._env[name] for name in ("DISPLAY", "XAUTHORITY", processes.MARK)}
         if not command:
             return None
         env = self._order["app_env"] | ours
-        return Program(command, env, self._folder, self._link, kept_back=self._order["kept_back"])
+        program = Program(command, env, self._folder, self._link, kept_back=self._order["kept_back"])
+        remember(self._link, Started(program.process, command, Path.cwd()))
+        return program
 
     def _furnish(self) -> None:
         from holo_tasks.desktop.binding import Binding

@@ -13,7 +13,7 @@ from holo_tasks.core.gestures import Gesture, Write
 from holo_tasks.core.permit import Scene
 from holo_tasks.core.ports import Owner
 from holo_tasks.core.pressing import presses
-from holo_tasks.core.programs import runs
+from holo_tasks.core.programs import may_run
 from holo_tasks.core.toolbox import CALLS
 from holo_tasks.safety.places import points_of
 
@@ -78,7 +78,7 @@ class Confirm(BaseModel):
         """Say whether an action needs a person's yes by this rule. What cannot be known counts as fitting."""
         if not self.concerns(call):
             return False
-        if self.programs is not None and owner.executable and not runs(owner, self.programs):
+        if self.programs is not None and not may_run(owner, self.programs):
             return False
         return self.text is None or await self._written(call, gesture, owner, scene)
 

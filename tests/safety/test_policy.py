@@ -173,6 +173,15 @@ async def test_where_a_yes_hangs_on_a_program_that_is_not_known_it_is_refused(ca
         assert (await permit(PAYING, harmless, Owner())).allowed
 
 
+async def test_a_program_that_may_be_the_one_needs_a_yes_and_is_not_among_those_allowed() -> None:
+    maybe = Owner("/usr/bin/python3.11", said=("pay", "more"))
+    asked = await permit(PAYING, CLICK, maybe)
+    assert (asked.allowed, asked.asks, asked.owner) == (False, True, "/usr/bin/python3.11 pay? more?")
+    for programs in ("pay", "/srv/pay"):
+        assert not (await permit(Rules.read({"trust": "act", "programs": [programs]}), CLICK, maybe)).allowed
+    assert (await permit(PAYING, CLICK, Owner("/usr/bin/python3.11", said=("play",)))).allowed
+
+
 async def test_where_a_yes_hangs_on_the_program_a_drag_stays_in_one() -> None:
     for start, end in ((EDITOR, SCRIPT), (SCRIPT, EDITOR), (EDITOR, Owner("/usr/bin/pay"))):
         found = await permit(PAYING, DRAG, lambda at, one=start, other=end: one if at == Point(110, 110) else other)

@@ -15,6 +15,7 @@ from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Redac
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.ports import Masker, Owner, Redactor
+from holo_tasks.core.programs import runs
 from holo_tasks.core.secret import Secret
 from holo_tasks.lazy import LazyDesktop
 from holo_tasks.redacting import redactor_for
@@ -82,6 +83,15 @@ async def test_a_window_is_masked_by_its_program_and_not_by_what_it_says() -> No
     assert await masks(frame, Owned(("/usr/*/vau?t",))) == {Box(0, 0, 10, 10)}
     assert await masks(frame, Owned(("/usr/bin/vault",), title="^priv")) == {Box(0, 0, 10, 10)}
     assert await masks(frame, Owned(("/usr/bin/vault",), title="public")) == set()
+
+
+@pytest.mark.parametrize(
+    ("program", "masked"), [("/srv/app.py", True), ("*/a*.py", True), ("app.py", True), ("b.py", False)]
+)
+def test_a_window_is_masked_whose_program_may_be_the_one(program: str, masked: bool) -> None:
+    owner = Owner("/usr/bin/python3", said=("app.py", "file"))
+    assert Owned((program,)).takes(owner) is masked
+    assert not runs(owner, (program,))
 
 
 ENDLESS = "(a|aa)+$"

@@ -11,7 +11,7 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.ports import Owner
-from holo_tasks.core.programs import runs
+from holo_tasks.core.programs import may_run
 from holo_tasks.safety.masking.patterns import Pattern
 from holo_tasks.safety.places import overlap
 
@@ -38,7 +38,7 @@ class Owned:
 
     def takes(self, owner: Owner) -> bool:
         """Say whether a window is to be masked. One whose program or title cannot be known is."""
-        if owner.executable and not (runs(owner, self.programs) or self._fits(owner)):
+        if not (may_run(owner, self.programs) or self._fits(owner)):
             return False
         if self.title is None or not owner.title:
             return True
@@ -46,7 +46,9 @@ class Owned:
 
     def _fits(self, owner: Owner) -> bool:
         globs = [program for program in self.programs if any(sign in program for sign in "*?[")]
-        return any(fnmatchcase(file, glob) for file in (owner.executable, owner.script) if file for glob in globs)
+        if any(fnmatchcase(file, glob) for file in (owner.executable, owner.script) if file for glob in globs):
+            return True
+        return any(fnmatchcase(name, glob.rpartition("/")[2]) for name in owner.said for glob in globs)
 
 
 class OwnedWindows:
