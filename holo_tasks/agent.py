@@ -54,6 +54,7 @@ from holo_tasks.safety.scrubbed import ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
 from holo_tasks.safety.store import store_at
 from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.untold import tell_quietly
 
 TITLE_CHARACTERS = 200
 
@@ -187,6 +188,7 @@ async def open_agent(
             flow_run_id=flow_run_id(),
         ) as run:
             run.home, run.deployment_id, run.attempt = where, deployment_id(), attempt()
+            run.do_aside(tell_quietly(where))
             yield run
     except BaseException as error:
         if run is None:

@@ -80,20 +80,35 @@ def _runs(options: argparse.Namespace) -> int:
 
     if not 1 <= options.last <= 10_000:
         raise InvalidUsage(f"--last must be from 1 to 10000, not {options.last}.")
-    _file_noted()
+    _catch_up()
     return put(listing(holo_home(), options.last, as_json=options.json), 0)
 
 
-def _file_noted() -> None:
-    """Put on the list, and tell, what could not be put there when it happened."""
+def _catch_up() -> None:
+    """Do, and tell, what could not be done when it should have been: file items, tell Prefect how runs ended."""
     from holo_tasks.home import holo_home
     from holo_tasks.machine import notes
 
-    if any(notes.left(holo_home(), "item")):
+    home = holo_home()
+    if any(notes.left(home, "item")):
         from holo_tasks.filing import file_noted
 
-        for line in file_noted(holo_home()):
+        for line in file_noted(home):
             say(line)
+    if any(notes.left(home, "flow-run")):
+        from holo_tasks import local_only
+        from holo_tasks.prefect_server import configured_api_url, is_up
+
+        if local_only.enter(os.environ):
+            local_only.pin_prefect(os.environ)
+        url = configured_api_url(os.environ)
+        if url and is_up(url):
+            import asyncio
+
+            from holo_tasks.untold import tell_untold  # Prefect takes seconds to load
+
+            for line in asyncio.run(tell_untold(home)):
+                say(line)
 
 
 def _retry(options: argparse.Namespace) -> int:
@@ -104,7 +119,7 @@ def _retry(options: argparse.Namespace) -> int:
     if local_only.enter(os.environ):
         local_only.check_database()
         local_only.pin_prefect(os.environ)
-    _file_noted()
+    _catch_up()
     said, code = retry(holo_home(), options.item, done=options.done, not_done=options.not_done, again=carry_out)
     return put(said, code) if said else code
 

@@ -16,7 +16,7 @@ from prefect.exceptions import PrefectException
 from prefect.settings import get_current_settings
 from prefect.states import Completed
 
-from holo_tasks.agent import TITLE_CHARACTERS, flow_run_id, open_agent
+from holo_tasks.agent import TITLE_CHARACTERS, attempt, flow_run_id, open_agent
 from holo_tasks.claims import left_to_person, look_for_effect
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson
 from holo_tasks.core.events import Status
@@ -35,23 +35,26 @@ from holo_tasks.run import Run, ending, working
 from holo_tasks.safety.budgets import item_key
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim
+from holo_tasks.saying import say
 from holo_tasks.stopping import cancel_at_signals
+from holo_tasks.untold import note_untold, tell_untold
 
 
 async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     """Run one goal as a Prefect flow on a desktop that is up. A `HoloError` becomes an outcome."""
     ended: list[Outcome] = []
-    known = asyncio.Event()
+    known, begun = asyncio.Event(), ""
+    for told in await tell_untold(settings.home, temporary=settings.temporary):
+        say(told)
 
     @flow(name="holo-tasks run", flow_run_name="{goal}", persist_result=False, validate_parameters=False)
     async def holo_run(goal: str) -> State[Any]:
+        nonlocal begun
+        begun = attempt()
         outcome = await _until_stopped(_claimed(settings, desktop))
         ended.append(outcome)
         known.set()
-        if outcome.status == "answered":
-            return Completed(message=(outcome.answer or "")[:500])
-        kind = StateType.CANCELLED if outcome.status == "killed" else StateType.FAILED
-        return State(type=kind, name=outcome.status.replace("_", " ").capitalize(), message=outcome.message)
+        return _state_of(outcome)
 
     state: State[Any] | None = None
     try:
@@ -67,9 +70,23 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     except asyncio.CancelledError:
         if not ended:
             raise
+    outcome = ended[0]
     if state is not None:
         await flush_logs()
-    return ended[0]
+    elif outcome.flow_run_id:
+        untold = note_untold(
+            settings.home, outcome.flow_run_id, begun, _state_of(outcome), temporary=settings.temporary
+        )
+        outcome = replace(outcome, message=f"{outcome.message} {untold}".strip())
+    return outcome
+
+
+def _state_of(outcome: Outcome) -> State[Any]:
+    """Return the state that a flow run ends in."""
+    if outcome.status == "answered":
+        return Completed(message=(outcome.answer or "")[:500])
+    kind = StateType.CANCELLED if outcome.status == "killed" else StateType.FAILED
+    return State(type=kind, name=outcome.status.replace("_", " ").capitalize(), message=outcome.message)
 
 
 def _server_answers() -> bool:

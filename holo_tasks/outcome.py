@@ -67,6 +67,8 @@ class Settings:
     home: Path = field(default_factory=Path)
     began_s: float = field(default_factory=time.monotonic)
     arguments: tuple[str, ...] = ()
+    temporary: bool = False
+    """Whether the Prefect server was started for this run."""
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
 

@@ -28,6 +28,7 @@ MAX_SIDE = 16_384
 
 def run_command(options: argparse.Namespace) -> int:
     import logging
+    from dataclasses import replace
 
     from holo_tasks import local_only
     from holo_tasks.leaving import run
@@ -56,6 +57,7 @@ def run_command(options: argparse.Namespace) -> int:
         server = TemporaryServer(os.environ)
         # Prefect reads its settings as it is imported, so address and login must be known before.
         server.enter(os.environ)
+        settings = replace(settings, temporary=True)
     else:
         require_server(url)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 from typing import Any
 from uuid import UUID
 
@@ -18,9 +18,11 @@ from holo_tasks.core.person import Answer
 from holo_tasks.outcome import digest_of
 from holo_tasks.pausing import AWAY, PATIENCE_S, patiently
 from holo_tasks.resuming import begun_by, said_to_suspended
-from holo_tasks.run import Run
+from holo_tasks.run import Run, current_run
 from holo_tasks.safety.handoffs import Handoff, Handoffs
+from holo_tasks.untold import note_untold
 
+logger = logging.getLogger("holo_tasks.handoff")
 TIMEOUT_S = 3 * 86_400.0
 """A weekend: nothing is kept open meanwhile."""
 _asked: set[tuple[str, str, str]] = set()
@@ -117,8 +119,12 @@ async def leave_suspended(error: Pause) -> None:
     if context is None or context.flow_run is None or context.flow_run.parent_task_run_id is None:
         return
     state: State[Any] = State(type=StateType.CANCELLED, name="Suspended", message=str(error))
-    with contextlib.suppress(*AWAY):  # it would only look as if it went on
+    begun = str(context.flow_run.state.id) if context.flow_run.state else ""
+    try:
         async with get_client() as client:
             await asyncio.wait_for(
                 client.set_flow_run_state(UUID(str(context.flow_run.id)), state, force=True), PATIENCE_S
             )
+    except AWAY:  # it would look as if it went on
+        if home := current_run().home:
+            logger.warning("%s", await asyncio.to_thread(note_untold, home, str(context.flow_run.id), begun, state))

@@ -21,6 +21,7 @@ from holo_tasks.doctor.findings import Chain
 from holo_tasks.home import holo_home
 from holo_tasks.local_only import check_anchors, check_database, switched_on
 from holo_tasks.local_only import check_prefect as check_prefect_here
+from holo_tasks.machine import notes
 from holo_tasks.models.address import shown
 from holo_tasks.prefect_server import configured_api_url, require_server
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
@@ -64,7 +65,12 @@ async def check_prefect(chain: Chain, timeout_s: float) -> None:
         url = check_prefect_here(url)
     await _aside(lambda: require_server(url, timeout_s), timeout_s, f"Prefect at {shown(url)}")
     doubts = await _aside(lambda: trust.of_prefect(url, os.environ, timeout_s), 2 * timeout_s, "Prefect's login")
-    chain.tell(f"A Prefect API answers at {shown(url)}.", doubts)
+    told = [f"A Prefect API answers at {shown(url)}."]
+    if any(notes.left(holo_home(), "flow-run")):
+        from holo_tasks.untold import tell_untold  # Prefect takes seconds to load
+
+        told += await tell_untold(holo_home())
+    chain.tell(" ".join(told), doubts)
 
 
 async def check_shared_database(chain: Chain, timeout_s: float) -> None:

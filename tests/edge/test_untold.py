@@ -1,0 +1,145 @@
+"""A flow run whose Prefect server died does not stay running there for ever: a later command tells how it ended."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import pytest
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.runtime import flow_run
+from prefect.states import Completed, Running
+
+from holo_tasks.machine import notes
+from holo_tasks.prefect_server import TemporaryServer
+from holo_tasks.untold import NOTE, note_untold, tell_untold
+from tests.support.command_line import CommandLine
+from tests.support.inputs import witnessed
+from tests.support.long import few
+from tests.support.outage import Outage
+from tests.support.prefect_api import PrefectAPI
+from tests.support.scripted_model import ScriptedModel, step
+
+WAIT = step("wait", seconds=1)
+DONE = step("answer", content="done")
+
+
+class Server:
+    """A Prefect server at an address that stays, over the tests' own database."""
+
+    def __init__(self) -> None:
+        self._server = self._start()
+        self._way = Outage(self._server.url)
+        self.url = self._way.url
+
+    def kill(self) -> None:
+        self._server._process.kill()
+        self._server._process.wait()
+
+    def start(self) -> None:
+        self._server = self._start()
+        self._way._there = urlsplit(self._server.url)
+        self._way.mend()
+
+    def _start(self) -> TemporaryServer:
+        server = TemporaryServer(os.environ, login=os.environ["PREFECT_API_AUTH_STRING"])
+        server.wait()
+        return server
+
+
+@pytest.fixture
+def server(cli: CommandLine) -> Iterator[Server]:
+    made = Server()
+    cli.env["PREFECT_API_URL"] = made.url
+    yield made
+    made.kill()
+
+
+@pytest.mark.desktop
+@pytest.mark.parametrize(
+    ("back", "command"), few([("afterwards", "runs"), ("meanwhile", "runs"), ("afterwards", "doctor")])
+)
+def test_what_prefect_has_not_heard_the_next_command_tells(
+    cli: CommandLine, server: Server, back: str, command: str
+) -> None:
+    def script(number: int, _: object) -> Any:
+        if number == 2:
+            server.kill()
+        if number == 4 and back == "meanwhile":
+            server.start()
+        return DONE if number == 5 else WAIT
+
+    with ScriptedModel(script) as model:
+        app = shlex.join(witnessed(cli.home / "inputs"))
+        ended = cli("run", "Go.", "--app", app, "--base-url", model.base_url, "--json")
+    assert (ended.code, ended.told["status"]) == (0, "answered")
+    id = ended.told["flow_run_id"]
+    if back == "afterwards":
+        assert f"Prefect has not heard that flow run {id} has ended" in ended.complaint
+        assert len(list((cli.home / "holo" / "notes").iterdir())) == 1
+        assert cli("runs").stderr == "", "it is still away"
+        server.start()
+    api = PrefectAPI(server.url)
+    if back == "afterwards":
+        assert api.flow_run(id)["state_type"] == "RUNNING"
+    said = cli(*(["doctor", "--base-url", model.base_url, "--timeout", "5"] if command == "doctor" else [command]))
+    assert ("Prefect was told" in said.stdout + said.stderr) == (back == "afterwards")
+    run = api.flow_run(id)
+    assert (run["state_type"], run["state"]["message"]) == ("COMPLETED", "done")
+    assert list((cli.home / "holo" / "notes").glob("*")) == []
+
+
+@flow
+async def works() -> str:
+    return str(flow_run.id)
+
+
+async def set_running(id: str) -> Any:
+    async with get_client() as client:
+        await client.set_flow_run_state(UUID(id), Running(), force=True)
+        return (await client.read_flow_run(UUID(id))).state
+
+
+async def state_of(id: str) -> Any:
+    async with get_client() as client:
+        return (await client.read_flow_run(UUID(id))).state
+
+
+@pytest.mark.usefixtures("prefect")
+async def test_only_what_is_as_it_was_left_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left, again, over = [await works() for _ in range(3)]
+    begun = {id: await set_running(id) for id in (left, again)}
+    for id in (left, again, over):
+        assert id in note_untold(tmp_path, id, str(begun.get(id, begun[left]).id), Completed(message="It is done."))
+    later = datetime.now(UTC) + timedelta(minutes=1)
+    async with get_client() as client:
+        await client.set_flow_run_state(UUID(again), Running(timestamp=later), force=True)  # another attempt
+    before = await state_of(over)
+    note_untold(tmp_path, "no id", "", Completed())
+    note_untold(tmp_path, str(UUID(int=1)), "", Completed())
+    (said,) = await tell_untold(tmp_path)
+    assert left in said
+    now = await state_of(left)
+    assert (now.is_completed(), now.message) == (True, "It is done.")
+    assert (await state_of(again)).is_running()
+    assert (await state_of(over)).id == before.id
+    assert list(notes.left(tmp_path, NOTE)) == []
+
+
+@pytest.mark.usefixtures("prefect")
+async def test_what_another_server_has_not_heard_is_kept_for_it(tmp_path: Path) -> None:
+    id = await works()
+    await set_running(id)
+    note_untold(tmp_path, id, "", Completed(), temporary=True)
+    assert await tell_untold(tmp_path) == []
+    assert (await state_of(id)).is_running()
+    (note,) = notes.left(tmp_path, NOTE)
+    assert str(note.says["server"]).startswith("database of ")
+    assert len(await tell_untold(tmp_path, temporary=True)) == 1
