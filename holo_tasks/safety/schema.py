@@ -1,7 +1,7 @@
 """The form of the shared database: its version, and how an older database is brought up to this one.
 
-A new table needs nothing here. Whoever keeps something adds it to `store.TABLES`; it is made when a database is opened
-next, in those of before, too.
+A new table needs the name of its module in `KEEPERS`, and no step. Whoever keeps something adds it to `store.TABLES`;
+it is made when a database is opened next that has it not, with all others that are missing.
 
 A table that changes needs a step. Change its `sa.Table`, and append to `STEPS` a function that does the same to a
 database of the version before, in SQL that SQLite and Postgres know::
@@ -20,6 +20,7 @@ write it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 import sqlalchemy as sa
 
@@ -30,6 +31,8 @@ STEPS: tuple[Step, ...] = ()
 """What leads from each version to the next, from version 1 on: databases from before versions were kept are of that."""
 OLDEST_POSTGRES = 14
 """Older ones get no mends of their own any more. Tests run on 15, 16 and 18."""
+KEEPERS = ("approvals", "budgets", "handoffs", "items", "kills", "ledger", "meters", "runbook")
+"""The modules with tables. A command loads those that it needs; but whoever opens a database first makes it whole."""
 _FORM = sa.table("holo_version", sa.column("version", sa.BigInteger))
 
 
@@ -59,6 +62,8 @@ def bring_up(db: sa.Connection, tables: sa.MetaData, place: str) -> None:
     for step in STEPS[found - 1 :]:
         step(db)
     if not wanted <= there:
+        for name in KEEPERS:
+            import_module(f"holo_tasks.safety.{name}")
         tables.create_all(db)
     if _FORM.name not in there:
         db.execute(sa.text(f"CREATE TABLE {_FORM.name} (version BIGINT NOT NULL PRIMARY KEY)"))

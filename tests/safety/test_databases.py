@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +26,7 @@ from holo_tasks.safety.budgets import BUDGETS, Balance, Budgets
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.runbook import RunBook
-from holo_tasks.safety.store import Store, store_at
+from holo_tasks.safety.store import TABLES, Store, store_at
 from tests.support.postgres import EVERY_DATABASE, Postgres
 from tests.support.spending import open_store, processes
 
@@ -85,6 +87,18 @@ class TestItsForm:
         with after.transaction() as db:
             assert db.execute(sa.text("SELECT version FROM holo_version")).scalars().all() == [1]
             assert schema.has_table(db, "calls")
+
+    def test_whoever_opens_it_first_makes_every_table(self, store_url: str, tmp_path: Path) -> None:
+        make = "import sys; from tests.support.spending import open_store; open_store(sys.argv[1]).examine()"
+        subprocess.run([sys.executable, "-c", make, store_url], check=True, cwd=Path(__file__).parent.parent.parent)
+        with closing(sa.create_engine(open_store(store_url).url).connect()) as db:
+            made = set(sa.inspect(db).get_table_names())
+        assert {*TABLES.tables, "handoffs", "kills", "approvals", "meters", "holo_version"} <= made
+
+    def test_every_module_with_a_table_is_known(self) -> None:
+        modules = Path(schema.__file__).parent.glob("*.py")
+        with_tables = {path.stem for path in modules if " = sa.Table(" in path.read_text()}
+        assert with_tables == set(schema.KEEPERS)
 
     def test_an_older_one_is_brought_up_once(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         used(open_store(store_url))
