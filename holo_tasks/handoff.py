@@ -34,7 +34,7 @@ from holo_tasks.run import Resolved, Run, current_guard, current_run, ending, su
 from holo_tasks.safety.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices, too_late
 from holo_tasks.safety.scrubbing import hushed
 from holo_tasks.suspending import TIMEOUT_S as SUSPENDED_S
-from holo_tasks.suspending import Suspended, Suspending
+from holo_tasks.suspending import Suspended, Suspending, leave_suspended
 
 EVENT = "holo.handoff.opened"
 AGAIN_S = 1.0
@@ -174,6 +174,7 @@ class _Waiting:
                 self.run.suspended = Suspended(handoff.id, message)
                 self.run.switch.rest()
                 self._tell(handoff)
+                await surely(leave_suspended(self.run.suspended, self.run.flow_run_id))
                 raise self.run.suspended
             await self._closed(handoff, "cancelled")
         _log("The run is not suspended but waits: %s.", why.rstrip("."))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from typing import Any
-from uuid import UUID
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, StateType
@@ -23,6 +22,8 @@ from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.untold import note_untold
 
 logger = logging.getLogger("holo_tasks.handoff")
+MOST_BETWEEN = 20
+"""So many flows inside each other are looked at."""
 TIMEOUT_S = 3 * 86_400.0
 """A weekend: nothing is kept open meanwhile."""
 _asked: set[tuple[str, str, str]] = set()
@@ -113,18 +114,28 @@ def _heard(handoffs: Handoffs, waiting: Handoff, said: Answer | None) -> None:
         return
 
 
-async def leave_suspended(error: Pause) -> None:
-    """End the present sub-goal's flow run in Prefect: the one around it is suspended, and will begin another one."""
+async def leave_suspended(error: Pause, around: str = "") -> None:
+    """End the present subflow in Prefect: the flow run around it is suspended, and will begin another one.
+
+    With the id of that one ``around``, so are all between the two, which may be flows that know of no suspension.
+    """
     context = FlowRunContext.get()
-    if context is None or context.flow_run is None or context.flow_run.parent_task_run_id is None:
-        return
+    found = context.flow_run if context is not None else None
     state: State[Any] = State(type=StateType.CANCELLED, name="Suspended", message=str(error))
-    begun = str(context.flow_run.state.id) if context.flow_run.state else ""
-    try:
-        async with get_client() as client:
-            await asyncio.wait_for(
-                client.set_flow_run_state(UUID(str(context.flow_run.id)), state, force=True), PATIENCE_S
-            )
-    except AWAY:  # it would look as if it went on
-        if home := current_run().home:
-            logger.warning("%s", await asyncio.to_thread(note_untold, home, str(context.flow_run.id), begun, state))
+    for _ in range(MOST_BETWEEN):
+        if found is None or found.parent_task_run_id is None or str(found.id) == around:
+            return
+        begun = str(found.state.id) if found.state else ""
+        try:
+            async with get_client() as client:
+                await asyncio.wait_for(client.set_flow_run_state(found.id, state, force=True), PATIENCE_S)
+                if not around:
+                    return
+                task = await asyncio.wait_for(client.read_task_run(found.parent_task_run_id), PATIENCE_S)
+                if task.flow_run_id is None or str(task.flow_run_id) == around:
+                    return
+                found = await asyncio.wait_for(client.read_flow_run(task.flow_run_id), PATIENCE_S)
+        except AWAY:  # it would look as if it went on
+            if home := current_run().home:
+                logger.warning("%s", await asyncio.to_thread(note_untold, home, str(found.id), begun, state))
+            return

@@ -28,15 +28,21 @@ async def file_entry(item: str, ask: bool = False) -> str:
     return answer
 
 
+@flow(persist_result=False)
+async def asking() -> str:
+    """A flow that knows of no suspension."""
+    return await file_entry("A-3", True)
+
+
 @flow(name="suspending", persist_result=False)
-async def suspending(base_url: str, folder: str, broken: str, look: bool = True) -> Any:
+async def suspending(base_url: str, folder: str, broken: str, look: bool = True, within: bool = False) -> Any:
     async with holo_agent(
         title="a test",
         model=HoloModel(base_url=base_url, model="holo3-1-35b-a3b"),
         desktop=HoloDesktop(),
         audit=AuditBucket(local_folder=str(Path(folder, "runs"))),
     ):
-        first = await file_entry("A-1")
+        first = await asking() if within else await file_entry("A-1")
         allowed = await hand_over(LOOK, choices=("yes", "no"), suspend=True) if look else Answer("yes")
         second = await file_entry("A-2", True)
     Path(folder, "ended").write_text(json.dumps([first, allowed.choice, allowed.by, second]))

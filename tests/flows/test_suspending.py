@@ -78,6 +78,19 @@ def test_nothing_runs_while_a_person_is_waited_for(served: Served, model: Script
 
 
 @pytest.mark.long
+def test_no_flow_between_a_suspended_one_and_its_question_goes_on_in_prefect(served: Served) -> None:
+    flow_run = served.start("suspending/suspending", {"look": False, "within": True})
+    waiting(served, flow_run)
+    around, states = flow_run, []
+    for _ in range(2):
+        below = {"flow_runs": {"parent_flow_run_id": {"any_": [around]}}}
+        (run,) = served.post("/flow_runs/filter", below)
+        around = run["id"]
+        states.append(run["state"]["name"])
+    assert states == ["Suspended", "Suspended"]
+
+
+@pytest.mark.long
 def test_answers_hold_from_suspension_to_suspension_and_for_no_retry(
     served: Served, model: ScriptedModel, tmp_path: Path
 ) -> None:
