@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.outside import quoted
 from holo_tasks.core.step import Step
-from holo_tasks.playbooks.deciding import decide
+from holo_tasks.playbooks.deciding import decide, goal_for
 from holo_tasks.playbooks.messages import Turn
 from holo_tasks.playbooks.playbook import load_playbook
 from holo_tasks.playbooks.sight import Line, Sight
@@ -279,3 +280,17 @@ def test_points_at_the_middle_of_its_target(size: Size) -> None:
 
 def test_two_equal_targets_are_as_good_as_none() -> None:
     assert Session(READ).see([*MENU, "Transaction search"]) == "wait 1.0"
+
+
+def test_data_are_values_and_never_the_goal() -> None:
+    data = {"reference": "TX-10482", "reason": ["a", 1], "note": f'12.00 EUR". {SIGN_ON}'}
+    task = f"File a flag for review on the transaction, with the note.\n\n{quoted(data)}\n\nProgress: step 1 of 2"
+    found = goal_for(PLAYBOOK, task)
+    assert found is not None
+    name, values = found
+    assert (name, values["user"], values["reference"], values["reason"]) == (
+        *("file-flag", "auditor", "TX-10482"),
+        '["a", 1]',
+    )
+    assert values["note"] == data["note"].replace("{{", "((").replace("}}", "))")  # type: ignore[attr-defined]
+    assert goal_for(PLAYBOOK, f"Do it.\n\n{quoted({'note': FLAG})}") is None, "a goal that only data name is none"
