@@ -221,5 +221,17 @@ def _alone(home: Path) -> IO[str]:
         file = os.fdopen(open_private(home / ".holo-first-start", os.O_WRONLY | os.O_CREAT), "w")
     except OSError as error:
         raise InvalidUsage(f"Prefect's folder {home} cannot be written ({error.strerror}); set PREFECT_HOME.") from None
-    fcntl.flock(file, fcntl.LOCK_EX)
+    until_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() > until_s:
+                file.close()
+                raise InvalidUsage(
+                    f"Another Prefect server has been setting up {home} for {PATIENCE_S:g} s; end it, or set "
+                    "PREFECT_API_URL to a running one."
+                ) from None
+        time.sleep(0.1)
     return file

@@ -46,6 +46,8 @@ class Backlog:
 
 
 Progress: TypeAlias = Callable[[Backlog], None]
+DISK_S = 60.0
+"""How long a disk may take to make something durable: one that hangs must not keep a run from ending."""
 
 
 class Carrier(Protocol):
@@ -115,15 +117,18 @@ class TraceRecorder:
 
     async def keep(self, shot: Shot) -> None:
         """Keep the exact bytes of a picture; durable on return."""
-        await asyncio.wrap_future(self._submit(shot))
+        await self._durable(self._submit(shot))
 
     async def record(self, event: Event) -> None:
         """Append an event to the chain; durable on return."""
-        await asyncio.wrap_future(self._submit(event))
+        await self._durable(self._submit(event))
 
     def record_now(self, event: Event) -> None:
         """Append an event from code that cannot await, for example a signal's last words."""
-        self._submit(event).result()
+        try:
+            self._submit(event).result(DISK_S)
+        except TimeoutError:
+            raise self._hung() from None
 
     async def close(self, timeout_s: float = 120.0, progress: Progress | None = None) -> Delivery:
         """Stop recording and wait, within bounds, until the evidence has arrived.
@@ -131,7 +136,9 @@ class TraceRecorder:
         ``progress`` is called in this event loop about once a second while there is something left to upload.
         """
         self._shut()
-        await asyncio.to_thread(self._writer.join)
+        await asyncio.to_thread(self._writer.join, DISK_S)
+        if self._writer.is_alive():
+            return Delivery(self.uri, False, str(self._hung()))
         if self.delivery is None:
             before = self.head
             doubt = await self._anchored(before)
@@ -175,6 +182,15 @@ class TraceRecorder:
         finished = asyncio.wrap_future(self._carrier.finish(time.monotonic() + timeout_s, report))
         done, _ = await asyncio.wait({finished}, timeout=timeout_s + 0.5)
         return finished.result() if done else self._carrier.abandon()
+
+    async def _durable(self, done: Future[None]) -> None:
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(done), DISK_S)
+        except TimeoutError:
+            raise self._hung() from None
+
+    def _hung(self) -> EvidenceFailed:
+        return EvidenceFailed(f"the disk under {self.folder} has taken no evidence for {DISK_S:g} s: look into it")
 
     def _submit(self, what: Event | Shot) -> Future[None]:
         job = _Job(what, datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"))

@@ -23,6 +23,7 @@ from holo_tasks.playbooks.script_eyes import SCRIPT, Ears, Eyes
 from holo_tasks.playbooks.sight import Sight
 
 Function: TypeAlias = Callable[..., Awaitable[Any]]
+CLOSE_S = 10.0
 
 
 class FunctionBrain:
@@ -67,10 +68,10 @@ class FunctionBrain:
         return step
 
     async def close(self) -> None:
-        """End the function if it is not over."""
+        """End the function if it is not over; one that does not let itself be ended is left behind."""
         if self._work is not None and not self._work.done():
             self._work.cancel()
-            await asyncio.wait({self._work})
+            await asyncio.wait({self._work}, timeout=CLOSE_S)
 
     async def offer(self, step: Step, intent: Intent) -> Told | None:
         """Hand over the next step; return what came of it, None if it was not done."""

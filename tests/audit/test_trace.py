@@ -7,6 +7,7 @@ import contextlib
 import os
 import random
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -309,6 +310,29 @@ async def test_an_end_that_could_not_be_recorded_is_told_and_may_be_tried_again(
     assert delivery.complete == again
     assert ("without the end of the run" in delivery.message) == (not again)
     assert open_trace(trace.uri).check().closed == again
+
+
+async def test_a_disk_that_hangs_keeps_no_run_from_ending(tmp_path, event, monkeypatch):
+    mended = threading.Event()
+    real = os.fdatasync
+
+    def hangs(descriptor: int) -> None:
+        mended.wait(60)
+        real(descriptor)
+
+    monkeypatch.setattr("holo_tasks.audit.recorder.DISK_S", 0.3)
+    monkeypatch.setattr(os, "fdatasync", hangs)
+    trace = recorder(tmp_path)
+    try:
+        with pytest.raises(EvidenceFailed, match=r"has taken no evidence for 0.3 s"):
+            await trace.record(event(1))
+        with pytest.raises(EvidenceFailed):
+            await asyncio.to_thread(trace.record_now, event(2))
+        delivery = await trace.close()
+        assert not delivery.complete
+        assert "has taken no evidence" in delivery.message
+    finally:
+        mended.set()
 
 
 def test_a_full_disk_is_refused_before_anything_starts(small_disk):
