@@ -31,6 +31,7 @@ from holo_tasks.home import holo_home
 from holo_tasks.kill_sources import sources_for
 from holo_tasks.kill_switch import KillSwitch
 from holo_tasks.local_only import check_advisors, check_rest, enter_late
+from holo_tasks.machine.closed import close_process
 from holo_tasks.models.address import shown
 from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
@@ -102,6 +103,7 @@ async def open_agent(
     The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
     (`asyncio.CancelledError`).
     """
+    close_process()  # keys and values of secrets are here, and the program that is driven may be of the same user
     prefect_url = get_current_settings().api.url
     if endpoint.local_only:
         enter_late(os.environ, prefect_url)

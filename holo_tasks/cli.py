@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from holo_tasks.arguments import command_line
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
+from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.umask import narrow_umask
 from holo_tasks.printable import printable
 from holo_tasks.saying import prepare_streams, put, say
@@ -37,6 +38,7 @@ NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the status's code."""
+    close_process()
     given = list(sys.argv[1:] if arguments is None else arguments)
     prepare_streams()
     narrow_umask()

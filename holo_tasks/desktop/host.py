@@ -24,6 +24,7 @@ from holo_tasks.desktop import processes, wire
 from holo_tasks.desktop.gate import Gate, Served
 from holo_tasks.desktop.page import Page
 from holo_tasks.desktop.wire import Message
+from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.umask import narrow_umask
 
 # After the other side is gone, this long to end in good order.
@@ -32,6 +33,7 @@ GRACE_S = 3.0
 
 def main() -> None:
     """Serve one desktop: arguments are the socket, the memories for pixels and the gate, and the parent's id."""
+    close_process()  # the values of secrets are here
     narrow_umask()
     channel, pixels, page, parent = (int(argument) for argument in sys.argv[1:5])
     with socket.socket(fileno=channel) as link:

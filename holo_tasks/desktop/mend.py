@@ -11,6 +11,8 @@ import signal
 import sys
 import time
 
+from holo_tasks.machine.closed import close_process
+
 LENDS, DONE = "lends", "done"
 LONGEST_S = 3600
 """An X server that is frozen may go on; nobody waits for it longer than this."""
@@ -20,6 +22,7 @@ TIMES, PAUSE_S = 3, 0.1
 
 def main() -> None:
     """Release what is pressed, and make the lent keys produce nothing again."""
+    close_process()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # who ends the others so needs this one
     told = sys.stdin.read().split()

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,11 @@ class CommandLine:
         }
 
     def start(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Running:
-        """Start it; names set to None in ``env`` are left out."""
+        """Start it; names set to None in ``env`` are left out, ``by`` is a command that starts it in its turn."""
+        by: Sequence[str] = options.pop("by", ())
         changed = {**self.env, **(env or {})}
         process = subprocess.Popen(
-            [str(EXECUTABLE), *arguments],
+            [*by, str(EXECUTABLE), *arguments],
             env={name: value for name, value in changed.items() if value is not None},
             stdin=subprocess.DEVNULL,
             stdout=options.pop("stdout", subprocess.PIPE),

@@ -1,0 +1,69 @@
+"""Other programs of the same user read nothing out of the processes that hold keys."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.agent import open_agent
+from holo_tasks.audit import Destination
+from holo_tasks.desktop.processes import descendants
+from holo_tasks.home import holo_home
+from holo_tasks.models.client import ModelEndpoint
+from holo_tasks.models.profile import profile_for
+from tests.support.command_line import CommandLine, until
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.reading import PLAIN, can_be_read
+from tests.support.scripted_model import Answer, ScriptedModel
+
+OURS = {"holo-tasks", "holo_tasks.desktop.host", "holo_tasks.serving"}
+
+
+@pytest.mark.desktop
+def test_the_command_the_desktops_host_and_the_temporary_server_are_closed(cli: CommandLine) -> None:
+    with ScriptedModel([Answer("", delay_s=120)]) as model:
+        command = ("run", "Go.", "--json", "--base-url", model.base_url, "--app", "xterm")
+        running = cli.start(*command, env={"PREFECT_API_URL": None}, by=PLAIN)
+        try:
+            found = until(lambda: by_name(running.process.pid, {*OURS, "xterm", "openbox"}))
+            for name in OURS:
+                until(lambda one=found[name]: not can_be_read(one))
+            assert can_be_read(found["openbox"]), "or this test looks in the wrong way"
+        finally:
+            running.signal(signal.SIGTERM)
+
+
+def test_what_watches_over_a_borrowed_display_is_closed() -> None:
+    command = [*PLAIN, sys.executable, "-P", "-m", "holo_tasks.desktop.mend", ":98765"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as mender:
+        until(lambda: not can_be_read(mender.pid))
+        assert mender.poll() is None
+
+
+async def test_an_agent_closes_the_process_it_works_in(monkeypatch: pytest.MonkeyPatch, prefect: str) -> None:
+    closed: list[bool] = []
+    monkeypatch.setattr("holo_tasks.agent.close_process", lambda: closed.append(True))
+    endpoint = ModelEndpoint("http://127.0.0.1:9/v1", None)
+    terms = {"desktop": PaintedDesktop(), "endpoint": endpoint, "profile": profile_for("holo3-1-35b-a3b")}
+    async with open_agent(title="t", destination=Destination.parse(str(holo_home() / "runs")), **terms):  # type: ignore[arg-type]
+        assert closed == [True]
+    await endpoint.close()
+
+
+def by_name(pid: int, names: set[str]) -> dict[str, int]:
+    """Return processes below one, and it, once all of these are there and have begun with what they are for."""
+    found = {}
+    for each in (pid, *descendants(pid)):
+        try:
+            words = Path(f"/proc/{each}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        for word in words:
+            if (name := os.fsdecode(word).rpartition("/")[2]) in names:
+                found.setdefault(name, each)
+    return found if set(found) == names else {}
