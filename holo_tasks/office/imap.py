@@ -24,6 +24,9 @@ from holo_tasks.office.plain import plain_text
 
 _BATCH_BYTES = 64 * 2**20
 """So much is fetched in one session, and read after it: what a letter costs to read must not keep a server waiting."""
+_MOST_HEARD = MAX_MESSAGE_BYTES + 2**20
+_NONSENSE = (ValueError, AttributeError, TypeError, IndexError, KeyError)
+"""What imaplib falls over when answers make no sense, or when the watchdog has closed the socket under it."""
 # IMAP wants English month names, whatever the locale.
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -128,11 +131,10 @@ def _session(account: ImapAccount) -> Iterator[imaplib.IMAP4]:
             f"The certificate of {account.address} is not trusted ({fault.verify_message}): "
             "give the host's real name or a certificate this machine trusts."
         ) from None
-    except (OSError, imaplib.IMAP4.error, ValueError, AttributeError) as fault:
-        # ValueError and AttributeError come from a socket the watchdog closed under the reader.
-        if isinstance(fault, (ValueError, AttributeError)) and not late.is_set():
-            raise
+    except (OSError, imaplib.IMAP4.error, *_NONSENSE) as fault:
         why = f"no end within {account.deadline_s:g} s" if late.is_set() else _why(fault, account)
+        if isinstance(fault, _NONSENSE) and not late.is_set():
+            why = f"its answers are not those of a mail server: {why}"
         raise MailboxUnreachable(
             f"The mail server {account.address} could not be read ({why}): check host and port, or try later."
         ) from None
@@ -141,15 +143,38 @@ def _session(account: ImapAccount) -> Iterator[imaplib.IMAP4]:
             timer.cancel()
 
 
+class _Wary(imaplib.IMAP4):
+    """Takes in no more for one command than a message can take: how long an answer is, the server says."""
+
+    _heard = 0
+
+    def send(self, data: Any) -> None:
+        self._heard = 0
+        super().send(data)
+
+    def read(self, size: int) -> bytes:
+        return self._taken(size, super().read)
+
+    def readline(self) -> bytes:
+        line = super().readline()
+        return self._taken(len(line), lambda _: line)
+
+    def _taken(self, size: int, take: Callable[[int], bytes]) -> bytes:
+        self._heard += size
+        if self._heard > _MOST_HEARD:
+            raise self.abort(f"an answer has more than {_MOST_HEARD // 2**20} MB")
+        return take(size)
+
+
 def _connected(account: ImapAccount, context: ssl.SSLContext, watch: Callable[[imaplib.IMAP4], None]) -> imaplib.IMAP4:
     """A server that has greeted; ``watch`` is called before the greeting is waited for."""
 
-    class Plain(imaplib.IMAP4):
+    class Plain(_Wary, imaplib.IMAP4):
         def open(self, *args: Any, **more: Any) -> None:
             super().open(*args, **more)
             watch(self)
 
-    class Tls(imaplib.IMAP4_SSL):
+    class Tls(_Wary, imaplib.IMAP4_SSL):
         def open(self, *args: Any, **more: Any) -> None:
             super().open(*args, **more)
             watch(self)
@@ -190,7 +215,7 @@ def _listed(server: imaplib.IMAP4, account: ImapAccount, since: date | None) -> 
     """The messages of the folder, the last one first."""
     criteria = f"SINCE {since.day}-{_MONTHS[since.month - 1]}-{since.year}" if since else "ALL"
     found = server.uid("SEARCH", criteria)[1]
-    uids = {int(uid) for uid in re.findall(rb"\d+", b" ".join(one for one in found if one))}
+    uids = {int(uid) for uid in re.findall(rb"\b\d{1,10}\b", b" ".join(one for one in found if one))}
     if len(uids) > account.max_messages:
         raise InvalidUsage(
             f"{account.folder!r} holds {len(uids)} messages, more than {account.max_messages}: "
@@ -205,7 +230,7 @@ def _fetched(server: imaplib.IMAP4, account: ImapAccount, left: list[int]) -> li
     had = 0
     while left and had < _BATCH_BYTES:
         uid = left.pop()
-        listed = re.search(rb"RFC822\.SIZE (\d+)", _joined(server.uid("FETCH", str(uid), "(RFC822.SIZE)")[1]))
+        listed = re.search(rb"RFC822\.SIZE (\d{1,19})\b", _joined(server.uid("FETCH", str(uid), "(RFC822.SIZE)")[1]))
         if listed is None:
             continue  # deleted by its owner since the folder was listed
         size = int(listed[1])
