@@ -189,7 +189,8 @@ class _Reading:
             self.problem(f"the message has more than {MAX_PARTS} parts; the rest was not read")
             return "", ""
         self.note_defects(part.defects)
-        payload = part.get_payload()
+        # Of one that has no parts, get_payload() decodes the text, and falls over a charset in RFC 2231's form.
+        payload = part.get_payload() if part.is_multipart() else None
         if isinstance(payload, list):
             self.note_content(part, "", b"")
             return self.multipart(part, [child for child in payload if isinstance(child, Message)])
