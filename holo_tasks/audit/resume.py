@@ -84,7 +84,10 @@ def _deliver(spool: Spool, keys: Keys, deadline: float, stop: threading.Event) -
         bucket = Bucket(spool.place, keys)
     except StoreTrouble as refused:
         return undelivered(spool, len(frames), 0, str(refused))
-    upload = Upload(spool, bucket, frames)
+    try:
+        upload = Upload(spool, bucket, frames)
+    except DamagedTrace as damage:
+        return undelivered(spool, len(frames), 0, str(damage))
     may_go_on = _until(deadline, stop)
     while may_go_on():
         try:

@@ -9,6 +9,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
+
+from pydantic import NonNegativeInt, TypeAdapter
+from pydantic_core import from_json
 
 from holo_tasks.audit.errors import DamagedTrace, StoreAway, StoreRefused
 from holo_tasks.audit.s3 import Place
@@ -22,6 +26,7 @@ _UPLOADED = "uploaded.json"
 _SENT = "sent-frames.txt"
 _GONE = ".delivered-"
 _PATIENCE_S = 1.0
+_Note = TypeVar("_Note", "Uploaded", Place)
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,9 @@ class Uploaded:
     again, so no two segments of a trace overlap.
     """
 
-    offset: int = 0
-    seq: int = 0
-    sending: int = 0
+    offset: NonNegativeInt = 0
+    seq: NonNegativeInt = 0
+    sending: NonNegativeInt = 0
 
 
 class Spool:
@@ -98,9 +103,12 @@ class Spool:
             self._lock = -1
 
     def uploaded(self) -> Uploaded:
-        """How far the events had arrived when this was last written down."""
+        """How far the events had arrived when this was last written down; raises `DamagedTrace` if nobody can tell."""
         path = self.folder / _UPLOADED
-        return Uploaded(**json.loads(path.read_bytes())) if path.exists() else Uploaded()
+        try:
+            return _noted(path, Uploaded) if path.exists() else Uploaded()
+        except (OSError, ValueError) as error:
+            raise DamagedTrace(f"{path} does not say how much of this evidence has arrived") from error
 
     def note_uploaded(self, state: Uploaded) -> None:
         """Write down how far the events have arrived."""
@@ -121,7 +129,7 @@ class Spool:
     def waiting_frames(self) -> Iterator[str]:
         """The pictures not known to have arrived."""
         path = self.folder / _SENT
-        sent = set(path.read_text("ascii").split("\n")) if path.exists() else set()
+        sent = set(path.read_text("ascii", errors="replace").split("\n")) if path.exists() else set()
         return (name for name in self.frames() if name not in sent)
 
     def frames(self) -> Iterator[str]:
@@ -191,9 +199,17 @@ def _lock(folder: Path) -> int:
 
 def _place(folder: Path) -> Place:
     try:
-        return Place(**json.loads((folder / _DESTINATION).read_bytes()))
-    except (OSError, ValueError, TypeError) as error:
+        return _noted(folder / _DESTINATION, Place)
+    except (OSError, ValueError) as error:
         raise DamagedTrace(f"{folder / _DESTINATION} does not say where this evidence goes") from error
+
+
+def _noted(path: Path, kind: type[_Note]) -> _Note:
+    """Read what was written down about a spool. Raises ValueError unless it is that, and no more than that."""
+    said = from_json(data := path.read_bytes())
+    if not isinstance(said, dict) or said.keys() - kind.__dataclass_fields__.keys():
+        raise ValueError("it says something that is not understood")
+    return TypeAdapter(kind).validate_json(data, strict=True)
 
 
 def spool_root(home: Path) -> Path:
