@@ -118,14 +118,18 @@ class Child:
     async def _exchange(self, request: Message) -> Message | None:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._channel, wire.packed(request))
-        while (answer := await self._receive()) is not None and answer["id"] != request["id"]:
+        while (answer := await self._receive()) is not None and answer.get("id") != request["id"]:
             pass
         return answer
 
     async def _receive(self) -> Message | None:
         head = await self._exactly(wire.HEADER.size)
-        body = await self._exactly(wire.HEADER.unpack(head)[0]) if head else None
-        return wire.unpacked(body) if body is not None else None
+        try:
+            body = await self._exactly(wire.length(head)) if head else None
+            return wire.unpacked(body) if body is not None else None
+        except wire.Garbled:
+            self._process.kill()  # whatever comes after it would be misread
+            raise
 
     async def _exactly(self, size: int) -> bytes | None:
         loop, received = asyncio.get_running_loop(), bytearray()

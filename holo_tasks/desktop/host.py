@@ -159,10 +159,14 @@ class Host:
             self._requests.put(None)  # nobody is left to hear it
 
     def _read(self) -> Message | None:
-        """Read one message; None when the other process has hung up or ended."""
+        """Read one message; None when the other process has hung up or ended, or when what it says is no message."""
         head = self._receive(wire.HEADER.size)
-        body = self._receive(wire.HEADER.unpack(head)[0]) if head else None
-        return wire.unpacked(body) if body is not None else None
+        try:
+            body = self._receive(wire.length(head)) if head else None
+            return wire.unpacked(body) if body is not None else None
+        except wire.Garbled as error:
+            traceback.print_exception(error)
+            return None
 
     def _receive(self, size: int) -> bytes | None:
         received = b""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, TypeAlias
+from functools import wraps
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from holo_tasks.core import errors
 from holo_tasks.core.by_hand import ByHand, Key, Pointing
@@ -20,6 +21,8 @@ from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, M
 from holo_tasks.core.slip import Slip
 
 Message: TypeAlias = dict[str, Any]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 HEADER = struct.Struct(">I")
 LONGEST = 64 * 1024 * 1024
@@ -41,15 +44,47 @@ _ERRORS = (
 )
 
 
+class Garbled(errors.DesktopFailed):
+    """What came over the wire is no message, or does not describe what it says it does."""
+
+
+def _understood(read: Callable[P, R]) -> Callable[P, R]:
+    """Have everything that reading a message falls over be `Garbled`."""
+
+    @wraps(read)
+    def reading(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return read(*args, **kwargs)
+        except (ValueError, TypeError, AttributeError, LookupError, StopIteration, RecursionError) as error:
+            raise Garbled(
+                f"The desktop's process and this one do not understand each other ({type(error).__name__} in "
+                f"{read.__name__}): start the desktop again."
+            ) from error
+
+    return reading
+
+
 def packed(message: Message) -> bytes:
     """Return the bytes of a message, length first."""
     body = json.dumps(message).encode()
     return HEADER.pack(len(body)) + body
 
 
+@_understood
+def length(head: bytes) -> int:
+    """Read how long a message is from the bytes before it."""
+    size = int(HEADER.unpack(head)[0])
+    if size > LONGEST:
+        raise ValueError("a message is too long")
+    return size
+
+
+@_understood
 def unpacked(body: bytes) -> Message:
     """Read a message from its bytes, the length already taken off."""
     message: Message = json.loads(body)
+    if not isinstance(message, dict):
+        raise TypeError("a message is an object")
     return message
 
 
@@ -58,6 +93,7 @@ def from_gesture(gesture: Gesture) -> Message:
     return {"kind": type(gesture).__name__, **asdict(gesture)}
 
 
+@_understood
 def to_gesture(message: Message) -> Gesture:
     """Build the gesture that `from_gesture` described."""
     values = dict(message)
@@ -77,6 +113,7 @@ def from_inputs(inputs: Sequence[ByHand]) -> list[Message]:
     return [asdict(one) for one in inputs]
 
 
+@_understood
 def to_inputs(messages: Sequence[Message]) -> list[ByHand]:
     """Build the input that `from_inputs` described."""
     return [Key(**told) if "keysym" in told else Pointing(**told) for told in messages]
@@ -87,6 +124,7 @@ def from_slip(slip: Slip | None) -> Message | None:
     return asdict(slip) if slip is not None else None
 
 
+@_understood
 def to_slip(message: Message | None) -> Slip | None:
     """Build the slip that `from_slip` described."""
     return Slip(**message) if message is not None else None
@@ -100,6 +138,7 @@ def from_typed(fields: Sequence[Typed]) -> list[Message]:
     ]
 
 
+@_understood
 def to_typed(messages: Sequence[Message]) -> tuple[Typed, ...]:
     """Build what `from_typed` described."""
     return tuple(
@@ -123,6 +162,7 @@ def from_error(error: errors.HoloError) -> Message:
     return {"error": kind, "message": str(error), "limit": getattr(error, "limit", None)}
 
 
+@_understood
 def to_error(message: Message) -> errors.HoloError:
     """Build the error that `from_error` described."""
     kind = next(k for k in _ERRORS if k.__name__ == message["error"])
