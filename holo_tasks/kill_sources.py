@@ -16,7 +16,7 @@ from prefect.settings import get_current_settings
 from holo_tasks.core.this_machine import switched_on
 from holo_tasks.kill_switch import Source
 from holo_tasks.running import Running
-from holo_tasks.safety.kills import Kill, Kills, Since
+from holo_tasks.safety.kills import Kill, Kills
 from holo_tasks.safety.store import Store
 
 VARIABLE = "holo_kill"
@@ -119,7 +119,7 @@ def named_in(value: Any) -> set[str]:
         if value.lstrip().startswith("["):
             try:
                 return named_in(json.loads(value))
-            except ValueError:
+            except (ValueError, RecursionError):
                 pass
         return {word.strip().strip("\"'").lower() for word in value.strip("[] \n").split(",")} - {""}
     if isinstance(value, list):
@@ -136,13 +136,14 @@ class DatabaseSource:
     def __init__(self, kills: Kills, run: Running) -> None:
         self._kills = kills
         self._run = run
-        self._since: Since | None = None
+        self._began_s: float | None = None
         self._kill: Kill | None = None
 
     def look(self, inside: Sequence[str]) -> str:
-        if self._since is None:
-            self._since = self._kills.since(time.monotonic() - self._run.began_s)
-        self._kill = self._kills.asked(self._run.run_id, [self._run.flow_run_id, *inside], self._since)
+        if self._began_s is None:
+            # When the run began, by the clock that all machines share.
+            self._began_s = self._kills.now_s() - (time.monotonic() - self._run.began_s)
+        self._kill = self._kills.asked(self._run.run_id, [self._run.flow_run_id, *inside], self._began_s)
         if self._kill is None:
             return ""
         reason = self._kill.reason

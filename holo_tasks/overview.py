@@ -19,6 +19,7 @@ from holo_tasks.audit.index import as_json, row_of, write_index
 from holo_tasks.audit.page import place_of, whole_page
 from holo_tasks.audit.report import write_report
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.paths import is_folder
 from holo_tasks.home import holo_home
 from holo_tasks.machine.private import make_private
 from holo_tasks.running import running
@@ -85,9 +86,9 @@ def _some(runs: Iterator[Gathered], place: str) -> Iterator[Gathered]:
 
 
 def _check_file(out: Path) -> None:
-    if not out.name or out.is_dir():
+    if not out.name or is_folder(out):
         raise InvalidUsage(f"{str(out)!r} is not a file's name.")
-    if not out.absolute().parent.is_dir():
+    if not is_folder(out.absolute().parent):
         raise InvalidUsage(f"{out} cannot be written: there is no folder {out.parent}.")
     place_of(out)
 

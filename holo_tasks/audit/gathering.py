@@ -15,6 +15,7 @@ from holo_tasks.audit.stores import S3, Destination, Folder
 from holo_tasks.audit.story import MOST_TOLD, Story, Teller
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Record
+from holo_tasks.core.paths import is_folder
 
 if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Bucket
@@ -81,7 +82,7 @@ def normalised(reason: str) -> str:
 def _traces(where: str) -> Iterator[tuple[str, Trace | str]]:
     match Destination.parse(where):
         case Folder(path):
-            if not path.is_dir():
+            if not is_folder(path):
                 raise InvalidUsage(f"{where!r} is no folder: give one that holds traces, or s3://BUCKET/PREFIX.")
             if not os.access(path, os.R_OK | os.X_OK):
                 raise InvalidUsage(f"{where!r} may not be read: get the right to, or give another folder.")

@@ -48,7 +48,7 @@ def asked(folder: Path, run_id: str, began_s: float) -> Path | None:
         if name == run_id:
             return folder / name
         # Equal counts as before: the clock may stand still between the two.
-        if name.startswith(before) and name[len(before) :].isdigit() and int(name[len(before) :]) >= began_s * 1e9:
+        if name.startswith(before) and name[len(before) :].isdecimal() and int(name[len(before) :]) >= began_s * 1e9:
             return folder / name
     return None
 
@@ -57,7 +57,7 @@ def reason_in(request: Path) -> str:
     """Return what was given as the reason, empty if nothing was."""
     try:
         return str(json.loads(request.read_text(encoding="utf-8")).get("reason", ""))
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return ""
 
 

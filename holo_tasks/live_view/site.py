@@ -55,16 +55,16 @@ class Site:
         return _response(http.HTTPStatus.OK, page.encode(), ".html")
 
     def _file(self, path: str) -> tuple[bytes, str]:
-        if path in ("page.js", "page.css"):
-            file = OWN / path
-        else:
-            file = (self._novnc / path).resolve()
-            inside = any(file.is_relative_to(self._novnc / folder) for folder in MODULES)
-            if not inside or file.suffix != ".js":
-                raise Unknown
         try:
+            if path in ("page.js", "page.css"):
+                file = OWN / path
+            else:
+                file = (self._novnc / path).resolve()
+                inside = any(file.is_relative_to(self._novnc / folder) for folder in MODULES)
+                if not inside or file.suffix != ".js":
+                    raise Unknown
             return file.read_bytes(), file.suffix
-        except OSError:
+        except (OSError, ValueError):  # no file's name may hold a NUL
             raise Unknown from None
 
 

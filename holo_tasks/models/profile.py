@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.money import Price
+from holo_tasks.core.shortened import shortened
 from holo_tasks.core.toolbox import Space, Toolbox
 
 DialectName: TypeAlias = Literal["structured", "tools", "holotron"]
@@ -156,16 +157,17 @@ def read_profiles(text: str, where: str, known: Mapping[str, Profile] | None = N
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # tomllib lets through what int and the stack say
-        raise InvalidUsage(f"{where} is not TOML: {error}.") from None
+        raise InvalidUsage(f"{where} is not TOML: {shortened(str(error))}.") from None
     found: dict[str, Profile] = {}
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise InvalidUsage(f'{where}: {name} is not a table; begin each model with ["its-name"].')
+            raise InvalidUsage(f'{where}: {shortened(name)} is not a table; begin each model with ["its-name"].')
         fields = dict(table)
         like = fields.pop("like", None)
         base = {**(known or {}), **found}.get(name if like is None else str(like))
         if like is not None and base is None:
-            raise InvalidUsage(f"{where}: {name} is like {like!r}, which there is no profile of.")
+            unknown = shortened(repr(like))
+            raise InvalidUsage(f"{where}: {shortened(name)} is like {unknown}, which there is no profile of.")
         found[name] = _made(name, base, fields, f"{where}: the profile of {name}")
     return found
 
@@ -188,5 +190,6 @@ def _made(name: str, base: Profile | None, fields: Mapping[str, object], what: s
         return Profile.model_validate({**(base.model_dump() if base else {}), **fields, "name": name})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        path = ".".join(map(str, first["loc"])) or "all of it"
-        raise InvalidUsage(f"{what} is wrong at {path}: {first['msg'].removeprefix('Value error, ')}.") from None
+        path = shortened(".".join(map(str, first["loc"])) or "all of it")
+        said = shortened(first["msg"].removeprefix("Value error, "))
+        raise InvalidUsage(f"{shortened(what)} is wrong at {path}: {said}.") from None

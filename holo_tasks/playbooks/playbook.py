@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.shortened import shortened
 from holo_tasks.playbooks.declared import DeclaredScreens
 from holo_tasks.playbooks.doing import Action, Part
 from holo_tasks.playbooks.params import Kind
@@ -189,11 +190,16 @@ def parse_playbook(text: str, source: str = "playbook", folder: Path | None = No
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{source}:{mark.line + 1}" if mark else source
-        raise BadPlaybook(f"{where}: not YAML: {getattr(error, 'problem', None) or error}") from None
+        raise BadPlaybook(f"{where}: not YAML: {shortened(getattr(error, 'problem', None) or str(error))}") from None
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
+        # The library lets through what falls over a value that is none of its type, and over what is nested too deeply.
+        raise BadPlaybook(f"{source}: not YAML: {shortened(str(error))}") from None
     try:
         return Playbook.model_validate(value, context={"folder": folder})
     except ValidationError as error:
         raise BadPlaybook(_first_problem(error, root, source)) from None
+    except RecursionError:
+        raise BadPlaybook(f"{source}: it is nested too deeply") from None
 
 
 def _first_problem(error: ValidationError, root: yaml.Node | None, source: str) -> str:
@@ -201,8 +207,8 @@ def _first_problem(error: ValidationError, root: yaml.Node | None, source: str) 
     # A misspelt key is also a missing one: the misspelt one says where to look.
     item = max(problems, key=lambda problem: (len(problem["loc"]), problem["type"] == "extra_forbidden"))
     line, place = _locate(root, item["loc"])
-    message = item["msg"].removeprefix("Value error, ")
-    return f"{source}:{line}: {place or 'playbook'}: {message}"
+    message = shortened(item["msg"].removeprefix("Value error, "))
+    return f"{source}:{line}: {shortened(place or 'playbook')}: {message}"
 
 
 def _locate(node: yaml.Node | None, path: tuple[int | str, ...]) -> tuple[int, str]:
@@ -230,7 +236,9 @@ def _no_duplicate_keys(node: yaml.Node, source: str) -> None:
         seen: set[str] = set()
         for key, value in node.value:
             if key.value in seen:
-                raise BadPlaybook(f"{source}:{key.start_mark.line + 1}: the key {key.value!r} is there twice")
+                raise BadPlaybook(
+                    f"{source}:{key.start_mark.line + 1}: the key {shortened(str(key.value))!r} is there twice"
+                )
             seen.add(key.value)
             _no_duplicate_keys(value, source)
     elif isinstance(node, yaml.SequenceNode):

@@ -222,7 +222,9 @@ class Handoffs:
             return self._handoff(found, self._store.now_s(db)) if found else None
 
     def _read(self, db: sa.Connection, id: str) -> Handoff:
-        row = db.execute(_ALL.where(_ROW.id == id.strip().lower())).one_or_none()
+        name = id.strip().lower()
+        # What is no name is not looked for: a database takes no odd characters.
+        row = db.execute(_ALL.where(_ROW.id == name)).one_or_none() if name.isascii() and name.isprintable() else None
         if row is None:
             raise InvalidUsage(f"There is no hand-off {id!r}; `holo-tasks handoff list` lists those that wait.")
         return self._handoff(row, self._store.now_s(db))
@@ -251,8 +253,8 @@ def check_answer(handoff: Handoff, choice: str, note: str, by: str) -> str:
     note = note.strip()
     if len(note) > LONGEST_NOTE:
         raise InvalidUsage(f"The note has {len(note)} characters; {LONGEST_NOTE} is the limit.")
-    if any("\ud800" <= character <= "\udfff" for character in note + by + choice):
-        raise InvalidUsage("The answer is not valid UTF-8 text.")
+    if any("\ud800" <= character <= "\udfff" or character == "\0" for character in note + by + choice):
+        raise InvalidUsage("The answer is not valid UTF-8 text, or holds a NUL.")
     if choice not in handoff.choices:
         raise InvalidUsage(f"{choice!r} is no choice here; choose {words(handoff.choices)}.")
     return note

@@ -35,31 +35,16 @@ class Kill:
     reason: str
 
 
-@dataclass(frozen=True)
-class Since:
-    """From when on requests to all, or by a name that is used again, are meant for a run.
-
-    Those up to the number ``last`` if they came between ``began_s`` and ``looked_s``, by the database's clock
-    (`Store.now_s`); after that all, for somebody may set that clock.
-    """
-
-    began_s: float
-    looked_s: float
-    last: int
-
-
 class Kills:
-    """Who was asked to stop, and who did."""
+    """Who was asked to stop, and who did. Times are those of the database's clock (`Store.now_s`)."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def since(self, ago_s: float = 0.0) -> Since:
-        """Return from when on requests are meant for a run that began so long ago."""
+    def now_s(self) -> float:
+        """Return the database's time."""
         with self._store.transaction() as connection:
-            last = connection.execute(sa.select(sa.func.max(KILLS.c.id))).scalar_one() or 0
-            now_s = self._store.now_s(connection)
-        return Since(now_s - ago_s, now_s, last)
+            return self._store.now_s(connection)
 
     def ask(self, run_id: str, reason: str) -> int:
         """Ask a run to stop, or with an empty id all that have begun by now; return the request's number."""
@@ -68,13 +53,13 @@ class Kills:
             values = {"run_id": run_id, "reason": reason, "era": self._store.era, "at_s": at_s}
             return int(connection.execute(KILLS.insert().values(values).returning(KILLS.c.id)).scalar_one())
 
-    def asked(self, run_id: str, flow_run_ids: Iterable[str], since: Since) -> Kill | None:
-        """Return a request that is meant for a run, by its own id or one of its flow runs', or for all.
+    def asked(self, run_id: str, flow_run_ids: Iterable[str], began_s: float) -> Kill | None:
+        """Return a request that is meant for a run that began then, by its own id or one of its flow runs', or for all.
 
         A flow run that is tried again keeps its id: what was asked before this run began was meant for an earlier one.
         """
-        before = (KILLS.c.era == self._store.era) & KILLS.c.at_s.between(since.began_s, since.looked_s)
-        to_more = KILLS.c.run_id.in_({"", *flow_run_ids}) & (before | (KILLS.c.id > since.last))
+        since = (KILLS.c.era == self._store.era) & (KILLS.c.at_s >= began_s)
+        to_more = KILLS.c.run_id.in_({"", *flow_run_ids}) & since
         wanted = sa.select(KILLS.c.id, KILLS.c.reason).where((KILLS.c.run_id == run_id) | to_more).limit(1)
         with self._store.transaction() as connection:
             found = connection.execute(wanted).one_or_none()

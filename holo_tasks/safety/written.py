@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.shortened import shortened
 
 
 class Written(BaseModel):
@@ -25,16 +26,15 @@ class Written(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            place = ".".join(map(str, first["loc"])) or cls.called
-            raise InvalidUsage(
-                f"The {cls.called} cannot be used: {place}: {first['msg'].removeprefix('Value error, ')}."
-            ) from None
+            place = shortened(".".join(map(str, first["loc"])) or cls.called)
+            what = shortened(first["msg"].removeprefix("Value error, "))
+            raise InvalidUsage(f"The {cls.called} cannot be used: {place}: {what}.") from None
 
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read them from a TOML file."""
         try:
             return cls.read(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
+        except (OSError, ValueError, RecursionError) as error:
+            reason = (error.strerror or "") if isinstance(error, OSError) else shortened(str(error))
             raise InvalidUsage(f"The {cls.called} in {path} cannot be read ({reason}).") from None
