@@ -2,8 +2,11 @@
 PY := .venv/bin/python
 # Tests wait for programs more than they compute.
 JOBS := 2
+# How long `make fuzz` takes, and how many of its processes work side by side.
+SECONDS ?= 3600
+WORKERS ?= 1
 
-.PHONY: help setup demo test test-long check bench bench-models interop faults nasty lock clean
+.PHONY: help setup demo test test-long check bench bench-models interop faults fuzz nasty lock clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
@@ -14,6 +17,7 @@ help:
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make faults   shared budgets at length, 100 kills and deadlines, then the expense audit killed at every durable"
 	@echo "              write and 300 random moments (about two hours)"
+	@echo "make fuzz     give all that reads from outside what nobody should send (an hour; SECONDS=, WORKERS=)"
 	@echo "make nasty    nine nasty programs, 20 times each with and without what keeps a model from harm (four hours)"
 	@echo "make check  types, lint, arrows"
 	@echo "make setup  only install what the others need"
@@ -57,6 +61,9 @@ faults: setup
 	@$(PY) tests/faults/latch_trials.py 100
 	@$(PY) tests/faults/faults.py
 
+fuzz: setup
+	@$(PY) -m tests.fuzz.fuzz --seconds $(SECONDS) --workers $(WORKERS)
+
 nasty: setup
 	@$(PY) tests/nasty/runs.py
 
@@ -65,4 +72,4 @@ lock:
 	  --extra demo --extra postgres --extra redaction --group dev pyproject.toml --custom-compile-command "make lock" -o requirements.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output faults-output nasty-output .interop
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output faults-output nasty-output tests/fuzz/crashes-output .interop

@@ -16,7 +16,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.kill_sources import DatabaseSource
 from holo_tasks.prefect_server import TemporaryServer
 from holo_tasks.running import Running, running
-from holo_tasks.safety.kills import Kills, Since
+from holo_tasks.safety.kills import Kills
 from holo_tasks.safety.store import store_at
 from tests.edge.test_kill import COMMAND, TEXT, closed_as_killed
 from tests.support.command_line import CommandLine, related, until
@@ -96,9 +96,9 @@ def test_an_empty_id_asks_nobody_to_stop_anywhere(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(kill_command, "PATIENCE_S", 0.0)
     with pytest.raises(InvalidUsage, match="--run is empty"):
         kill_command.kill(tmp_path, empty, "")
-    assert kills.asked("any run", [], Since(0.0, 0.0, 0)) is None
+    assert kills.asked("any run", [], 0.0) is None
     kill_command.kill(tmp_path, None, "")
-    assert kills.asked("any run", [], Since(0.0, 0.0, 0)), "or this test looks for the wrong thing"
+    assert kills.asked("any run", [], 0.0), "or this test looks for the wrong thing"
 
 
 @pytest.mark.parametrize("name", ["own", "flow", "part"])

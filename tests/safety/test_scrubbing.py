@@ -18,7 +18,7 @@ from holo_tasks.core.secret import Secret
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.models.profile import profile_for
 from holo_tasks.safety import scrubbing
-from holo_tasks.safety.kills import Kills, Since
+from holo_tasks.safety.kills import Kills
 from holo_tasks.safety.runbook import RunBook
 from holo_tasks.safety.scrubbed import AS_IT_IS, FREE_TEXT, ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import Hidden, check_open, hush_error, hush_logs, hushed, hushing
@@ -179,7 +179,7 @@ def test_rows_are_found_by_what_is_in_them_whatever_the_secrets_are(tmp_path: Pa
     book, kills = RunBook(store), Kills(store)
     asked = kills.ask("run-abcd", "no more")  # by a process that knows no secret
     with hushing(Scrubber([Secret("x", "abcd"), Secret("y", "answered")])):
-        assert kills.asked("run-abcd", [], Since(0.0, 0.0, 0)) is not None
+        assert kills.asked("run-abcd", [], 0.0) is not None
         book.began("run-abcd", title="abcd", model="abcd", limit_micro=None, trace="file:///abcd", flow_run_id="abcd")
         book.ended("run-abcd", status="answered", reason="abcd", steps=1, spent_micro=0)
         with pytest.raises(InvalidUsage, match=r"it would be kept as it is"):

@@ -1,0 +1,50 @@
+"""A little of `make fuzz` at each `make test`: all samples and all that once showed a defect, then some made of them.
+
+The harness itself has to find defects of every kind, which are planted for it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.fuzz import Campaign
+from tests.fuzz.targets import MODULES, names_in
+from tests.support.long import few
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module != "planted"])
+def test_nothing_but_the_errors_that_are_documented_comes_out(module: str, tmp_path: Path) -> None:
+    campaign = Campaign(output=tmp_path)
+    campaign.child(names_in(module), seconds=60, quick=True, leaks=False)
+    print(campaign.table())
+    assert campaign.crashes == {}
+    assert set(campaign.figures) == set(names_in(module))
+    assert all(one.inputs for one in campaign.figures.values())
+
+
+def test_planted_defects_are_found_and_kept_with_the_way_to_see_them_again(tmp_path: Path) -> None:
+    campaign = Campaign(output=tmp_path)
+    for target in ("raises", "fine", "hoards", "dies"):
+        campaign.child([target], seconds=60, quick=True, leaks=False)
+    found = {name.rpartition("-")[0] for name in campaign.crashes}
+    assert (
+        {"raises-KeyError", "hoards-MemoryError", "dies-Killed6"}
+        <= found
+        <= {"raises-KeyError", "raises-Defect", "hoards-MemoryError", "dies-Killed6"}
+    )
+    (kept,) = (path for path in tmp_path.glob("raises-KeyError-*") if not path.suffix)
+    assert kept.read_bytes()[:1] == b"g"
+    assert f"--again {kept}" in kept.with_name(f"{kept.name}.txt").read_text()
+    assert "KeyError" in Campaign(output=tmp_path / "again").again("raises", kept)
+
+
+@pytest.mark.parametrize(
+    ("target", "what"),
+    few([("sleeps", "Hang"), ("keeps", "Leak"), ("computes", "TooSlow"), ("deaf", "Killed24")], 2),
+)
+def test_hangs_leaks_and_slow_inputs_are_defects(target: str, what: str, tmp_path: Path) -> None:
+    campaign = Campaign(output=tmp_path, wall_s=3 if target == "sleeps" else 60)
+    campaign.child([target], seconds=1, quick=True, leaks=target == "keeps")
+    assert {name.split("-")[1] for name in campaign.crashes} == {what}
