@@ -54,6 +54,7 @@ def _add_run(commands: Commands) -> None:
     screen = run.add_mutually_exclusive_group()
     screen.add_argument("--display", metavar=":N", help="an X display that is already running")
     screen.add_argument("--app", metavar="COMMAND", help="a program to start on a new virtual desktop")
+    run.add_argument("--run-as", metavar="USER", help="start that program as this user, who reads nothing of yours")
     run.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
     _add_model(run)
     run.add_argument("--max-steps", type=int, default=50, metavar="N", help="(%(default)s)")

@@ -54,6 +54,7 @@ class Settings:
     audit: Destination
     display: str | None = None
     app: str | None = None
+    run_as: str = ""
     size: Size = field(default_factory=lambda: Size(1280, 800))
     api_key: SecretStr | None = None
     dialect: str = "auto"

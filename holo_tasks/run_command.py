@@ -127,8 +127,9 @@ def _check(options: argparse.Namespace) -> None:
     if options.app is not None and not options.app.strip():
         raise InvalidUsage("--app is empty; give the command that starts the program.")
     # Making a desktop checks what it is made of; nothing is started yet.
+    run_as = _run_as(options)
     if options.app is not None:
-        VirtualDesktop(size=_size(options.size), app=options.app)
+        VirtualDesktop(size=_size(options.size), app=options.app, run_as=run_as)
     else:
         _size(options.size)
         AttachedDesktop(_display(options))
@@ -139,6 +140,17 @@ def _display(options: argparse.Namespace) -> str:
     if not display:
         raise InvalidUsage("There is no screen: give --app COMMAND to start a program, or --display :N.")
     return display
+
+
+def _run_as(options: argparse.Namespace) -> str:
+    user: str | None = options.run_as
+    if user is None:
+        return ""
+    if options.app is None:
+        raise InvalidUsage("--run-as says whose the program is that --app starts: give --app, or leave it out.")
+    if not user.strip():
+        raise InvalidUsage("--run-as is empty; give the name of a user, or leave it out.")
+    return user.strip()
 
 
 def _size(text: str) -> Size:
@@ -160,7 +172,13 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
     starting = (
         AttachedDesktop.start(display=settings.display, secrets=settings.secrets)
         if settings.display
-        else VirtualDesktop.start(size=settings.size, app=settings.app, secrets=settings.secrets, inherits="plain")
+        else VirtualDesktop.start(
+            size=settings.size,
+            app=settings.app,
+            secrets=settings.secrets,
+            inherits="plain",  # of the person's own shell
+            run_as=settings.run_as,
+        )
     )
     coming_up = asyncio.create_task(starting)
     try:
@@ -213,6 +231,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         profile=profile,
         display=None if options.app is not None else _display(options),
         app=options.app,
+        run_as=_run_as(options),
         size=_size(options.size),
         api_key=key,
         dialect=options.dialect,

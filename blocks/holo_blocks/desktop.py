@@ -49,6 +49,11 @@ class HoloDesktop(Block):
     environment: dict[str, str] = Field(
         default_factory=dict, description="Environment variables of the program; nothing secret."
     )
+    run_as: str = Field(
+        default="",
+        description="The user of this machine whom the program is started as, instead of the one the agent runs as, "
+        "whose files and keys it can then not read. The agent has to be root's, and the user made for the program.",
+    )
     # Prefect masks this type as a whole; it would show the values of a dict of SecretStr.
     secrets: SecretDict = Field(
         default_factory=lambda: SecretDict({}),
@@ -93,8 +98,12 @@ class HoloDesktop(Block):
         """Bring the desktop up; close it after use. ``secrets`` are those of `resolved_secrets` unless given."""
         secrets = await self.resolved_secrets() if secrets is None else secrets
         if self.display:
+            if self.run_as:
+                raise InvalidUsage("The desktop block names a user for a program, and a display where it starts none.")
             if self.app:
                 raise InvalidUsage("The desktop block names a program and a display; leave one of them empty.")
             return await AttachedDesktop.start(display=self.display, secrets=secrets)
         size = Size(self.width, self.height)
-        return await VirtualDesktop.start(size=size, app=self.app, env=self.environment, secrets=secrets)
+        return await VirtualDesktop.start(
+            size=size, app=self.app, env=self.environment, secrets=secrets, run_as=self.run_as
+        )

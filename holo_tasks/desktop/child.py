@@ -14,7 +14,7 @@ from pathlib import Path
 
 import holo_tasks
 from holo_tasks.core.errors import DesktopFailed, HoloError, Killed
-from holo_tasks.desktop import processes, wire, xserver
+from holo_tasks.desktop import other_user, processes, wire, xserver
 from holo_tasks.desktop.page import Page
 from holo_tasks.desktop.wire import Message
 from holo_tasks.machine.umask import persons_umask
@@ -196,6 +196,7 @@ class Child:
         if self.own_display:
             xserver.sweep(self.own_display)
         processes.remove(self.folder)
+        other_user.clear(self.folder)
 
     async def _died(self) -> HoloError:
         if self._over:

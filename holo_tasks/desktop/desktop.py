@@ -25,6 +25,7 @@ from holo_tasks.core.this_machine import check_display, switched_on
 from holo_tasks.desktop import wire
 from holo_tasks.desktop.child import Child
 from holo_tasks.desktop.environment import Inherits, for_ours, for_programs, kept_back
+from holo_tasks.desktop.other_user import other_user
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.windows import Window
 
@@ -50,10 +51,14 @@ class Desktop:
         settle: Settle,
         app_timeout_s: float,
         inherits: Inherits,
+        run_as: str,
     ) -> None:
         self._app = command(app) if app is not None else None
         self._env = dict(env or {})
         self._inherits = inherits
+        if run_as and self._app is None:
+            raise InvalidUsage("run_as says whose the program is, and this desktop starts none.")
+        self._run_as = other_user(run_as) if run_as else None
         self.secrets = by_name(secrets or {})
         self._settle = settle
         check_bound(self.secrets, starts=self._app is not None)
@@ -291,6 +296,8 @@ class Desktop:
                     env=child.env,
                     # Not in the environment of the process that starts it, nor of the X server: they need none of it.
                     app_env=for_programs(os.environ, self._env, values, inherits=self._inherits),
+                    added=list(self._env),
+                    run_as=asdict(self._run_as) if self._run_as else None,
                     kept_back=kept_back(os.environ) if self._inherits == "plain" else [],
                     secrets={name: asdict(secret) for name, secret in self.secrets.items()},
                     settle=asdict(self._settle),
@@ -326,9 +333,16 @@ class VirtualDesktop(Desktop):
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
         inherits: Inherits = "needed",
+        run_as: str = "",
     ) -> None:
         super().__init__(
-            app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s, inherits=inherits
+            app=app,
+            env=env,
+            secrets=secrets,
+            settle=settle,
+            app_timeout_s=app_timeout_s,
+            inherits=inherits,
+            run_as=run_as,
         )
         if size.width > LARGEST or size.height > LARGEST:
             raise InvalidUsage(f"A screen of {size} is too large: up to {LARGEST}x{LARGEST} pixels work.")
@@ -344,6 +358,7 @@ class VirtualDesktop(Desktop):
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
         inherits: Inherits = "needed",
+        run_as: str = "",
     ) -> Self:
         """Start a desktop; if a program is named, return when its window is there and at rest.
 
@@ -351,6 +366,8 @@ class VirtualDesktop(Desktop):
         added to its environment, which has no more of ours than any program needs, or with ``inherits="plain"`` all
         that looks like no key and no login (`environment`). ``secrets`` are values for ``{{secret:NAME}}`` in texts to
         write; one without a binding of its own is typed only into windows of this program and of what it started.
+        ``run_as`` is another user of this machine, by name or number, whom the program is started as: it then reads
+        nothing that is this user's alone. That takes root (`other_user`).
         """
         desktop = cls(
             size=size,
@@ -360,6 +377,7 @@ class VirtualDesktop(Desktop):
             settle=settle,
             app_timeout_s=app_timeout_s,
             inherits=inherits,
+            run_as=run_as,
         )
         await desktop._open()
         return desktop
@@ -384,10 +402,17 @@ class AttachedDesktop(Desktop):
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
         inherits: Inherits = "needed",
+        run_as: str = "",
         touches: bool = True,
     ) -> None:
         super().__init__(
-            app=app, env=env, secrets=secrets, settle=settle, app_timeout_s=app_timeout_s, inherits=inherits
+            app=app,
+            env=env,
+            secrets=secrets,
+            settle=settle,
+            app_timeout_s=app_timeout_s,
+            inherits=inherits,
+            run_as=run_as,
         )
         if ":" not in display:
             raise InvalidUsage(f"{display!r} is not an X display: give it as in `:0`.")
@@ -406,6 +431,7 @@ class AttachedDesktop(Desktop):
         settle: Settle = USUAL_SETTLE,
         app_timeout_s: float = 20.0,
         inherits: Inherits = "needed",
+        run_as: str = "",
         touches: bool = True,
     ) -> Self:
         """Attach to a display; a program named in ``app`` is started on it, and ended at the end.
@@ -421,6 +447,7 @@ class AttachedDesktop(Desktop):
             settle=settle,
             app_timeout_s=app_timeout_s,
             inherits=inherits,
+            run_as=run_as,
             touches=touches,
         )
         await desktop._open()

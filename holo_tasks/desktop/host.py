@@ -20,7 +20,7 @@ from typing import Any
 from holo_tasks.core import errors
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Pause
-from holo_tasks.desktop import processes, wire
+from holo_tasks.desktop import other_user, processes, wire
 from holo_tasks.desktop.gate import Gate, Served
 from holo_tasks.desktop.page import Page
 from holo_tasks.desktop.wire import Message
@@ -201,6 +201,7 @@ class Host:
             self._station.sweep()
         if self._folder is not None:
             processes.remove(self._folder)
+            other_user.clear(self._folder)
         os._exit(1)
 
     def _end(self) -> None:
@@ -214,6 +215,7 @@ class Host:
             self._station.sweep()
         if self._folder is not None:
             processes.remove(self._folder)
+            other_user.clear(self._folder)
 
 
 if __name__ == "__main__":

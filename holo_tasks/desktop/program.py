@@ -11,6 +11,7 @@ from pathlib import Path
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes, windows
 from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.other_user import Lodging
 from holo_tasks.desktop.xlink import XLink
 from holo_tasks.machine.umask import persons_umask
 
@@ -21,13 +22,22 @@ class Program:
     """One running program and its log."""
 
     def __init__(
-        self, command: list[str], env: Mapping[str, str], folder: Path, link: XLink, *, kept_back: Sequence[str] = ()
+        self,
+        command: list[str],
+        env: Mapping[str, str],
+        folder: Path,
+        link: XLink,
+        *,
+        kept_back: Sequence[str] = (),
+        lodging: Lodging | None = None,
     ) -> None:
         self.command = command
         self._kept_back = kept_back
         self._log = folder / "program.log"
         self._link = link
         self._before = set(windows.shown(link))
+        user = lodging.user if lodging else None
+        another = f" as {user.name}" if user else ""
         try:
             with self._log.open("wb") as log:
                 self.process = subprocess.Popen(
@@ -38,13 +48,17 @@ class Program:
                     stderr=log,
                     preexec_fn=processes.tied(signal.SIGKILL),
                     umask=persons_umask(),
+                    user=user.uid if user else None,
+                    group=user.gid if user else None,
+                    extra_groups=user.groups if user else None,
+                    cwd=lodging.start if lodging else None,
                 )
         except FileNotFoundError:
             raise DesktopFailed(
-                f"The program {command[0]!r} was not found: install it, or give its full path."
+                f"The program {command[0]!r} was not found{another}: install it, or give its full path."
             ) from None
         except OSError as error:
-            raise DesktopFailed(f"The program {command[0]!r} cannot be started: {error.strerror}.") from None
+            raise DesktopFailed(f"The program {command[0]!r} cannot be started{another}: {error.strerror}.") from None
 
     def await_window(self, timeout_s: float, interrupt: Interrupt, living: Callable[[], bool]) -> None:
         """Wait until a new window is on the screen.

@@ -128,6 +128,7 @@ class Station:
             self._lap("window_manager")
 
     def _launch(self, then: Callable[[], None]) -> Any:
+        from holo_tasks.desktop.other_user import OtherUser, lodge
         from holo_tasks.desktop.owners import remember
         from holo_tasks.desktop.program import Program
         from holo_tasks.desktop.scripts import Started
@@ -136,9 +137,14 @@ class Station:
         ours = {name: self._env[name] for name in ("DISPLAY", "XAUTHORITY", processes.MARK)}
         if not command:
             return None
-        env = self._order["app_env"] | ours
-        program = Program(command, env, self._folder, self._link, kept_back=self._order["kept_back"])
-        remember(self._link, Started(program.process, command, Path.cwd()))
+        order, lodging = self._order, None
+        env = order["app_env"] | ours
+        if order["run_as"]:
+            user = OtherUser(**order["run_as"])
+            lodging = lodge(user, self._folder, self._display, Path(env["XAUTHORITY"]))
+            env = lodging.environment(env, order["added"]) | {"XAUTHORITY": str(lodging.authority)}
+        program = Program(command, env, self._folder, self._link, kept_back=order["kept_back"], lodging=lodging)
+        remember(self._link, Started(program.process, command, lodging.start if lodging else Path.cwd()))
         return program
 
     def _furnish(self) -> None:

@@ -1,0 +1,146 @@
+"""The program that is driven, as another user of this machine: it then reads nothing of what is the agent's.
+
+A program of the agent's own user can read that user's files: the signing key, the database, what a shell was started
+with. Another user's cannot. It gets the one cookie that lets it onto its display, and a folder of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import stat
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.desktop import xauth
+from holo_tasks.machine.private import FOLDER
+
+# <linux/capability.h>
+CHOWN, KILL, SETGID, SETUID = 0, 5, 6, 7
+NEEDED = {CHOWN: "CAP_CHOWN", KILL: "CAP_KILL", SETGID: "CAP_SETGID", SETUID: "CAP_SETUID"}
+
+PERSONAL = ("HOLO_HOME", "TMPDIR", "TMP", "TEMP", "OLDPWD", "MAIL", "CONDA_PREFIX")
+SHARED = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP")
+"""Of the XDG variables these are not about one user's folders."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherUser:
+    """A user that a program is started as."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+    shell: str
+
+    def may_enter(self, folder: Path) -> bool:
+        """Say whether this user can make a folder the current one, as far as its modes tell."""
+        try:
+            found = [level.stat() for level in (folder, *folder.parents)]
+        except OSError:
+            return False
+        return all(stat.S_ISDIR(level.st_mode) and self._passes(level) for level in found)
+
+    def _passes(self, level: os.stat_result) -> bool:
+        if level.st_uid == self.uid:
+            return bool(level.st_mode & stat.S_IXUSR)
+        if level.st_gid in (self.gid, *self.groups):
+            return bool(level.st_mode & stat.S_IXGRP)
+        return bool(level.st_mode & stat.S_IXOTH)
+
+
+def other_user(name: str) -> OtherUser:
+    """Return a user by name or number. Raises `InvalidUsage` if there is none, or we may not start anything as it."""
+    found = _known(name)
+    if found.uid in (0, os.geteuid()):
+        raise InvalidUsage(
+            f"run_as names {found.name}, and from a program of that user nothing of the agent's is kept: name a user "
+            "that is made for the program."
+        )
+    missing = [right for bit, right in NEEDED.items() if not _rights() >> bit & 1]
+    if missing:
+        raise InvalidUsage(
+            f"To start a program as {found.name} takes root, or the rights {', '.join(missing)}: start the agent with "
+            "them, or leave run_as out."
+        )
+    return found
+
+
+def _known(name: str) -> OtherUser:
+    number = int(name) if name.isascii() and name.isdigit() else None
+    try:
+        entry = pwd.getpwnam(name) if number is None else pwd.getpwuid(number)
+    except (KeyError, OverflowError):
+        if number is None or not 0 <= number < 2**32 - 1:
+            raise InvalidUsage(f"There is no user {name!r} on this machine: give the name of one to run_as.") from None
+        return OtherUser(name, number, number, (), "", "/bin/sh")
+    groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
+    return OtherUser(entry.pw_name, entry.pw_uid, entry.pw_gid, tuple(groups), entry.pw_dir, entry.pw_shell)
+
+
+def _rights() -> int:
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("CapEff:"):
+            return int(line.split()[1], 16)
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lodging:
+    """What a program of another user finds: its own folder, where it starts, and who it is."""
+
+    user: OtherUser
+    folder: Path
+    start: Path
+
+    @property
+    def authority(self) -> Path:
+        """The file with the cookie of its display."""
+        return self.folder / "Xauthority"
+
+    def environment(self, env: Mapping[str, str], added: Collection[str]) -> dict[str, str]:
+        """Return an environment with that user's own places in the stead of ours; what was ``added`` stays."""
+        user, home = self.user, Path(self.user.home or "/nonexistent")
+        kept = {
+            name: text
+            for name, text in env.items()
+            if name in added or name in SHARED or not (name in PERSONAL or name.startswith("XDG_"))
+        }
+        theirs = {
+            "HOME": str(home if user.may_enter(home) else self.folder),
+            "USER": user.name,
+            "LOGNAME": user.name,
+            "SHELL": user.shell,
+            "PWD": str(self.start),
+            "XDG_RUNTIME_DIR": str(self.folder),
+        }
+        return kept | {name: text for name, text in theirs.items() if name not in added}
+
+
+def place_for(desktop: Path) -> Path:
+    """Return the folder of a program of another user: not below that of its desktop, which is closed to it."""
+    return Path("/tmp") / f"{desktop.name}-program"
+
+
+def lodge(user: OtherUser, desktop: Path, display: str, authority: Path) -> Lodging:
+    """Make the folder of a program of another user, with the cookie of its display in it."""
+    start = next(place for place in (Path.cwd(), Path(user.home or "/"), Path("/")) if user.may_enter(place))
+    made = Lodging(user, place_for(desktop), start)
+    made.folder.mkdir(FOLDER)
+    number = display.rpartition(":")[2].partition(".")[0]
+    cookie = xauth.find(authority, int(number)) if number.isdigit() else None
+    if cookie is not None:
+        xauth.write(made.authority, int(number), cookie)
+        os.chown(made.authority, user.uid, user.gid)
+    os.chown(made.folder, user.uid, user.gid)  # last: in a folder of theirs a name may lead anywhere
+    return made
+
+
+def clear(desktop: Path) -> None:
+    """Remove that folder, if there is one."""
+    shutil.rmtree(place_for(desktop), ignore_errors=True)

@@ -1,0 +1,62 @@
+"""The program that the command line starts: what it gets of the person's environment, and as whom it is started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import CommandLine
+
+UID = "65534"
+MODEL = ("--base-url", "http://127.0.0.1:9/v1", "--json")
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder for all users."""
+    folder = Path(tempfile.mkdtemp(prefix="holo-shared-"))
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.desktop
+def test_a_program_gets_what_was_set_for_it_and_no_keys(cli: CommandLine, shared: Path) -> None:
+    env = {
+        "APP_LOG": "/tmp/app.log",
+        "PORT": "8080",
+        "HOLO_API_KEY": "canary",
+        "GITHUB_TOKEN": "canary",
+        "LEDGER_PASSWORD": "canary",
+        "OTHER_PASSWORD": "canary, on purpose",
+        "HOLO_PROGRAM_ENV": "OTHER_PASSWORD",
+    }
+    other = ("--run-as", UID) if os.geteuid() == 0 else ()
+    ended = cli("run", "Go.", *MODEL, "--app", f"sh -c '(id -u; env) > {shared}/told; exit 3'", *other, env=env)
+    assert (ended.code, ended.told["status"]) == (15, "desktop_failed")
+    told = (shared / "told").read_text().splitlines()
+    assert told[0] == (UID if other else str(os.geteuid()))
+    got = dict(line.partition("=")[::2] for line in told[1:])
+    assert {name for name in env if name in got} == {"APP_LOG", "PORT", "OTHER_PASSWORD", "HOLO_PROGRAM_ENV"}
+    assert "did not get GITHUB_TOKEN, LEDGER_PASSWORD" in ended.complaint
+    assert "canary" not in ended.complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--display", ":7", "--run-as", UID), "give --app"),
+        (("--app", "xterm", "--run-as", " "), "--run-as is empty"),
+        (("--app", "xterm", "--run-as", "no-such-user"), "There is no user 'no-such-user'"),
+        (("--app", "xterm", "--run-as", str(os.geteuid())), "nothing of the agent's is kept"),
+    ],
+)
+def test_a_user_that_makes_no_sense_is_refused(cli: CommandLine, arguments: tuple[str, ...], said: str) -> None:
+    ended = cli("run", "Go.", *MODEL, *arguments)
+    assert (ended.code, ended.told["status"]) == (2, "invalid")
+    assert said in ended.complaint
