@@ -11,7 +11,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -241,7 +241,7 @@ def _loaded(pem: bytes, where: str, remedy: str) -> SigningKey:
         raise InvalidUsage(
             f"the signing key in {where} is encrypted, and nobody is asked for its password: {remedy}"
         ) from None
-    except (ValueError, UnsupportedAlgorithm):
+    except (ValueError, UnsupportedAlgorithm, InternalError):
         # What the parser says could hold pieces of the key.
         raise InvalidUsage(f"{where} holds no private key in PEM: {remedy}") from None
     if not isinstance(private, Ed25519PrivateKey):

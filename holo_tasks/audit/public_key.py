@@ -6,7 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
@@ -24,7 +24,7 @@ class PublicKey:
             raise InvalidUsage(f"{where} holds a private key: give the public one, as `holo-tasks keys show` prints it")
         try:
             key = load_pem_public_key(pem)
-        except (ValueError, UnsupportedAlgorithm):
+        except (ValueError, UnsupportedAlgorithm, InternalError):
             raise InvalidUsage(
                 f"{where} holds no public key in PEM: give what `holo-tasks keys show` prints where it was recorded"
             ) from None

@@ -41,7 +41,7 @@ class Door:
     def enter(self, path: str) -> tuple[bool, str]:
         """Return whether the desktop may be used by who asks for a path, and the path below the token."""
         token, slash, rest = path.removeprefix("/").partition("/")
-        given = token.encode()
+        given = token.encode(errors="surrogateescape")  # as it was sent, whatever it was
         # Both are compared, whatever the first comes to: the time it takes tells nothing.
         use, watch = (hmac.compare_digest(given, each.encode()) for each in (self.use, self.watch))
         if not (slash and (use or watch)):

@@ -182,7 +182,7 @@ class Workbook:
                     raise InvalidUsage(f"{self.path} is too big to be added to: give another path.")
             macros = self.path.suffix.lower() == ".xlsm"
             return openpyxl.load_workbook(io.BytesIO(data), rich_text=True, keep_vba=macros)
-        except _BROKEN:
+        except (*_BROKEN, OSError):  # of bytes in memory: it is about what they say
             raise InvalidUsage(
                 f"{self.path} is not a workbook or is damaged: move it away or give another path."
             ) from None

@@ -255,5 +255,5 @@ def _unique(what: str, values: list[str]) -> None:
 def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text, re.IGNORECASE | re.DOTALL)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"{text!r} is not a regular expression: {error}") from None

@@ -34,7 +34,7 @@ Kinds = Annotated[tuple[str, ...] | None, AfterValidator(known_kinds)]
 def _pattern(text: str | None) -> str | None:
     try:
         re.compile(text or "")
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"{text!r} is no regular expression: {error}") from None
     return text
 

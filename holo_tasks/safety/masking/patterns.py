@@ -44,5 +44,7 @@ def check(pattern: str) -> None:
     try:
         if regex.compile(pattern).match("", timeout=PATIENCE_S):
             raise ValueError(f"{pattern!r} matches where nothing is")
-    except regex.error as error:
+    except (regex.error, OverflowError, RecursionError) as error:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+    except MemoryError:
+        raise ValueError(f"{pattern!r} repeats something too often") from None
