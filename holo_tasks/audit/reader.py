@@ -147,6 +147,8 @@ class BucketTrace(Trace):
 
     def lines(self) -> Iterator[bytes]:
         for key in self._bucket.names(f"{self._root}/events/"):
+            if key.rpartition("/")[2].startswith("."):
+                continue  # left by a file manager, and no part of the trace
             segment = _up_to(_LARGEST_SEGMENT, self._bucket.pieces(key))
             if segment is None:
                 yield b""

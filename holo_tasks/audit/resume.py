@@ -78,16 +78,16 @@ class Leftovers:
 
 def _deliver(spool: Spool, keys: Keys, deadline: float, stop: threading.Event) -> Delivery:
     frames = deque(sorted(spool.waiting_frames()))
-    trouble = ""
+    trouble: StoreTrouble | None = None
     pause = FIRST_PAUSE_S
     try:
         bucket = Bucket(spool.place, keys)
     except StoreTrouble as refused:
-        return undelivered(spool, len(frames), 0, str(refused))
+        return undelivered(spool, len(frames), 0, refused)
     try:
         upload = Upload(spool, bucket, frames)
     except DamagedTrace as damage:
-        return undelivered(spool, len(frames), 0, str(damage))
+        return undelivered(spool, len(frames), 0, damage)
     may_go_on = _until(deadline, stop)
     while may_go_on():
         try:
@@ -95,11 +95,11 @@ def _deliver(spool: Spool, keys: Keys, deadline: float, stop: threading.Event) -
                 spool.remove()
                 return Delivery(spool.uri, True, f"the evidence of an earlier run is in {spool.uri}")
         except StoreAway as away:
-            trouble = str(away)
+            trouble = away
             stop.wait(min(pause, max(0.0, deadline - time.monotonic())))
             pause = min(pause * 2, LONGEST_PAUSE_CLOSING_S)
         except StoreTrouble as refused:
-            trouble = str(refused)
+            trouble = refused
             break
     return undelivered(spool, len(frames), spool.lines() - upload.seq, trouble)
 

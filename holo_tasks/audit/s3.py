@@ -25,7 +25,8 @@ from holo_tasks.audit.errors import ForeignObject, StoreAway, StoreRefused, Stor
 from holo_tasks.core.this_machine import NotThisMachine, pinned_url, switched_on
 
 _PIECE = 1 << 18
-_PROBE = ".holo-tasks-may-write"
+_PROBE = ".holo-tasks-may-read"
+_RIGHTS = "s3:PutObject, s3:GetObject and s3:ListBucket"
 _WRONG_KEYS = {
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",
@@ -89,7 +90,7 @@ class Keys:
 
 
 class Bucket:
-    """A connection to one place in one bucket. Safe to use from one thread at a time."""
+    """A connection to one place in one bucket. Several threads may use it."""
 
     def __init__(self, place: Place, keys: Keys, *, connect_s: float = 5, read_s: float = 20, attempts: int = 2):
         self.place = place
@@ -127,14 +128,19 @@ class Bucket:
         self._client.close()
 
     def check(self) -> None:
-        """Raise unless the bucket is there and these credentials may write to it."""
+        """Raise unless the bucket is there, and these credentials may look for what they put there.
+
+        Nothing is written. The only other copy is thrown away after a look (`arrival`): credentials that may only
+        write would never deliver anything, and that is better known before a run than after.
+        """
+        probe = self.place.key(_PROBE)
         try:
-            self._client.list_objects_v2(Bucket=self.place.bucket, Prefix=self.place.key(_PROBE), MaxKeys=1)
+            self._client.list_objects_v2(Bucket=self.place.bucket, Prefix=probe, MaxKeys=1)
+            self._client.head_object(Bucket=self.place.bucket, Key=probe)
         except aws.ClientError as error:
-            if _code(error) not in ("AccessDenied", "403"):
+            # There is no such object: who may read and list is told so.
+            if error.operation_name != "HeadObject" or _status(error) in (401, 403):
                 raise _explained(error, self.place) from error
-            # Credentials that may write but not list are good enough: ask with a write.
-            self.put_once(self.place.key(_PROBE), b"", retain=False)
         except aws.BotoCoreError as error:
             raise _explained(error, self.place) from error
         if self.place.retain_days:
@@ -254,12 +260,16 @@ class Bucket:
         return (found.key for found in self.objects(prefix))
 
     def objects(self, prefix: str) -> Iterator[Listed]:
-        """What is below a prefix, in the order of the bytes of the keys."""
+        """What is below a prefix, in the order of the bytes of the keys.
+
+        Empty objects named like folders are passed over: consoles make them, and nothing of ours is named so.
+        """
         try:
             pages = self._client.get_paginator("list_objects_v2")
             for page in pages.paginate(Bucket=self.place.bucket, Prefix=prefix):
                 for found in page.get("Contents", ()):
-                    yield Listed(found["Key"], found["Size"], found.get("ETag", "").strip('"'))
+                    if found["Size"] or not found["Key"].endswith("/"):
+                        yield Listed(found["Key"], found["Size"], found.get("ETag", "").strip('"'))
         except (aws.ClientError, aws.BotoCoreError) as error:
             raise _explained(error, self.place) from error
 
@@ -338,11 +348,11 @@ def _answered(error: aws.ClientError, place: Place) -> StoreTrouble:
         return StoreRefused(f"{place.server} refuses the credentials for {place.uri} ({code}): check the keys")
     if status in (401, 403) and error.operation_name.startswith("List"):
         return StoreRefused(
-            f"the credentials may not list {place.uri} ({code}), so nobody can see what is there: grant s3:ListBucket"
+            f"the credentials may not list {place.uri} ({code}), so nobody can see what is there: grant {_RIGHTS}"
         )
     if status in (401, 403):
         what = "read" if error.operation_name.startswith(("Get", "Head")) else "write to"
-        return StoreRefused(f"the credentials may not {what} {place.uri} ({code}): grant access, or use others")
+        return StoreRefused(f"the credentials may not {what} {place.uri} ({code}): grant {_RIGHTS}, or use others")
     if status in (409, 429) or status >= 500 or code in ("SlowDown", "RequestTimeout", "Throttling"):
         return StoreAway(f"{place.server} is busy or failing ({code or status}): it is tried again")
     return StoreRefused(f"{place.server} refuses {place.uri}: {_flat(error)}")

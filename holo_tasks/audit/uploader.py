@@ -14,6 +14,7 @@ from holo_tasks.audit.recorder import Backlog, Delivery, Progress
 from holo_tasks.audit.s3 import Bucket, Keys
 from holo_tasks.audit.spool import Spool
 from holo_tasks.audit.upload import SEGMENT_LINES, Upload
+from holo_tasks.core.errors import HoloError
 
 INTERVAL_S = 1.0
 FIRST_PAUSE_S = 0.25
@@ -48,7 +49,7 @@ class Uploader:
         self._deadline: float | None = None
         self._progress: Progress | None = None
         self._reported = 0.0
-        self._trouble = ""
+        self._trouble: StoreTrouble | None = None
         self._done: Future[Delivery] = Future()
         self._done.set_running_or_notify_cancel()
         self._thread = threading.Thread(target=self._run, name=f"upload-{spool.run_id}", daemon=True)
@@ -85,7 +86,7 @@ class Uploader:
         return self._undelivered()
 
     def backlog(self) -> Backlog:
-        return Backlog(len(self._frames), self._seq - self._sent_seq, self._trouble)
+        return Backlog(len(self._frames), self._seq - self._sent_seq, str(self._trouble or ""))
 
     def _run(self) -> None:
         delivery: Delivery | None = None
@@ -108,10 +109,10 @@ class Uploader:
                 if upload is None:
                     upload = Upload(self._spool, Bucket(self._spool.place, self._keys), self._frames)
                 arrived = upload.send(end, self._may_go_on) and (not closing or upload.is_there(self._may_go_on))
-                pause, self._trouble = 0.0, ""
+                pause, self._trouble = 0.0, None
             except StoreTrouble as trouble:
                 arrived = False
-                self._trouble = str(trouble)
+                self._trouble = trouble
                 pause = min(max(FIRST_PAUSE_S, pause * 2), LONGEST_PAUSE_S)
                 if closing and not isinstance(trouble, StoreAway):
                     break
@@ -151,12 +152,15 @@ class Uploader:
         return undelivered(self._spool, left.frames, left.events, self._trouble)
 
 
-def undelivered(spool: Spool, frames: int, events: int, trouble: str) -> Delivery:
-    """Say what is still here, why, where, and what happens next."""
-    reason = trouble or "there was not enough time"
+def undelivered(spool: Spool, frames: int, events: int, trouble: HoloError | None) -> Delivery:
+    """Say what is still here, why, where, and what happens next: what was refused is refused until somebody acts."""
+    passes = trouble is None or isinstance(trouble, StoreAway)
+    what = f"{frames} pictures and {events} events are not in {spool.uri} yet"
+    if not frames and not events:
+        what = f"all was sent to {spool.uri}, but nobody could look for it there"
+    then = "the next run brings them there" if passes else "stay there until that is mended and another run begins"
     return Delivery(
         spool.uri,
         False,
-        f"{frames} pictures and {events} events are not in {spool.uri} yet ({reason});"
-        f" they are safe in {spool.folder}, and the next run brings them there",
+        f"{what} ({trouble or 'there was not enough time'}); copies are safe in {spool.folder}, and {then}",
     )

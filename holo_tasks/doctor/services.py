@@ -155,11 +155,11 @@ def _explained(error: OSError | InvalidUsage, folder: Path) -> InvalidUsage:
 
 
 def _try_bucket(destination: S3, name: str, timeout_s: float) -> str:
-    """Put, get and delete an object; say so if it has to stay."""
+    """Put, get, list and delete an object; say so if it has to stay."""
     from holo_tasks.audit.s3 import Bucket
 
-    # Three calls that connect and read, in less than the time there is: what is put must also be taken away.
-    each = timeout_s / 8
+    # Four calls that connect and read, in less than the time there is: what is put must also be taken away.
+    each = timeout_s / 10
     bucket = Bucket(destination.place, destination.keys, connect_s=each, read_s=each, attempts=1)
     key = destination.place.key(name)
     try:
@@ -167,6 +167,10 @@ def _try_bucket(destination: S3, name: str, timeout_s: float) -> str:
             bucket.put_once(key, PROBE, retain=False)
             if bucket.get(key) != PROBE:
                 raise InvalidUsage(f"{destination.place.uri} gives back other bytes than were written.")
+            if key not in bucket.names(key):
+                raise InvalidUsage(
+                    f"{destination.place.uri} does not list what was written, so nobody can look for it."
+                )
         except HoloError:
             with suppress(StoreTrouble):
                 bucket.discard(key)

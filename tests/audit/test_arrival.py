@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,8 @@ from pydantic import SecretStr
 
 from holo_tasks.audit import Delivery, open_trace
 from holo_tasks.audit.resume import resume_spool
+from holo_tasks.audit.s3 import Bucket, Keys, Listed, Place
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import RunClosed, RunOpened
 from holo_tasks.verifying import public_pem, verify_trace
 
@@ -174,7 +179,7 @@ async def test_credentials_that_may_not_list_throw_nothing_away(
 ) -> None:
     from botocore.exceptions import ClientError
 
-    from holo_tasks.audit.s3 import Bucket, _explained
+    from holo_tasks.audit.s3 import _explained
 
     def refused(self: Bucket, prefix: str) -> Any:
         answer = {"Error": {"Code": "AccessDenied"}, "ResponseMetadata": {"HTTPStatusCode": 403}}
@@ -188,6 +193,7 @@ async def test_credentials_that_may_not_list_throw_nothing_away(
     assert not delivery.complete
     assert "may not list" in delivery.message
     assert "s3:ListBucket" in delivery.message
+    assert "the next run" not in delivery.message, "it would be refused again"
     assert (tmp_path / "spool" / "run-1" / "events.jsonl").exists()
     monkeypatch.undo()
     assert [found.complete for found in resume_spool(tmp_path, where.place, where.keys, timeout_s=60)] == [True]
@@ -196,8 +202,6 @@ async def test_credentials_that_may_not_list_throw_nothing_away(
 async def test_what_does_not_stay_is_not_sent_for_ever(
     to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holo_tasks.audit.s3 import Bucket
-
     where = to_s3()
     looks = 0
     real = Bucket.objects
@@ -216,3 +220,94 @@ async def test_what_does_not_stay_is_not_sent_for_ever(
     assert "does not stay" in delivery.message
     assert looks <= 8
     assert (tmp_path / "spool" / "run-1" / "events.jsonl").exists()
+
+
+RIGHTS = {
+    "full": ["Read", "Write", "List"],
+    "no-list": ["Read", "Write"],
+    "no-read": ["Write", "List"],
+    "put": ["Write"],
+}
+
+
+@pytest.fixture(scope="module")
+def narrow(s3_module: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A server with keys that may do less than all; each is its own secret."""
+    folder = tmp_path_factory.mktemp("narrow")
+    admin = {"name": "admin", "credentials": [{"accessKey": "admin", "secretKey": "admin"}], "actions": ["Admin"]}
+    others = [
+        {"name": name, "credentials": [{"accessKey": name, "secretKey": name}], "actions": actions}
+        for name, actions in RIGHTS.items()
+    ]
+    (folder / "s3.json").write_text(json.dumps({"identities": [admin, *others]}))
+    with s3_module.S3Server(folder) as server:
+        yield server
+
+
+@pytest.mark.parametrize("name", ["no-list", "no-read", "put"])
+def test_keys_that_may_not_look_are_refused_before_a_run(to_s3: Any, narrow: Any, name: str) -> None:
+    of = {"where": f"s3://{narrow.bucket}/runs", "endpoint_url": narrow.endpoint}
+    to_s3(**of, access_key="full", secret_key="full").check()
+    with pytest.raises(InvalidUsage, match="grant s3:PutObject, s3:GetObject and s3:ListBucket"):
+        to_s3(**of, access_key=name, secret_key=name).check()
+
+
+async def test_what_consoles_and_file_managers_leave_is_no_evidence(
+    to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
+) -> None:
+    where = to_s3()
+    for folder in ("", "events/", "frames/"):
+        bucket.put_object(Bucket=s3.bucket, Key=f"{where.place.prefix}/run-1/{folder}")
+    bucket.put_object(Bucket=s3.bucket, Key=f"{where.place.prefix}/run-1/events/.DS_Store", Body=b"x")
+    trace = where.open("run-1", home=tmp_path)
+    await work(trace, event, shot, range(3))
+    delivery = await end(trace)
+    assert delivery.complete, delivery.message
+    valid(trace.uri, 5)
+    read = open_trace(
+        trace.uri, endpoint_url=s3.endpoint, access_key=SecretStr(s3.access_key), secret_key=SecretStr(s3.secret_key)
+    )
+    assert read.check().records == 5
+
+
+def test_a_folder_marker_is_passed_over_in_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pages:
+        def paginate(self, **_: Any) -> Any:
+            sizes = {"events/": 0, "events/1.jsonl": 7, "events/full/": 3}
+            yield {"Contents": [{"Key": key, "Size": size, "ETag": '"x"'} for key, size in sizes.items()]}
+
+    class Client:
+        def get_paginator(self, _: str) -> Pages:
+            return Pages()
+
+    bucket = Bucket(Place("evidence", endpoint_url="http://127.0.0.1:1"), Keys(SecretStr("k"), SecretStr("k")))
+    monkeypatch.setattr(bucket, "_client", Client())
+    assert list(bucket.names("events/")) == ["events/1.jsonl", "events/full/"]
+
+
+@pytest.mark.parametrize("same", [True, False])
+async def test_where_the_list_tells_no_digest_objects_are_asked_about_some_at_a_time(
+    same: bool, to_s3: Any, tmp_path: Path, event: Any, shot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = threading.Barrier(4)
+    listed, digest = Bucket.objects, Bucket.digest
+    asked: list[str] = []
+
+    def encrypted(self: Bucket, prefix: str) -> Iterator[Listed]:
+        return (Listed(found.key, found.size, "of a key") for found in listed(self, prefix))
+
+    def slow(self: Bucket, key: str) -> str:
+        asked.append(key)
+        if len(asked) <= 4:
+            together.wait(60)  # nobody comes further alone
+        return digest(self, key) if same or "/frames/" not in key else "0" * 64
+
+    monkeypatch.setattr(Bucket, "objects", encrypted)
+    monkeypatch.setattr(Bucket, "digest", slow)
+    trace = to_s3().open("run-1", home=tmp_path)
+    await work(trace, event, shot, range(12))
+    delivery = await end(trace)
+    assert delivery.complete is same, delivery.message
+    assert len(asked) == len(set(asked))
+    assert ("other contents" in delivery.message) is not same
+    assert list((tmp_path / "spool").iterdir()) == ([] if same else [tmp_path / "spool" / "run-1"])
