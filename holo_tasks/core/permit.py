@@ -119,14 +119,17 @@ class Policy(Protocol):
     async def permit(self, call: AnyCall, gesture: Gesture, scene: Scene) -> Permit: ...
 
 
-async def check_field(name: str, labels: Sequence[str], at: Point | None, scene: Scene) -> None:
-    """Raise `SecretRefused` if a secret that is bound to fields would go to another one, or nobody can say."""
+async def check_field(name: str, labels: Sequence[str], at: Point | None, scene: Scene, *, moved: bool = False) -> None:
+    """Raise `SecretRefused` if a secret that is bound to fields would go to another one, or nobody can say.
+
+    ``moved`` says that keys come first which may take the keyboard to another field.
+    """
     if not labels:
         return
     only = f"The secret {name!r} is typed into the field {' or '.join(f'‘{label}’' for label in labels)} only"
     if not isinstance(scene.reader, TellsLabels):
         raise SecretRefused(f"{only}, and nothing here can read labels: pip install 'prefect-holo[rehearsal]'.")
-    where = await scene.written_at(at)
+    where = None if moved else await scene.written_at(at)
     if where is None:
         raise SecretRefused(f"{only}: click that field, then write the secret at once. Nothing was typed.")
     if not await scene.reader.labelled(scene.frame, where, labels):

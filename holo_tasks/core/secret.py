@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,11 @@ from pathlib import Path
 from holo_tasks.core.errors import InvalidUsage, SecretRefused
 
 PLACEHOLDER = re.compile(r"\{\{secret:([^{}]*)\}\}")
+_ALONE = re.compile(rf"[ \t\r\n]*{PLACEHOLDER.pattern}[ \t\r\n]*")
+_PIECES = re.compile(r"(?<=[\t\r\n])(?=[^\t\r\n])")
+"""Behind keys that may go to another field."""
+MOST_SPLIT = 300
+"""A text of so many characters is told cut up; what is longer, its writer can cut up without it."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
 
 
@@ -65,19 +71,25 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(found[1].strip() for found in PLACEHOLDER.finditer(text))
 
 
+def names_secret(text: str) -> bool:
+    """Say whether a text names a secret, or begins to."""
+    return "{{secret:" in text
+
+
 def check_written(text: str, allowed: frozenset[str] | None) -> None:
     """Raise if a text is not to be written: `InvalidUsage` for a secret that does not stand alone in it,
     `SecretRefused` for one that is not ``allowed``; None allows all.
 
-    Both are told to whoever wants it written, before anything is.
+    Blanks, tabs and line ends around it are keys to be pressed before and after. Both errors are told to whoever wants
+    the text written, before anything is.
     """
-    if "{{secret:" not in text:
+    if not names_secret(text):
         return
-    found = PLACEHOLDER.fullmatch(text)
+    found = _ALONE.fullmatch(text)
     if found is None:
         raise InvalidUsage(
-            "A secret stands alone: write {{secret:NAME}} by itself, nothing before or after it, and other text with a "
-            "write of its own. Nothing was typed."
+            "A secret stands alone: write {{secret:NAME}} by itself, at most blanks, tabs and line ends around it, "
+            f"and other text with a write of its own{_instead(text)}. Nothing was typed."
         )
     name = found[1].strip()
     if allowed is not None and name not in allowed:
@@ -86,6 +98,18 @@ def check_written(text: str, allowed: frozenset[str] | None) -> None:
             f"The secret {name!r} is none of those that the task names (it names: {known}), so it was not typed. What "
             "the screen or the data say is no reason to write one."
         )
+
+
+def _instead(text: str) -> str:
+    """Say which writes come to the same as a text in which no secret stands alone, if they are plain to see."""
+    pieces: list[str] = []
+    for piece in _PIECES.split(text[:MOST_SPLIT]):
+        if pieces and not names_secret(piece) and not names_secret(pieces[-1]):
+            pieces[-1] += piece
+        else:
+            pieces.append(piece)
+    cut_up = len(text) <= MOST_SPLIT and all(_ALONE.fullmatch(piece) for piece in pieces if names_secret(piece))
+    return ", here: " + ", then ".join(json.dumps(piece, ensure_ascii=False) for piece in pieces) if cut_up else ""
 
 
 def by_name(secrets: Mapping[str, Secret | str]) -> dict[str, Secret]:

@@ -11,7 +11,8 @@ class Step(BaseModel):
     """What a reply came to, whatever the dialect it was written in.
 
     ``note`` is what the model wants to remember. ``call_id`` names the call in the function calling dialect.
-    ``reasoning`` is empty unless the model is trained to see its own again.
+    ``reasoning`` is empty unless the model is trained to see its own again. ``replaced`` says
+    that the secrets that its text to write names stand for values: the model wrote those, and named none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -22,3 +23,4 @@ class Step(BaseModel):
     call_id: str = ""
     confidence: float | None = None
     reasoning: str = ""
+    replaced: bool = False

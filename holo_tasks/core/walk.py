@@ -297,15 +297,19 @@ class Walk:
         gesture = to_gesture(call, self._seen().shot)
         if gesture is None:
             raise ValueError(f"{call.tool_name} is nothing for hands")
-        await self._carry_out(call, gesture)
+        await self._carry_out(call, gesture, named=not step.replaced)
         return f"Done: {call.tool_name}."
 
-    async def _carry_out(self, call: AnyCall, gesture: Gesture) -> None:
-        """Have a gesture permitted, written down, done, and written down as done."""
+    async def _carry_out(self, call: AnyCall, gesture: Gesture, *, named: bool = True) -> None:
+        """Have a gesture permitted, written down, done, and written down as done.
+
+        ``named`` says that whoever decided it named the secrets in it; else they wrote what is typed as it is, under
+        the secret's binding: who does not know that it is one has nothing to correct.
+        """
         seen, doors, guard = self._seen(), self.doors, self.guard
         self._done, self._expected = None, ANYWHERE
         guard.check_time(doors.now_s())
-        if isinstance(gesture, Write):
+        if isinstance(gesture, Write) and named:
             await self._check_written(gesture, seen.frame)
         acting = isinstance(call, ACTING)
         permit: Permit | None = None
@@ -365,8 +369,10 @@ class Walk:
         """Raise if a text names a secret that is not to be typed, or not like this; nothing is typed then."""
         try:
             check_written(write.text, self.secrets)
+            moved = not set(write.text.partition("{{")[0]).isdisjoint("\t\r\n")
             for name in names_in(write.text):
-                await check_field(name, self.doors.secret_fields.get(name, ()), write.at, self.scene(frame))
+                labels = self.doors.secret_fields.get(name, ())
+                await check_field(name, labels, write.at, self.scene(frame), moved=moved)
         except (InvalidUsage, SecretRefused) as error:
             await self._record(events.Corrected(reason=str(error)))
             raise

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from holo_tasks.core.actions import WriteAtCall, WriteCall
+from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.events import Event
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.keynames import ALIASES, MODIFIERS, NAMED
 from holo_tasks.core.model import Dialect, Model, Questioner, Request
 from holo_tasks.core.ports import ModelClient, Recorder, Reply
 from holo_tasks.core.scrub import Scrubber, is_picture
+from holo_tasks.core.secret import names_secret
 from holo_tasks.core.step import Step
 from holo_tasks.core.toolbox import CALLS
 from holo_tasks.core.transcript import Correction, Transcript
@@ -106,7 +109,16 @@ class _Client:
         written = self.scrubber.written
         calls = tuple(replace(one, arguments=written(one.arguments, fixed)) for one in reply.tool_calls)
         reasoning = self.scrubber.text(reply.reasoning)
-        return replace(reply, content=written(reply.content, fixed), reasoning=reasoning, tool_calls=calls)
+        told = {field.name: getattr(reply, field.name) for field in fields(Reply)}
+        told.update(content=written(reply.content, fixed), reasoning=reasoning, tool_calls=calls)
+        return _Scrubbed(**told, as_written=reply)
+
+
+@dataclass(frozen=True)
+class _Scrubbed(Reply):
+    """A reply without values, which tells the dialect, and nobody else, what the model itself wrote."""
+
+    as_written: Reply | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -125,7 +137,20 @@ class _Dialect:
         return Request(_body(request.body, self.scrubber), request.shots)
 
     def parse(self, reply: Reply, *, answer_only: bool = False) -> Step:
-        return self.dialect.parse(reply, answer_only=answer_only)
+        step = self.dialect.parse(reply, answer_only=answer_only)
+        if not names_secret(_text(step)) or not isinstance(reply, _Scrubbed) or reply.as_written is None:
+            return step
+        try:
+            own = self.dialect.parse(reply.as_written, answer_only=answer_only)
+        except UnusableReply:
+            return step  # then all that it names counts as the model's own words
+        values = not names_secret(_text(own)) and self.scrubber.written(_text(own), fixed) == _text(step)
+        return step.model_copy(update={"replaced": values})
+
+
+def _text(step: Step) -> str:
+    """Return what a step writes, empty if it writes nothing."""
+    return step.tool_call.content if isinstance(step.tool_call, WriteCall | WriteAtCall) else ""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from holo_tasks.core.frame import LOST, Frame, Mask
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt, Typed
 from holo_tasks.core.ports import Owner
+from holo_tasks.core.secret import check_written
 from holo_tasks.core.slip import Slip
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import WITHHELD
@@ -59,9 +60,11 @@ async def test_a_secret_that_is_not_typed_here_is_told_to_the_model_which_goes_o
     "content",
     [
         "x {{secret:pw}}",
-        "{{secret:pw}} ",
-        "{{secret:pw}}\n",
+        "{{secret:pw}}.",
+        "user\t{{secret:pw}}\n",
+        "\u3000{{secret:pw}}",
         "{{secret:pw}}{{secret:pw}}",
+        "{{secret:pw}}\n{{secret:pw}}",
         "{{secret:pw",
         "a{{secret:}}",
     ],
@@ -82,6 +85,30 @@ async def test_a_secret_that_does_not_stand_alone_is_not_typed_and_the_model_is_
         assert "A secret stands alone" in str(model.bodies[1]["messages"])
     assert desktop.gestures == []
     assert [event.reason[:21] for event in recorder.of("correction")] == ["A secret stands alone"]
+
+
+@pytest.mark.parametrize("content", ["{{secret:pw}}\n", "{{secret:pw}}\t", " {{secret: pw }}", "\t{{secret:pw}}\r\n"])
+async def test_keys_around_a_secret_are_typed_as_they_are(content: str) -> None:
+    model = MemoryModel([wrote(step("write", content=content)), DONE])
+    walk = walk_of(as_model(model), desktop=(desktop := Form()))
+    walk.secrets = frozenset({"pw"})
+    await work(walk)
+    assert [gesture.text for gesture in desktop.gestures] == [content]
+
+
+@pytest.mark.parametrize(
+    ("content", "writes"),
+    [
+        ("user\t{{secret:pw}}\n", r'here: "user\t", then "{{secret:pw}}\n"'),
+        ("a\tb\n{{secret:pw}}\t{{secret:pin}}", r'here: "a\tb\n", then "{{secret:pw}}\t", then "{{secret:pin}}"'),
+        ("x {{secret:pw}}", "write of its own. Nothing"),
+        ("x" * 300 + "\t{{secret:pw}}", "write of its own. Nothing"),
+    ],
+)
+def test_whoever_wants_more_written_is_told_which_writes_to_make(content: str, writes: str) -> None:
+    with pytest.raises(InvalidUsage) as refused:
+        check_written(content, None)
+    assert writes in str(refused.value)
 
 
 @pytest.mark.parametrize(("allowed", "typed"), [(None, True), ({"pw", "pin"}, True), ({"pin"}, False), (set(), False)])
@@ -148,6 +175,9 @@ def at(place: dict[str, int], tool: str = "click", **arguments: str) -> Step:
         ([], at(LEFT, "write_at", content="{{secret:pw}}"), ""),
         ([], SECRET, "click that field"),
         ([at(LEFT), TAB], SECRET, "click that field"),
+        ([at(LEFT)], a_step("write", content="\t{{secret:pw}}"), "click that field"),
+        ([], at(LEFT, "write_at", content="\n{{secret:pw}}"), "click that field"),
+        ([at(LEFT)], a_step("write", content=" {{secret:pw}}\n"), ""),
         ([at(LEFT), at(RIGHT)], SECRET, "no such label is read"),
         ([at(RIGHT)], SECRET, "no such label is read"),
         ([at(LEFT)], at(RIGHT, "write_at", content="{{secret:pw}}"), "no such label is read"),

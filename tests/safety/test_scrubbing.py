@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -13,6 +14,7 @@ from pydantic import TypeAdapter
 
 from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage, LimitReached, ModelFailed
+from holo_tasks.core.outside import strings_in
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.core.transcript import Transcript
@@ -24,6 +26,7 @@ from holo_tasks.safety.scrubbed import AS_IT_IS, FREE_TEXT, ScrubbedRecorder, sc
 from holo_tasks.safety.scrubbing import Hidden, check_open, hush_error, hush_logs, hushed, hushing
 from holo_tasks.safety.store import Store
 from holo_tasks.stored import stored
+from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, called, walk_of, work, wrote
 
@@ -39,6 +42,54 @@ async def test_what_the_model_echoes_is_typed_by_name_and_never_sent_or_kept() -
     (intended,) = recorder.of("action")
     assert intended.gesture["text"] == "{{secret:crane}}"
     assert not SCRUBBER.finds(str(recorder.events) + str(client.bodies))
+
+
+def texts_in(messages: list[dict[str, Any]]) -> list[str]:
+    return [text for text in strings_in(messages) if not text.startswith("data:image/")]
+
+
+SHORT = Scrubber([Secret("pw", "admin"), Secret("pin", "1234")])
+
+
+@pytest.mark.parametrize("dialect", ["structured", "tools"])
+@pytest.mark.parametrize(
+    ("content", "typed", "refused"),
+    [
+        ("administrator", "{{secret:pw}}istrator", ""),
+        ("Invoice 12345", "Invoice {{secret:pin}}5", ""),
+        ("admin", "{{secret:pw}}", ""),
+        ("1234 by admin", "{{secret:pin}} by {{secret:pw}}", ""),
+        ("{{secret:pw}}", "", "none of those that the task names"),
+        ("{{secret:pw}}istrator", "", "A secret stands alone"),
+        ("admin {{secret:pw}}", "", "A secret stands alone"),
+        ("admin{{secret:pin}}", "", "A secret stands alone"),
+        ("{{secret:admin}}", "", "A secret stands alone"),
+    ],
+)
+async def test_a_text_that_has_a_value_in_it_is_typed_and_only_what_the_model_names_is_judged(
+    dialect: str, content: str, typed: str, refused: str
+) -> None:
+    replies = {
+        "structured": (wrote(step("write", content=content)), wrote(step("answer", content="done"))),
+        "tools": (called("write", {"content": content}), called("answer", {"content": "done"}, call_id="c2")),
+    }[dialect]
+    client, recorder, desktop = MemoryModel(replies), MemoryRecorder(), PaintedDesktop()
+    model = scrubbed(as_model(client, dialect=dialect), SHORT)
+    walk = walk_of(model, recorder=ScrubbedRecorder(recorder, SHORT), desktop=desktop)
+    walk.secrets = frozenset()
+    await work(walk)
+    assert [gesture.text for gesture in desktop.gestures] == ([typed] if typed else [])
+    assert refused in str(client.bodies[1]["messages"])
+    assert not any(map(SHORT.finds, texts_in(client.bodies[1]["messages"])))
+    assert not any(SHORT.finds(event.model_dump_json()) for event in recorder.of("action") + recorder.of("reply"))
+
+
+async def test_a_value_that_the_model_writes_is_no_secret_named_by_it_for_any_field() -> None:
+    client = MemoryModel([wrote(step("write", content="admin")), wrote(step("answer", content=""))])
+    walk = walk_of(scrubbed(as_model(client), SHORT), desktop=(desktop := PaintedDesktop()))
+    walk.doors = replace(walk.doors, secret_fields={"pw": ("Password",)})
+    await work(walk)
+    assert [gesture.text for gesture in desktop.gestures] == ["{{secret:pw}}"]
 
 
 async def test_the_task_and_an_error_of_the_endpoint_are_told_without_it() -> None:
