@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holo_tasks.secret_sources import SecretSpec
 
 MAX_SIDE = 16_384
+MOST_NAMED = 12
 
 
 def run_command(options: argparse.Namespace) -> int:
@@ -49,6 +50,7 @@ def run_command(options: argparse.Namespace) -> int:
     if done := already_done(settings):
         return _tell(done, as_json=options.json)
     ready(settings.home)
+    _tell_kept_back(settings)
     _quiet_prefect()
     logging.raiseExceptions = False
     server: TemporaryServer | None = None
@@ -66,6 +68,16 @@ def run_command(options: argparse.Namespace) -> int:
         if server is not None:
             server.stop()
     return _tell(outcome, as_json=options.json)
+
+
+def _tell_kept_back(settings: Settings) -> None:
+    """Name what the program of --app does not get of this environment: without it, it may fail where nobody looks."""
+    from holo_tasks.desktop.environment import PASSED_ON, kept_back
+
+    names = kept_back(os.environ, [secret.value for secret in settings.secrets.values()]) if settings.app else []
+    if names:
+        shown = ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
+        say(f"the program does not get {shown}: it may be private. Name in {PASSED_ON} what the program needs of that.")
 
 
 def _quiet_prefect() -> None:

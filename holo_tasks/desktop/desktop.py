@@ -298,7 +298,7 @@ class Desktop:
                     app_env=for_programs(os.environ, self._env, values, inherits=self._inherits),
                     added=list(self._env),
                     run_as=asdict(self._run_as) if self._run_as else None,
-                    kept_back=kept_back(os.environ) if self._inherits == "plain" else [],
+                    kept_back=kept_back(os.environ, values) if self._inherits == "plain" else [],
                     secrets={name: asdict(secret) for name, secret in self.secrets.items()},
                     settle=asdict(self._settle),
                     app_timeout_s=self._app_timeout_s,

@@ -11,11 +11,10 @@ worker's flows, whose environment is not for the programs on their desktops.
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Literal
+
+from holo_tasks.desktop.telling import OTHER_SERVICES, SERVICES, is_telling, looks_secret, sounds_telling
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -81,40 +80,8 @@ USUAL_PREFIXES = _names(
     "TK_ WINE XAPPLRESDIR XCURSOR_ XENVIRONMENT XFILESEARCHPATH XKB_ XLIB_ XUSERFILESEARCHPATH"
 )
 
-SERVICES = _names(
-    "ANTHROPIC_ AWS_ AZURE_ CLOUDSDK_ DOCKER_ GCP_ GITHUB_ GITLAB_ GOOGLE_ HAI_ IMAP_ KUBE LDAP_ MINIO_ MONGO MYSQL_ "
-    "OPENAI_ PG POSTGRES PREFECT_ REDIS S3_ SENTRY_ SMTP_ SSH_ VAULT_"
-)
-"""How names of variables begin that are a service's: where it is, and how to be let in."""
-NOT_FOR_PROGRAMS = (*OTHER_SESSION, "HAI_", "HOLO_", "PREFECT_", "SSH_")
+NOT_FOR_PROGRAMS = (*OTHER_SESSION, "HOLO_", *SERVICES, *OTHER_SERVICES)
 """How names begin that nobody sets for a program on a desktop."""
-TELLING = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL|COOKIE|WEBHOOK"
-    r"|(?:PASS|PWD|KEYS?|AUTH|DSN)(?:_|$)"
-    r"|(?:^|_)(?:KEY(?:S|TAB|RING|STORE)?|AUTH|AUTHN|AUTHZ|OAUTH2?|AUTHORIZATION|CREDS?|PW|PIN|PAT|SAS|JWT|BEARER"
-    r"|SESSION|DSN|SIGNING|SIGNATURE|LOGIN|OTP|TOTP|MFA|SALT|CONNECTION|CONN|KRB5\w*|GPG|GNUPGHOME|NETRC)(?:_|$)",
-    re.IGNORECASE,
-)
-LOOKS_SECRET = re.compile(
-    r"://[^/\s@]+@"  # a login in an address
-    r"|-----BEGIN "
-    r"|\beyJ[\w-]{5,}\.[\w-]+\.[\w-]*"  # a JSON web token
-    r"|\b(?:bearer|basic) +[\w+/=.~-]{8,}"
-    r"|(?:password|passwd|pwd|secret|token|api_?key|access_?key|account_?key|signature|sig)\s*[=:]\s*[^\s&;]"
-    r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abposr]-|sk-|sk_live_|rk_live_|pnu_|pnb_|hf_|npm_|pypi-|dop_v1_|AKIA|ASIA)"
-    r"[\w-]{10,}",
-    re.IGNORECASE,
-)
-RANDOM = re.compile(r"(?<![\w/+.-])[A-Za-z0-9+/=_-]{24,}(?![\w/+.-])")
-"""What may be a key by itself: long, and no part of a path or a name."""
-IDENTIFIER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-PATH_LIKE = re.compile(r"(?:sqlite(?:\+\w+)?:/{2})?(?:~|\.{0,2})/")
-RANDOM_BITS, HEXADECIMAL = 4.1, 32
-"""The bits per character of a key; one of 32 hexadecimal digits counts as one, whatever they are."""
-CASE_CHANGES, TO_DIGITS = r"(?=[a-z][A-Z]|[A-Z][a-z])", r"(?=[A-Za-z][0-9]|[0-9][A-Za-z])"
-MIXED = 3
-"""This many changes of each kind are in no word, date or version."""
-
 LONG = 4
 """A shorter value is part of many a harmless variable."""
 
@@ -143,9 +110,12 @@ def for_programs(
     return {**_on_a_display(kept), **{name: text for name, text in ours.items() if name in asked}, **added}
 
 
-def kept_back(ours: Mapping[str, str]) -> list[str]:
-    """Name what a person's own program does not get, although they may have set it for that: it looks private."""
-    given = for_programs(ours, {}, inherits="plain")
+def kept_back(ours: Mapping[str, str], values: Collection[str] = ()) -> list[str]:
+    """Name what a person's own program does not get, although they may have set it for that: it looks private.
+
+    What stands in many a shell for other work, a cloud's keys or a package registry's, is not named: nobody meant it.
+    """
+    given = for_programs(ours, {}, values, inherits="plain")
     return sorted(name for name in ours if name not in given and not name.startswith(NOT_FOR_PROGRAMS))
 
 
@@ -153,19 +123,6 @@ def needed(ours: Mapping[str, str], values: Collection[str] = ()) -> dict[str, s
     """Return the variables of the list, less those with one of these values or a login in them."""
     known = {name: text for name, text in ours.items() if name not in OTHER_SESSION and _is_known(name, text)}
     return harmless(known, values)
-
-
-def is_telling(name: str, text: str) -> bool:
-    """Say whether a variable looks like a key, a login or a service's, by its name or its value."""
-    if name in NEEDED or name in USUAL:
-        return looks_secret(text) and name not in NEEDED
-    elsewhere = "DATABASE" in name.upper() and not PATH_LIKE.match(text)
-    return name.startswith(SERVICES) or bool(TELLING.search(name)) or elsewhere or looks_secret(text)
-
-
-def looks_secret(text: str) -> bool:
-    """Say whether a value looks like a key or holds a login."""
-    return bool(LOOKS_SECRET.search(text)) or any(_is_random(found[0]) for found in RANDOM.finditer(text))
 
 
 def harmless(env: Mapping[str, str], values: Collection[str]) -> dict[str, str]:
@@ -180,7 +137,7 @@ def harmless(env: Mapping[str, str], values: Collection[str]) -> dict[str, str]:
 def _is_known(name: str, text: str) -> bool:
     if name in NEEDED or name.startswith(NEEDED_PREFIXES):
         return True
-    listed = name in USUAL or (name.startswith(USUAL_PREFIXES) and not TELLING.search(name))
+    listed = name in USUAL or (name.startswith(USUAL_PREFIXES) and not sounds_telling(name))
     return listed and not looks_secret(text)
 
 
@@ -191,18 +148,6 @@ def _on_a_display(env: dict[str, str]) -> dict[str, str]:
         env.pop("LC_ALL", None)
         env["LC_CTYPE"] = "C.UTF-8"
     return env
-
-
-def _is_random(run: str) -> bool:
-    """Say whether a run of characters is not somebody's choice: of all kinds, and mixed as no word or date is."""
-    if IDENTIFIER.fullmatch(run) or PATH_LIKE.match(run):
-        return False
-    if len(run) >= HEXADECIMAL and re.fullmatch(r"[0-9a-fA-F]+", run):
-        return True
-    if not all(re.search(kind, run) for kind in ("[a-z]", "[A-Z]", "[0-9]")):
-        return False
-    bits = -sum(count / len(run) * math.log2(count / len(run)) for count in Counter(run).values())
-    return bits >= RANDOM_BITS or all(len(re.findall(change, run)) >= MIXED for change in (CASE_CHANGES, TO_DIGITS))
 
 
 def _holds(text: str, value: str) -> bool:

@@ -39,6 +39,33 @@ A_PERSONS_OWN = {
     "HOLO_LEDGER_LOG": "/tmp/log",
     "BUILD": "2026-01-31T12:00:00+01:00",
     "ITEMS": '[{"number": 1001, "amount": "12.50"}]',
+    # Names that sound like keys, with values that are none.
+    "LOGIN_DELAY": "3",
+    "LOGIN_TIMEOUT_MS": "15000",
+    "SESSION_LOG": "/tmp/pytest-of-root/pytest-2/test_Aa1Bb2Cc3Dd4Ee5Ff6Gg7/log",
+    "KEY_LOG": "/tmp/k",
+    "AUTH_LOG": "auth.log",
+    "PIN_COUNT": "2",
+    "PASSWORD_LENGTH": "12",
+    "MAX_TOKENS": "4096",
+    "HOTKEY": "F5",
+    "COMPASS_X": "1",
+    "BYPASS": "1",
+    "CONN_MODE": "slow",
+    "AUTH": "off",
+    "SHOW_PASSWORD": "true",
+    "TOKEN_FILE": "/tmp/x",
+    "PASSWORD_FILE": "~/notes/pw.txt",
+    "DATABASE_PATH": "orders.db",
+    "DATABASE_FILE": "data/2026/orders.db",
+    "PGSTATE": "ready to go, any time",
+    "DOCKER_X": "any value, 1234",
+    "SMTP_PORT": "2525",
+    "SMTP_HOST": "127.0.0.1:2525",
+    "REDIS_URL": "redis://localhost:6379/0",
+    "PAGE_URL": "http://127.0.0.1/?token=abc",
+    "LOGIN_URL": "http://127.0.0.1:8080/login?next=/",
+    "APP_ARGS": "--out=/tmp/tmpAbC1d2E3f4G5h6I7/state -o/tmp/tmpAbC1d2E3f4G5h6I7",
 }
 PRIVATE = {
     "HAI_API_KEY": "k",
@@ -51,12 +78,23 @@ PRIVATE = {
     "AWS_PROFILE": "admin",
     "PREFECT_API_URL": "http://127.0.0.1:4200/api",
     "PGPASSWORD": "x",
+    "PGSERVICEFILE": "/home/me/.pg_service.conf",
+    "PGHOST": "db.example.org, db2.example.org",
+    "DOCKER_AUTH_CONFIG": "{}",
+    "DOCKER_HOST": "tcp://10.0.0.1:2376",
     "SSH_AUTH_SOCK": "/tmp/agent",
-    "STRIPE_KEY": "x",
-    "APIKEY": "x",
+    "STRIPE_KEY": "rk_test_4eC39HqLyjWDarjt",
+    "SLACK_WEBHOOK_URL": "https://hooks.slack.example/services/T01/B02/x3",
+    "LOCAL_DATABASE": "postgres://me:hunter2@127.0.0.1/x",
+    "JUPYTER_URL": "http://127.0.0.1:8888/?token=0123456789abcdef0123456789abcdef0123456789abcdef",
+    "APIKEY": "12ab34cd",
     "DBPASS": "x",
-    "SMTP_USER": "x",
-    "SESSION_ID": "x",
+    "MY_PASSWORD": "hunter2",
+    "PASSWORD_PROD": "summer",
+    "CARD_PIN": "471",
+    "SMTP_USER": "me@example.org",
+    "SESSION_ID": "8c1f2e7a90",
+    "MY_TOKEN": "81236712",
     "SENTRY_DSN": "x",
     "HARMLESS_1": "https://me:hunter2@git.example/repo",
     "HARMLESS_2": "https://ghp_1234567890@git.example/repo",
@@ -105,7 +143,10 @@ def test_a_random_value_is_taken_for_a_key_whatever_it_is_called(alphabet, lengt
         assert "PLAIN" not in for_programs({"PLAIN": value}, {}, inherits="plain"), value
 
 
-def test_what_a_person_might_miss_is_named():
+def test_what_a_person_might_miss_is_named_and_what_stands_in_every_shell_is_not():
+    everyday = ("AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "HF_TOKEN", "NPM_TOKEN", "HAI_API_KEY", "SSH_AUTH_SOCK")
+    assert kept_back(dict.fromkeys(everyday, "hunter-2-or-3")) == []
+    assert kept_back({"STATE": "Kranich-7", "PORT": "1"}, ["Kranich-7"]) == ["STATE"]
     assert kept_back({"APP_PASSWORD": "x", "PORT": "1", "PATH": "/bin", "WAYLAND_DISPLAY": "w"}) == ["APP_PASSWORD"]
 
 

@@ -191,6 +191,26 @@ def test_a_command_is_kept_to_be_asked_again_without_values_but_with_all_its_opt
     )
 
 
+def test_the_command_names_what_the_program_does_not_get(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"HOLO_HOME": str(tmp_path), "LEDGER_PASSWORD": "hunter2", "AWS_KEY": "x", "PORT": "1"}.items():
+        monkeypatch.setenv(name, value)
+
+    def told(*given: str) -> str:
+        options = command_line().parse_args(["run", "File it.", "--base-url", "http://127.0.0.1:9/v1", *given])
+        options.given = []
+        run_command._tell_kept_back(run_command._settings(options))
+        return capsys.readouterr().err
+
+    said = told("--app", "xterm")
+    assert "LEDGER_PASSWORD" in said
+    assert "HOLO_PROGRAM_ENV" in said
+    assert said.count("\n") == 1
+    assert not any(quiet in said for quiet in ("hunter2", "AWS_KEY", "PORT"))
+    assert told("--display", ":7") == ""
+
+
 def test_data_and_fields_are_given_on_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOLO_HOME", str(tmp_path))
     monkeypatch.setenv("HOLO_SECRET_PIN", "Kranich-7")
