@@ -70,3 +70,9 @@ def surrounds(outer: Box, inner: Box) -> bool:
         and outer.top <= inner.top
         and inner.bottom <= outer.bottom
     )
+
+
+def common(one: Box, other: Box) -> Box:
+    """Return what two boxes have in common; they overlap."""
+    left, top = max(one.left, other.left), max(one.top, other.top)
+    return Box(left, top, min(one.right, other.right) - left, min(one.bottom, other.bottom) - top)

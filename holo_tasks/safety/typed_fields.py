@@ -14,8 +14,14 @@ Each new look of a field is remembered: a password that a program is told to sho
 A field that is none of these and was not seen cleared is *lost*: it may show in another size, or in part. Then all
 windows of its program are masked, until the field is found again, or cleared, or its window is closed. Where something
 can read, that is asked instead (`TypedTexts`): the windows are masked only for as long as it sees the value, or the
-screen does not come to rest. A field that shows the same sign for each character, as for passwords, is not taken for
-lost: what is told by another screen is at most how long it is.
+screen does not come to rest.
+
+A field that shows the same sign for each character, as for passwords, is looked for by more where nothing can read, for
+a program that is told to show it draws it anew, and may move it: where its label is, with the same around, it is, and
+while its label is in its window without that, it is lost; where about as many of one sign are in a row, it is. With
+neither in its window that shows another page, as after logging in, and no window is masked: nobody would see anything
+again. A page that shows the value in the clear, in other letters than the form and without its label, is then masked
+only by what can read it.
 
 A field that was cleared is masked again as soon as a piece of what was typed shows: an undo brings it back.
 After a person had the screen no field counts as cleared until it is seen empty: they may have typed the secret anew.
@@ -28,7 +34,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as made
 
 from PIL import Image
@@ -36,14 +42,17 @@ from PIL import Image
 from holo_tasks.core.frame import LOST, Frame, Mask
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Typed
-from holo_tasks.core.signs import signs
 from holo_tasks.safety.masking.places import visible
-from holo_tasks.safety.places import holds, overlap, surrounds
+from holo_tasks.safety.places import common, holds, overlap, surrounds
+from holo_tasks.safety.typed_labels import found_labels, labels, row_of_signs
 from holo_tasks.safety.typed_looks import (
+    ALIKE,
     CARET,
     SURE,
     Look,
+    Pattern,
     Pixels,
+    as_before,
     cleared,
     columns,
     differs,
@@ -51,7 +60,6 @@ from holo_tasks.safety.typed_looks import (
     inner,
     picture_of,
     pieces_left,
-    places,
     same_around,
     shape_of,
     text_box,
@@ -60,6 +68,8 @@ from holo_tasks.safety.typed_looks import (
 KIND = "typed"
 ROOM = 8
 """A window that reaches no further than this beyond a field draws nothing else."""
+NEAR = 32
+"""So much around a field that is drawn anew is kept."""
 LOOKS, PLACES, FIELDS = 4, 8, 16
 """How many looks and places of a field are remembered, and how many fields: beyond that the oldest that do not show."""
 Move = tuple[int, int]
@@ -70,7 +80,9 @@ logger = logging.getLogger(__name__)
 class _Known:
     """A field that was typed into; its places are how far it was moved, each with whether it was cleared there.
 
-    ``away`` says that it was seen to show nowhere, ``lost`` where its program's windows are while nobody can say.
+    ``away`` says that it was seen to show nowhere, ``judged`` that it is taken to show nowhere by what was read, or by
+    what else its window shows: that may be taken back. ``missed`` is where its program's windows are while it is not
+    found, ``lost`` the same while nobody can say that it shows nowhere.
     """
 
     field: Typed
@@ -78,7 +90,10 @@ class _Known:
     places: dict[Move, bool]
     inside: Box | None
     hidden: bool
+    labels: list[Pattern]
     away: bool = False
+    judged: bool = False
+    missed: list[Box] = made(default_factory=list)
     lost: list[Box] = made(default_factory=list)
     doubted: bool = False
     part_seen: bool = False
@@ -87,7 +102,10 @@ class _Known:
     @classmethod
     def of(cls, field: Typed) -> _Known:
         look = Look(field, picture_of(field, field.after))
-        return cls(field, [look], {(0, 0): False}, field.inside, field.hidden)
+        corner, around = _shifted(field.box, (-field.around.left, -field.around.top)), field.around
+        near = labels(look.picture, corner, Box(0, 0, around.width, around.height))
+        near = [Pattern(each.shape, each.left + around.left, each.top + around.top) for each in near]
+        return cls(field, [look], {(0, 0): False}, field.inside, field.hidden, near)
 
     def box(self, move: Move) -> Box:
         return _shifted(self.field.box, move)
@@ -95,7 +113,7 @@ class _Known:
     @property
     def quiet(self) -> bool:
         """Whether it is known to show nowhere."""
-        return self.away or all(self.places.values())
+        return self.away or self.judged or all(self.places.values())
 
     @property
     def drawn_alone(self) -> bool:
@@ -125,8 +143,12 @@ class _Known:
             del self.looks[LOOKS - 1 :]
             self.looks.insert(1, look)
             if self.hidden and look.text is not None:
-                before = picture_of(self.field, self.field.before)
-                self.hidden = bool(signs(before.crop(look.text), now.crop(look.text)))
+                self.hidden = look.signs > 0
+
+    def anchor(self, field: Typed) -> None:
+        """Take this to be the field from now on: it is drawn otherwise by now, with the same signs in it."""
+        look = Look(field, picture_of(field, field.after))
+        self.field, self.looks, self.places = field, [look], {(0, 0): False}
 
 
 class TypedFields:
@@ -164,33 +186,41 @@ class TypedFields:
             # As wide as the window: where a value begins and ends would tell how long it is.
             found += [Mask(KIND, Box(box.left, hit.top, box.width, hit.height)) for box, hit in there]
             if known.lost and not there and not known.part_seen:
-                known.away = frame.settled or known.doubted
+                known.judged = frame.settled or known.doubted
                 known.doubted = True
-                found += [] if known.away else _windows(known)
+                found += [] if known.judged else _windows(known)
         return found
 
     def unread(self) -> list[Mask]:
-        """Return the windows of all fields that are lost: nothing can read them."""
+        """Return the windows of all fields that are lost: nothing can read them, and what was read counts no more."""
+        self.reads = False
+        for known in self._known:
+            known.judged = False
+            known.lost = [] if known.quiet else known.missed
+        return self._lost()
+
+    def _lost(self) -> list[Mask]:
         return [mask for known in self._known for mask in _windows(known)]
 
     def _masks(self, frame: Frame) -> list[Mask]:
         if frame.holds != self._holds:
             self._holds = frame.holds
             for known in self._known:
-                known.away = known.quiet
+                known.away = known.away or all(known.places.values())
                 known.places = dict.fromkeys(known.places, False)
         screen = Image.frombytes("RGB", (frame.size.width, frame.size.height), frame.rgb)
-        seeing = _Seeing(frame, screen, self._known)
+        seeing = _Seeing(frame, screen, self._known, reads=self.reads)
         found = [box for known in tuple(self._known) for box in seeing.look_for(known)]
         masks = [Mask(KIND, box) for box in dict.fromkeys(found)]
-        return masks if self.reads else [*masks, *self.unread()]
+        return masks if self.reads else [*masks, *self._lost()]
 
 
 class _Seeing:
     """One frame, looked at for all fields that are known."""
 
-    def __init__(self, frame: Frame, screen: Pixels, known: Sequence[_Known]) -> None:
+    def __init__(self, frame: Frame, screen: Pixels, known: Sequence[_Known], *, reads: bool) -> None:
         self._frame = frame
+        self._reads = reads
         self._screen = screen
         self._known = known
         self._shape = shape_of(screen)
@@ -209,15 +239,21 @@ class _Seeing:
         known.places = {**{move: was for move, was in known.places.items() if move not in live}, **live}
         if known.drawn_alone and inside is not None and not live and not known.quiet:
             return [*shown, _grown(inside, ROOM // 2)]
-        known.lost, known.part_seen = [], False
+        known.missed, known.lost, known.part_seen = [], [], False
+        if not (live or gone or known.away or all(known.places.values()) or known.drawn_alone):
+            known.missed = self._program(known)
+            if known.hidden and not self._reads:
+                live, known.judged = self._by_label(known)
+                shown += [known.box(move) for move in live]
         if live:
             if all(live.values()):
                 known.places = dict.fromkeys(known.places, True)
-            known.away, known.doubted = all(live.values()) and known.away, False
-        elif known.hidden:
-            known.away = True
-        elif not (gone or known.quiet or known.drawn_alone):
-            known.lost = self._program(known)
+            else:
+                known.away = known.judged = False
+            known.places = {**known.places, **live}
+            known.doubted = False
+        elif known.missed and not known.judged:
+            known.lost = known.missed
             parts = self._parts(known)
             known.part_seen = bool(parts)
             shown += parts
@@ -234,12 +270,43 @@ class _Seeing:
             if here and not was_cleared:
                 live[move] = cleared(known.field, now)
                 if not live[move]:
-                    known.remember(now)
+                    self._remember(known, move, now)
             elif any(pieces_left(look, now) for look in known.looks):
                 live[move] = False
             elif here:
                 live[move] = True
         return live
+
+    def _remember(self, known: _Known, move: Move, now: Pixels) -> None:
+        known.remember(now)
+        inside = known.inside or Box(0, 0, *self._screen.size)
+        near = labels(self._screen, known.box(move), inside)
+        known.labels = [Pattern(each.shape, each.left - move[0], each.top - move[1]) for each in near] or known.labels
+
+    def _by_label(self, known: _Known) -> tuple[dict[Move, bool], bool]:
+        """Return where a field is that shows signs, by its label or its signs, and whether it is nowhere.
+
+        An empty one beside a label says no more than that it is not there.
+        """
+        inside = known.inside or Box(0, 0, *self._screen.size)
+        moves = found_labels(known.labels, self._shape, self._lines, inside)
+        live, strange = {}, False
+        for move in moves:
+            now = self._screen.crop(_corners(_shifted(known.field.around, move)))
+            if not same_around(known.field, now):
+                strange = strange or not as_before(known.field, now)
+            elif not cleared(known.field, now):
+                live[move] = False
+                known.remember(now)
+        if moves:
+            return live, not (live or strange)
+        look = max(known.looks, key=lambda each: each.signs)
+        row = row_of_signs(self._screen, inside, look.signs) if look.signs else None
+        if row is None:
+            return {}, True
+        known.anchor(_drawn_anew(look, self._screen, row, inside))
+        known.labels = labels(self._screen, known.field.box, inside)
+        return {(0, 0): False}, False
 
     def _elsewhere(self, known: _Known, live: dict[Move, bool]) -> list[Box]:
         """Note where else a field is by now; return the fields in which its text is that are others.
@@ -267,7 +334,11 @@ class _Seeing:
 
     def _places_of(self, look: Look) -> list[tuple[float, int, int]]:
         if look not in self._places:
-            self._places[look] = places(look, self._shape, self._lines)
+            pattern = look.pattern
+            found = pattern.found(self._shape, self._lines) if pattern is not None else []
+            if pattern is not None and look.signs:
+                found = [each for each in found if pattern.alike(self._shape, *each[1:]) >= ALIKE]
+            self._places[look] = found
         return self._places[look]
 
     def _boxes_but(self, known: _Known) -> list[Box]:
@@ -294,6 +365,21 @@ def _windows(known: _Known) -> list[Mask]:
             "(pip install 'prefect-holo[redaction]') only what is read as the secret is masked."
         )
     return [Mask(LOST, box) for box in known.lost]
+
+
+def _drawn_anew(look: Look, screen: Pixels, row: Box, inside: Box) -> Typed:
+    """Return a field whose signs are in this row by now, in another size; it is as wide as its window."""
+    field, was = look.field, text_box(look, 0, 0)
+    size = row.width / max(1, was.width)
+    above, height = round(size * (was.center.y - field.box.top)), round(size * field.box.height)
+    top = min(row.top, row.center.y - above) - ROOM // 2
+    bottom = max(row.bottom, row.center.y - above + height) + ROOM // 2
+    box = common(Box(inside.left, top, inside.width, bottom - top), inside)
+    around = common(_grown(box, NEAR), inside)
+    after = screen.crop(_corners(around))
+    before, paper = after.copy(), screen.getpixel((max(0, row.left - 1), row.top))
+    before.paste(paper, _corners(_shifted(_grown(row, 2), (-around.left, -around.top))))  # type: ignore[arg-type]
+    return replace(field, box=box, around=around, before=before.tobytes(), after=after.tobytes())
 
 
 def _corners(box: Box) -> tuple[int, int, int, int]:

@@ -16,6 +16,7 @@ from PIL import Image, ImageChops
 
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Typed
+from holo_tasks.core.signs import signs
 
 SAME_AROUND = 0.6
 """So much of what has a shape around a field has to be the same."""
@@ -30,10 +31,64 @@ BORDER = 6
 """The outline of a field, and what was added around it."""
 CARET = 3
 """Columns that a caret takes."""
+ALIKE = 0.9
+"""So much of a row of signs, or of a label, has to be the same: most lines of text are somewhat like it."""
 STEP, TURNS, MOST = 24, 4, 2000
 """Every so many columns a row is looked for that changes so often; no more places than this are looked at closer."""
 Pixels = Image.Image
 Corners = tuple[int, int, int, int]
+
+
+@dataclass(eq=False)
+class Pattern:
+    """A shape to look for, all of its columns, and where on the screen its corner was."""
+
+    shape: Pixels
+    left: int
+    top: int
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, int, bytes], ...]:
+        """Pieces of its rows to look for, in `eighths`, with their columns and rows."""
+        width, height = self.shape.size
+        if width < PIECE:
+            return ()
+        size = min(LETTERS, width)
+        lines = [self.shape.crop((0, y, width, y + 1)) for y in range(height)]
+        drawn, coded = [line.tobytes() for line in lines], [eighths(line).tobytes() for line in lines]
+        found = []
+        for left in sorted({*range(0, width - size + 1, STEP), width - size}):
+            for top in range(0, height, ROWS):
+                pieces = [(_turns(drawn[y][left : left + size]), y) for y in range(top, min(height, top + ROWS))]
+                turns, y = max(pieces)
+                if turns >= TURNS:
+                    found.append((left, y, coded[y][left : left + size - 7]))
+        return tuple(found)
+
+    def alike(self, screen: Pixels, across: int, down: int) -> float:
+        """Return how much of its edges are there, less what else is, where it was moved so far."""
+        left, top = self.left + across, self.top + down
+        there = screen.crop((left, top, left + self.shape.width, top + self.shape.height))
+        return 1 - _count(ImageChops.difference(self.shape, there)) / max(1, _count(self.shape))
+
+    def found(self, screen: Pixels, lines: bytes) -> list[tuple[float, int, int]]:
+        """Return how far from where it was it is seen, the surest place first, each after how much of it is seen.
+
+        The screen is a shape, ``lines`` are its `eighths`.
+        """
+        width, (across, down) = screen.width, self.shape.size
+        corners: dict[tuple[int, int], None] = {}
+        for column, row, piece in self.rows:
+            at = -1
+            while (at := lines.find(piece, at + 1)) >= 0 and len(corners) < MOST:
+                if at % width + len(piece) <= width:
+                    corners[at % width - column, at // width - row] = None
+        found = []
+        for left, top in corners:
+            part = _part(self.shape, screen.crop((left, top, left + across, top + down)))
+            if part >= DOUBTFUL:
+                found.append((part, left - self.left, top - self.top))
+        return sorted(found, key=lambda each: -each[0])
 
 
 @dataclass(eq=False)
@@ -58,28 +113,19 @@ class Look:
         return None
 
     @cached_property
-    def shape(self) -> Pixels:
-        """The shape of the text, of all its columns."""
-        assert self.text is not None
-        return shape_of(self.picture).crop(self.text)
+    def signs(self) -> int:
+        """How many signs it shows, all the same, 0 where it shows something else."""
+        if self.text is None:
+            return 0
+        return signs(picture_of(self.field, self.field.before).crop(self.text), self.picture.crop(self.text))
 
     @cached_property
-    def rows(self) -> tuple[tuple[int, int, bytes], ...]:
-        """Pieces of rows of the shape to look for, in `eighths`, with their columns and rows in the picture."""
-        if self.text is None or self.text[2] - self.text[0] < PIECE:
-            return ()
-        width, height = self.shape.size
-        size = min(LETTERS, width)
-        lines = [self.shape.crop((0, y, width, y + 1)) for y in range(height)]
-        drawn, coded = [line.tobytes() for line in lines], [eighths(line).tobytes() for line in lines]
-        found = []
-        for left in sorted({*range(0, width - size + 1, STEP), width - size}):
-            for top in range(0, height, ROWS):
-                pieces = [(_turns(drawn[y][left : left + size]), y) for y in range(top, min(height, top + ROWS))]
-                turns, y = max(pieces)
-                if turns >= TURNS:
-                    found.append((self.text[0] + left, self.text[1] + y, coded[y][left : left + size - 7]))
-        return tuple(found)
+    def pattern(self) -> Pattern | None:
+        """The shape of the text, None if there is none."""
+        if self.text is None:
+            return None
+        around = self.field.around
+        return Pattern(shape_of(self.picture).crop(self.text), around.left + self.text[0], around.top + self.text[1])
 
 
 def picture_of(field: Typed, pixels: bytes) -> Pixels:
@@ -94,9 +140,14 @@ def inner(field: Typed) -> Corners:
 
 
 def same_around(field: Typed, now: Pixels) -> bool:
-    """Say whether the screen around a field is the one it was typed on, by what has a shape there."""
+    """Say whether the screen around a field is the one it was typed on, by the edges there.
+
+    Not by areas: another field beside it is most of what is there, and is nearly the same in another size.
+    """
     after = picture_of(field, field.after)
-    shape = differs(after, Image.new("RGB", after.size, _paper(after)))
+    down = differs(after, ImageChops.offset(after, 0, 1))
+    down.paste(0, (0, 0, down.width, 1))
+    shape = ImageChops.lighter(shape_of(after), down)
     changed = differs(after, now)
     hole = inner(field)
     for mask in (shape, changed):
@@ -108,13 +159,19 @@ def same_around(field: Typed, now: Pixels) -> bool:
 
 def cleared(field: Typed, now: Pixels) -> bool:
     """Say whether a field is as before the typing, or empty but for a caret."""
-    hole = inner(field)
-    inside, before = now.crop(hole), picture_of(field, field.before).crop(hole)
-    if columns(differs(inside, before)) <= CARET:
+    if as_before(field, now):
         return True
+    hole = inner(field)
+    inside = now.crop(hole)
     border = min(BORDER, inside.width // 4, inside.height // 4)
     middle = inside.crop((border, border, inside.width - border, inside.height - border))
     return columns(differs(middle, Image.new("RGB", middle.size, _paper(middle)))) <= CARET
+
+
+def as_before(field: Typed, now: Pixels) -> bool:
+    """Say whether a field looks as it did before the typing, but for a caret."""
+    hole = inner(field)
+    return columns(differs(now.crop(hole), picture_of(field, field.before).crop(hole))) <= CARET
 
 
 def pieces_left(look: Look, now: Pixels) -> bool:
@@ -129,26 +186,6 @@ def pieces_left(look: Look, now: Pixels) -> bool:
         if written.crop(piece).getbbox() is not None and changed.crop(piece).getbbox() is None:
             return True
     return False
-
-
-def places(look: Look, screen: Pixels, lines: bytes) -> list[tuple[float, int, int]]:
-    """Return how far from where it was a text is seen, the surest place first, each after how much of it is seen.
-
-    The screen is a shape, ``lines`` are its `eighths`.
-    """
-    field, width = look.field, screen.width
-    moves: dict[tuple[int, int], None] = {}
-    for column, row, piece in look.rows:
-        at = -1
-        while (at := lines.find(piece, at + 1)) >= 0 and len(moves) < MOST:
-            if at % width + len(piece) <= width:
-                moves[at % width - (field.around.left + column), at // width - (field.around.top + row)] = None
-    found = []
-    for across, down in moves:
-        part = _part(look.shape, screen.crop(_corners(text_box(look, across, down))))
-        if part >= DOUBTFUL:
-            found.append((part, across, down))
-    return sorted(found, key=lambda each: -each[0])
 
 
 def text_box(look: Look, across: int, down: int) -> Box:

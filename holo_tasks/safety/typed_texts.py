@@ -43,6 +43,5 @@ class TypedTexts:
                 "The screen could not be read (%s), so secrets that were typed are looked for by their pixels only.",
                 type(error).__name__,  # its text may quote the screen
             )
-            self._fields.reads = False
             return self._fields.unread()
         return [*found, *self._fields.judged(frame, [mask.box for mask in found if mask.kind == SECRET])]

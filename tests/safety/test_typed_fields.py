@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from PIL import Image, ImageDraw, ImageOps
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from holo_tasks.core.frame import LOST, Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
@@ -194,6 +194,93 @@ async def test_a_password_that_shows_as_dots_leaves_other_screens_as_they_are_an
     ]
 
 
+DOTS, CLEAR = "*" * 9, "Kranich-9"
+
+
+def sign_in(text: str, *, hint: bool = False, shown: str = "Show password", zoom: float = 1) -> Image.Image:
+    """A form with two fields and, told to show a password, a line above that moves them down."""
+    image = Image.new("RGB", SIZE, "#f4f4f4")
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(11 * zoom)
+    down = 20 if hint else 0
+
+    def put(left: float, top: float, text: str, fill: str = "black") -> None:
+        draw.text((round(left * zoom), round(top * zoom)), text, fill=fill, font=font)
+
+    put(40, 20, "Sign in to the ledger")
+    if hint:
+        put(40, 40, "Nobody should be looking over your shoulder now.", "#404040")
+    for name, held, row in (("User", "ada", 60 + down), ("Password", text, 110 + down)):
+        put(40, row + 6, name)
+        corners = [round(each * zoom) for each in (120, row, 400, row + 24)]
+        draw.rectangle(corners, fill="white", outline="gray")
+        put(126, row + 6, held)
+    put(120, 146 + down, shown, "navy")
+    put(120, 180 + down, "Log in", "navy")
+    return image
+
+
+def masker_of_dots() -> TypedFields:
+    (typed,) = fields(sign_in(""), sign_in(DOTS), None)
+    masker = TypedFields()
+    masker.typed([replace(typed, hidden=True)])
+    return masker
+
+
+async def test_a_password_that_is_shown_as_its_field_moves_is_masked_there() -> None:
+    masker = masker_of_dots()
+    (dots,) = await boxes(masker, sign_in(DOTS))
+    (clear,) = await boxes(masker, sign_in(CLEAR, hint=True, shown="Hide password"))
+    assert clear == Box(dots.left, dots.top + 20, dots.width, dots.height)
+    assert await boxes(masker, menu()) == [WHOLE], "it may show there in the clear, too"
+
+
+async def test_a_password_whose_label_is_elsewhere_is_lost_until_that_is_gone() -> None:
+    masker = masker_of_dots()
+    assert await boxes(masker, sign_in(DOTS))
+    review = sign_in("")
+    draw, font = ImageDraw.Draw(review), ImageFont.load_default(11)
+    draw.rectangle((0, 50, 500, 300), fill="#f4f4f4")
+    draw.text((60, 200), "Password", fill="black", font=font)
+    draw.text((160, 200), CLEAR, fill="black")
+    assert await boxes(masker, review) == [WHOLE]
+    assert not await boxes(masker, menu())
+    assert await boxes(masker, review) == [WHOLE], "each page is looked at"
+
+
+async def test_after_logging_in_and_when_that_failed_a_password_masks_no_window() -> None:
+    masker = masker_of_dots()
+    assert await boxes(masker, sign_in(DOTS))
+    for _ in range(2):
+        assert not await boxes(masker, menu())
+        assert not await boxes(masker, sign_in("", hint=True)), "it is empty where it is by now"
+        assert not await boxes(masker, sign_in(""))
+    assert not await boxes(masker, menu())
+
+
+@pytest.mark.parametrize("zoom", [0.9, 1.1, 1.25, 1.5])
+async def test_a_password_is_followed_by_its_signs_when_the_page_is_zoomed_and_shows_it_then(zoom: float) -> None:
+    masker = masker_of_dots()
+    assert await boxes(masker, sign_in(DOTS))
+    field = Box(0, round(113 * zoom), 500, round(18 * zoom))
+    for text, shown in ((DOTS, "Show password"), (CLEAR, "Show password"), (CLEAR, "Hide password")):
+        (found,) = await boxes(masker, sign_in(text, shown=shown, zoom=zoom))
+        assert found != WHOLE
+        assert covers(found, field)
+    assert not await boxes(masker_of_dots(), sign_in("", zoom=zoom))
+
+
+async def test_where_something_can_read_a_password_that_is_not_found_is_lost_until_it_was_read_for() -> None:
+    masker, reader = masker_of_dots(), Reader()
+    painter = Painter([masker], [TypedTexts(masker, reader, asked_for=False)])
+    assert (await painter.redact(frame(sign_in(DOTS)))).masks
+    reader.sees = [Mask("secret", Box(200, 90, 64, 16))]
+    assert Mask("typed", Box(0, 90, 500, 16)) in (await painter.redact(frame(menu()))).masks
+    reader.sees = []
+    unsettled = replace(frame(menu()), settled=False)
+    assert [mask.kind for mask in (await painter.redact(unsettled)).masks] == [LOST]
+    assert not (await painter.redact(frame(menu()))).masks
+
+
 async def test_what_a_person_typed_into_a_field_that_held_a_secret_is_masked_until_the_field_is_seen_empty() -> None:
     masker, by_hand = masker_for(), "typed by hand, 12"
     assert not await boxes(masker, screen())
@@ -344,9 +431,27 @@ async def test_where_something_can_read_a_lost_field_masks_no_window_once_nothin
     assert ([mask.kind for mask in await masks(menu())] == [LOST]) is not settled
     assert not await masks(menu()), "it was looked for twice"
     reader.fails = True
-    assert not await masks(menu())
+    for _ in range(2):
+        assert await masks(menu()) == [Mask(LOST, WHOLE)], "nothing can read any more, and what was read is no proof"
     assert len(await masks(screen(VALUE))) == 1
-    assert await masks(menu()) == [Mask(LOST, WHOLE)], "nothing can read any more"
+    assert not await masks(screen())
+    assert not await masks(menu()), "it was cleared"
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+async def test_where_reading_fails_a_field_that_was_seen_cleared_masks_nothing(hidden: bool) -> None:
+    (typed,) = fields(screen(), screen(DOTS if hidden else VALUE), None)
+    masker, reader = TypedFields(), Reader()
+    masker.typed([replace(typed, hidden=hidden)])
+    painter = Painter([masker], [TypedTexts(masker, reader, asked_for=False)])
+
+    async def masks(image: Image.Image, holds: int) -> tuple[Mask, ...]:
+        return (await painter.redact(frame(image, holds))).masks
+
+    assert not await masks(screen(), 0)
+    assert not await masks(menu(), 1)
+    reader.fails = True
+    assert not await masks(menu(), 1)
 
 
 async def test_nothing_is_read_before_a_secret_was_typed(caplog: pytest.LogCaptureFixture) -> None:
