@@ -234,12 +234,9 @@ def unpriced(model: str) -> InvalidUsage:
 def too_expensive(scope: Guard, worst_micro: int, spent_micro: int, held_micro: int) -> LimitReached:
     """The error of a scope whose money does not cover the worst case of another call."""
     held = f" and {usd(held_micro)} are held for calls whose bill is not known" if held_micro else ""
-    bills = scope.lineage()[0].overbilling.values()
-    longest = max((bill.longest for bill in bills), default=0)
-    excess = f", for its server has written {longest} tokens when it was allowed fewer" if longest else ""
     return LimitReached(
         f"{scope.name} has spent {usd(spent_micro)} of {usd(scope.limits.max_cost_micro)}{held}, and the next call may "
-        f"cost {usd(worst_micro)}{excess}; raise max_cost_usd.",
+        f"cost {usd(worst_micro)}; raise max_cost_usd.",
         limit="max_cost_usd",
         scope=scope.name,
     )

@@ -9,6 +9,9 @@ from urllib.parse import urlsplit
 EASES = 0.98
 """How much of an excess is still expected after a bill without one: a server that was mended is trusted again."""
 LITTLE = 0.01
+ALONE_S = 300.0
+"""How long after a bill that was too high a call that cannot afford another one may see whether there still are such.
+A server that goes on so gets one call over a budget in that time."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,22 @@ class Overbilling:
         longest = max(seen.longest, self.longest) if completion > 1 else 0
         return Overbilling(max(seen.prompt, _eased(self.prompt)), completion, longest)
 
+    def halved(self) -> Overbilling:
+        """Return what is to be expected after a bill without an excess where it was asked for."""
+        completion = _eased(self.completion, 0.5)
+        return Overbilling(_eased(self.prompt, 0.5), completion, self.longest // 2 if completion > 1 else 0)
+
+    @property
+    def any(self) -> bool:
+        """Whether more is expected on a bill than what bounds it."""
+        return self != Overbilling()
+
+    def __str__(self) -> str:
+        """Say what the server has done, and what is expected of it."""
+        if self.longest:
+            return f"has written more tokens than it was allowed, and may write {self.longest}"
+        return f"has billed more tokens than a prompt can have, and may bill {self.prompt:.2f} times as many"
+
     def or_more(self, other: Overbilling) -> Overbilling:
         """Return the higher of each."""
         return Overbilling(
@@ -58,8 +77,8 @@ class Overbilling:
         return int(affordable / self.completion) if affordable >= self.longest else 0
 
 
-def _eased(factor: float) -> float:
-    excess = (factor - 1) * EASES
+def _eased(factor: float, share: float = EASES) -> float:
+    excess = (factor - 1) * share
     return 1 + excess if excess > LITTLE else 1.0
 
 
@@ -67,7 +86,8 @@ def _eased(factor: float) -> float:
 class Quote:
     """What a call is made on: the micro-USD that shared budgets leave, None where none limits money, and what is known.
 
-    ``first`` names the call that is to find out how its server bills: until it has a bill, nobody else asks.
+    ``first`` names the call that is to find out how its server bills: until it has a bill, nobody else asks who does
+    not know what to expect, or cannot afford it.
     """
 
     headroom_micro: int | None = None

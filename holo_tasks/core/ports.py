@@ -193,8 +193,17 @@ class Purse(Protocol):
         """
         ...
 
-    async def learn(self, quote: Quote, meter: str, seen: Overbilling | None) -> None:
-        """Take in what a call's bill tells, None where it brought none; others need not wait for it any more."""
+    async def alone(self, quote: Quote, meter: str, patience_s: float) -> Quote | None:
+        """Return what a call is made on that cannot afford what is known of its server, if it may find out whether
+        that still holds; None if it may not. Waits as `quote` does.
+        """
+        ...
+
+    async def learn(self, quote: Quote, meter: str, seen: Overbilling | None, *, doubtful: bool = False) -> None:
+        """Take in what a call's bill tells, None where it brought none; others need not wait for it any more.
+
+        ``doubtful`` says that there may be a bill that nobody has seen.
+        """
         ...
 
     async def reserve(self, guard: Guard, worst_micro: int) -> str:

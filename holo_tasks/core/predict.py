@@ -11,10 +11,10 @@ from typing import Any
 
 from holo_tasks.core import events
 from holo_tasks.core.budget import Guard, unpriced
-from holo_tasks.core.errors import HoloError
+from holo_tasks.core.errors import HoloError, LimitReached
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.money import Usage, image_tokens
-from holo_tasks.core.overbilling import Overbilling, Quote, meter
+from holo_tasks.core.overbilling import ALONE_S, Overbilling, Quote, meter
 from holo_tasks.core.ports import Purse, Reply
 
 MIN_OUTPUT_TOKENS = 256
@@ -117,20 +117,50 @@ async def _reserve(model: Model, request: Request, till: Till) -> _Hold:
     quote = Quote()
     if purse is not None and model.price is not None:
         quote = await purse.quote(guard, counted, _patience(model, till))
+        if _fits_but_for_what_is_known(model, request, guard, quote, counted):
+            quote = await purse.alone(quote, counted, _patience(model, till)) or quote
+    expected = quote.known.or_more(guard.expected(counted))
     try:
         guard.check_time(till.now_s())
-        worst = _worst(model, request, guard, quote, quote.known.or_more(guard.expected(counted)))
+        worst, request.body["max_tokens"] = _worst(model, request, guard, quote, expected)
         guard.reserve(worst)
         try:
             name = "" if purse is None else await purse.reserve(guard, worst)
         except BaseException:
             guard.settle(worst, 0)
             raise
+    except LimitReached as error:
+        if purse is not None:
+            await asyncio.shield(purse.learn(quote, counted, None))
+        raise _explained(error, expected, shared=quote.known.any) from None
     except BaseException:
         if purse is not None:
             await asyncio.shield(purse.learn(quote, counted, None))
         raise
     return _Hold(worst, name, counted, quote)
+
+
+def _fits_but_for_what_is_known(model: Model, request: Request, guard: Guard, quote: Quote, meter: str) -> bool:
+    """Say whether a call could be afforded if others had not been billed so much."""
+    room, own = _room(guard, quote), guard.expected(meter)
+    if room is None or not quote.known.any:
+        return False
+    with_it, _ = _worst(model, request, guard, quote, quote.known.or_more(own))
+    without, _ = _worst(model, request, guard, quote, own)
+    return without <= room < with_it
+
+
+def _explained(error: LimitReached, expected: Overbilling, *, shared: bool) -> LimitReached:
+    """Say what makes a call dear where that is its server, and what there is to do about it."""
+    if error.limit != "max_cost_usd" or not expected.any:
+        return error
+    out = (
+        f" Once there was no such bill for {ALONE_S / 60:.0f} minutes, one call is let through to see whether it still "
+        "does so: mend the server and try again then."
+        if shared
+        else ""
+    )
+    return LimitReached(f"{error} Its server {expected}.{out}", limit=error.limit, scope=error.scope)
 
 
 def _patience(model: Model, till: Till) -> float:
@@ -155,7 +185,8 @@ async def _settle(till: Till, hold: _Hold, outcome: _Outcome) -> None:
         if billed or still_held < hold.worst_micro:
             await asyncio.shield(till.purse.settle(hold.name, billed, still_held))
     finally:
-        await asyncio.shield(till.purse.learn(hold.quote, hold.meter, outcome.seen))
+        doubtful = outcome.seen is None and still_held > 0
+        await asyncio.shield(till.purse.learn(hold.quote, hold.meter, outcome.seen, doubtful=doubtful))
 
 
 def _seen(request: Request, usage: Usage) -> Overbilling:
@@ -163,24 +194,29 @@ def _seen(request: Request, usage: Usage) -> Overbilling:
     return Overbilling.of(most, usage.prompt_tokens, allowed, usage.completion_tokens)
 
 
-def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected: Overbilling) -> int:
-    price, body = model.price, request.body
+def _room(guard: Guard, quote: Quote) -> int | None:
+    """Return the micro-USD that may still be spent; None where nothing limits money."""
+    return min((room for room in (guard.headroom_micro, quote.headroom_micro) if room is not None), default=None)
+
+
+def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected: Overbilling) -> tuple[int, int]:
+    """Return the highest bill that a call can bring, and how long a reply is allowed for that."""
+    price, most = model.price, int(request.body["max_tokens"])
     if price is None:
         if guard.has_cost_limit:
             raise unpriced(model.name)
-        return 0
+        return 0, most
     prompt = price.most(expected.most_prompt(most_prompt_tokens(request)), 0)
-    rooms = [room for room in (guard.headroom_micro, quote.headroom_micro) if room is not None]
-    if rooms and price.output > 0:
-        room = min(rooms)
+    room = _room(guard, quote)
+    if room is not None and price.output > 0:
         affordable = expected.allowed(int((room - prompt) / price.output))
         if guard.in_doubt:
             # Tried again, it leaves half of what there is: some failures must not use up all.
             half = expected.allowed(int((room // 2 - prompt) / price.output))
             affordable = min(affordable, max(half, MIN_OUTPUT_TOKENS))
-        if MIN_OUTPUT_TOKENS <= affordable < body["max_tokens"]:
-            body["max_tokens"] = affordable
-    return prompt + price.most(0, expected.most_completion(int(body["max_tokens"])))
+        if MIN_OUTPUT_TOKENS <= affordable < most:
+            most = affordable
+    return prompt + price.most(0, expected.most_completion(most)), most
 
 
 def prompt_tokens(request: Request) -> int:

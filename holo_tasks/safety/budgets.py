@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 import sqlalchemy as sa
 
@@ -20,6 +21,8 @@ from holo_tasks.core.errors import StoreLost, TransientModelFault
 from holo_tasks.core.overbilling import Overbilling, Quote
 from holo_tasks.safety.meters import STALE_S, Meters
 from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store, add
+
+T = TypeVar("T")
 
 POLL_S = 0.2
 
@@ -89,26 +92,45 @@ class Budgets:
         scopes = [scope for scope in _durable(guard) if scope.limits.max_cost_micro is not None]
         if not scopes:
             return Quote()
-        until_s = time.monotonic() + patience_s
-        while (quote := await asyncio.to_thread(self.look, scopes, meter)) is None:
-            if time.monotonic() > until_s:
-                raise TransientModelFault(
-                    f"Another run has been asking {meter} for {patience_s:.0f} s, for the first time, and nobody knows "
-                    "yet how it bills; check that the server is not overloaded."
-                )
-            await asyncio.sleep(POLL_S)
-        if quote.first:
-            self._firsts[quote.first] = asyncio.create_task(self._stay_first(meter, quote.first))
+        quote = await _until_told(lambda: self.look(scopes, meter), meter, patience_s)
+        self._keep_first(meter, quote)
         return quote
 
-    async def learn(self, quote: Quote, meter: str, seen: Overbilling | None) -> None:
+    async def alone(self, quote: Quote, meter: str, patience_s: float) -> Quote | None:
+        """Return what a call is made on that cannot afford what is known of its server, if it may find out whether
+        that still holds: alone, and only some minutes after the last bill that was too high. None if it may not.
+
+        Without it a server that was mended would be shut out for good: who is refused brings no bill.
+        """
+
+        def ask() -> str | None:
+            with self._store.transaction() as db:
+                return self._meters.alone(db, meter)
+
+        first = await _until_told(ask, meter, patience_s)
+        if not first:
+            return None
+        lone = Quote(quote.headroom_micro, first=first)
+        self._keep_first(meter, lone)
+        return lone
+
+    async def learn(self, quote: Quote, meter: str, seen: Overbilling | None, *, doubtful: bool = False) -> None:
         """Take in what a call's bill tells, None where it brought none; others need not wait for it any more."""
         if (staying := self._firsts.pop(quote.first, None)) is not None:
             staying.cancel()
-        if seen is not None and (quote.first or quote.known.after(seen) != quote.known):
-            await asyncio.to_thread(self._meters.learn, meter, seen)
-        elif quote.first:
-            await asyncio.to_thread(self._meters.give_up, meter, quote.first)
+        if seen is None:
+            if quote.first:
+                await asyncio.to_thread(self._meters.give_up, meter, quote.first, doubtful=doubtful)
+        elif quote.headroom_micro is None:
+            # Without a limit on money nothing depends on it here: it is for the others.
+            with suppress(StoreLost):
+                await asyncio.to_thread(self._meters.learn, meter, seen, patience_s=HURRY_S)
+        elif quote.first or quote.known.after(seen) != quote.known:
+            await asyncio.to_thread(self._meters.learn, meter, seen, quote.first)
+
+    def _keep_first(self, meter: str, quote: Quote) -> None:
+        if quote.first:
+            self._firsts[quote.first] = asyncio.create_task(self._stay_first(meter, quote.first))
 
     async def _stay_first(self, meter: str, first: str) -> None:
         # Whoever cannot say so loses the place, and nothing else.
@@ -216,6 +238,19 @@ class Budgets:
         db.execute(sa.delete(CALLS).where(CALLS.c.scope == scope.key, ~recent))
         if more:
             db.execute(sa.insert(CALLS).values(scope=scope.key, era=era, at_s=now))
+
+
+async def _until_told(ask: Callable[[], T | None], meter: str, patience_s: float) -> T:
+    """Ask until no other call is finding out how a server bills; raise `TransientModelFault` if that takes too long."""
+    until_s = time.monotonic() + patience_s
+    while (told := await asyncio.to_thread(ask)) is None:
+        if time.monotonic() > until_s:
+            raise TransientModelFault(
+                f"Another run has been asking {meter} for {patience_s:.0f} s, and nobody knows until then how it "
+                "bills; check that the server is not overloaded."
+            )
+        await asyncio.sleep(POLL_S)
+    return told
 
 
 def forget(db: sa.Connection, key_prefix: str) -> None:

@@ -5,20 +5,24 @@ The server bills by its own count, as a request arrives. A naive budget in the s
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached
+from holo_tasks.core.overbilling import ALONE_S
 from holo_tasks.core.predict import Till, predict
 from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.safety.budgets import HOLDS, Balance, Budgets
 from holo_tasks.safety.budgets import forget as renew
+from holo_tasks.safety.meters import METERS
 from holo_tasks.safety.store import Store
 from tests.support.postgres import EVERY_DATABASE
 from tests.support.scripted_model import ScriptedModel
@@ -29,6 +33,7 @@ from tests.support.spending import (
     Fight,
     Scope,
     ask,
+    ask_until_refused,
     fight,
     forget,
     hold_and_die,
@@ -95,6 +100,50 @@ def test_a_server_that_writes_more_than_it_may_goes_one_call_over_and_is_remembe
             assert bill.calls == calls
     assert bill.bills[second.key] <= second.cap_micro
     print(f"billed {bill.bills[first.key]} of {first.cap_micro}, then {bill.bills[second.key]} of {second.cap_micro}")
+
+
+async def test_a_server_that_was_mended_is_asked_again_and_one_that_was_not_goes_one_call_over(
+    store_url: str,
+) -> None:
+    """One reply of 200,000 tokens must not shut a model out for good: who is refused never sees that it was mended."""
+    store, bill = open_store(store_url), Billing(7, faults=False, writes=200_000)
+
+    def pass_time() -> None:
+        with store.transaction() as db:
+            db.execute(METERS.update().values(heard_s=METERS.c.heard_s - ALONE_S))
+
+    async def spend(key: str) -> tuple[int, int]:
+        before, scope = bill.calls, usd(key, 0.05)
+        workers = (ask_until_refused(Budgets(store), server.base_url, [scope]) for _ in range(WORKERS))
+        await asyncio.gather(*workers)
+        return bill.calls - before, bill.bills[scope.key]
+
+    with ScriptedModel(bill) as server:
+        (_, one_call), refused = await spend("poisoned"), await spend("refused")
+        assert refused == (0, 0)
+        pass_time()
+        calls, billed = await spend("not mended")
+        assert calls == 1
+        assert billed <= 50_000 + one_call
+        assert await spend("refused again") == (0, 0)
+        bill.writes = 0
+        assert await spend("too soon") == (0, 0)
+        pass_time()
+        calls, billed = await spend("mended")
+        assert calls > 3
+        assert billed <= 50_000
+        assert (await spend("as ever"))[0] > 3
+
+
+async def test_who_is_refused_for_what_others_were_billed_hears_of_it_and_when_to_try_again(store_url: str) -> None:
+    bill = Billing(8, faults=False, writes=200_000)
+    with ScriptedModel(bill) as server:
+        for key in ("one", "two"):
+            with suppress(LimitReached):
+                await _one_call(server, nest([usd(key, 0.05)]), open_store(store_url))
+        with pytest.raises(LimitReached, match=r"may write 200000.*for 5 minutes, one call is let through") as caught:
+            await _one_call(server, nest([usd("three", 0.05)]), open_store(store_url))
+    assert (caught.value.limit, bill.calls) == ("max_cost_usd", 1)
 
 
 def test_no_scope_of_nested_ones_goes_over_its_own_cap(store_url: str, tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import TransientModelFault
-from holo_tasks.core.overbilling import Overbilling, Quote, meter
+from holo_tasks.core.overbilling import ALONE_S, Overbilling, Quote, meter
 from holo_tasks.safety import meters
 from holo_tasks.safety.budgets import Budgets
 from holo_tasks.safety.meters import METERS
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.store import Store, store_at
 
 LONG = Overbilling(completion=20.0, longest=20_000)
 HERE = "http://h:1 m"
@@ -31,7 +31,7 @@ async def test_others_wait_for_the_first_bill_and_know_it_then(tmp_path: Path) -
     one, two = Budgets(store_at(tmp_path)), Budgets(store_at(tmp_path))
     first = await quoted(one)
     assert first.first
-    with pytest.raises(TransientModelFault, match="for the first time") as caught:
+    with pytest.raises(TransientModelFault, match="nobody knows until then how it bills") as caught:
         await quoted(two)
     assert not caught.value.maybe_billed
     waiting = asyncio.create_task(quoted(two, 30))
@@ -79,6 +79,78 @@ async def test_who_is_still_out_says_so(tmp_path: Path, monkeypatch: pytest.Monk
         while heard_s() == before:
             await asyncio.sleep(0.01)
     await one.learn(quote, HERE, None)
+
+
+def heard_before(store: Store, seconds: float) -> None:
+    """Let time pass."""
+    with store.transaction() as db:
+        db.execute(METERS.update().values(heard_s=METERS.c.heard_s - seconds))
+
+
+async def poisoned(store: Store) -> Budgets:
+    budgets = Budgets(store)
+    await budgets.learn(await quoted(budgets), HERE, LONG)
+    return budgets
+
+
+async def test_who_cannot_afford_an_excess_finds_out_alone_whether_it_still_holds(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    one, two = await poisoned(store), Budgets(store)
+    known = await quoted(two)
+    assert await two.alone(known, HERE, 0) is None
+    heard_before(store, ALONE_S)
+    lone = await two.alone(known, HERE, 0)
+    assert lone is not None
+    assert (lone.headroom_micro, lone.known) == (1_000_000, Overbilling())
+    with pytest.raises(TransientModelFault):
+        await one.alone(known, HERE, 0)
+    assert (await quoted(one)).known.any  # who can afford it does not wait
+    await two.learn(lone, HERE, LONG)
+    assert await one.alone(known, HERE, 0) is None
+
+
+async def test_one_good_bill_lets_the_next_follow_and_some_more_end_the_excess(tmp_path: Path) -> None:
+    budgets = await poisoned(store := store_at(tmp_path))
+    heard_before(store, ALONE_S)
+    calls = 0
+    while (known := await quoted(budgets)).known.any:
+        lone = await budgets.alone(known, HERE, 0)
+        assert lone is not None
+        await budgets.learn(lone, HERE, Overbilling())
+        calls += 1
+    assert calls < 15
+
+
+@pytest.mark.parametrize("doubtful", [True, False])
+async def test_a_call_without_a_bill_is_followed_at_once_only_if_there_is_none(tmp_path: Path, doubtful: bool) -> None:
+    budgets = await poisoned(store := store_at(tmp_path))
+    heard_before(store, ALONE_S)
+    known = await quoted(budgets)
+    lone = await budgets.alone(known, HERE, 0)
+    assert lone is not None
+    await budgets.learn(lone, HERE, None, doubtful=doubtful)
+    again = await budgets.alone(known, HERE, 0)
+    assert (again is None) == doubtful
+    if again:
+        await budgets.learn(again, HERE, None)
+
+
+async def test_a_bill_without_a_limit_on_money_teaches_others_too(tmp_path: Path) -> None:
+    budgets = Budgets(store_at(tmp_path))
+    await budgets.learn(Quote(), HERE, LONG)
+    assert (before := (await quoted(budgets)).known).longest == LONG.longest
+    await budgets.learn(Quote(), HERE, Overbilling())
+    assert (await quoted(budgets)).known.completion < before.completion
+
+
+async def test_a_clock_that_was_set_back_or_began_anew_shuts_nobody_out(tmp_path: Path) -> None:
+    budgets = await poisoned(store := store_at(tmp_path))
+    for values in ({"heard_s": 1e12}, {"era": "an earlier start"}):
+        with store.transaction() as db:
+            db.execute(METERS.update().values(**values))
+        lone = await budgets.alone(await quoted(budgets), HERE, 0)
+        assert lone is not None
+        await budgets.learn(lone, HERE, None, doubtful=True)
 
 
 async def test_without_a_limit_on_money_nobody_waits_and_nothing_is_opened(tmp_path: Path) -> None:

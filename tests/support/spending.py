@@ -95,7 +95,7 @@ class Billing:
         self.bills: Counter[str] = Counter()
         self.calls = 0
         self._random = random.Random(seed)
-        self._faults, self._errors, self._writes = faults, errors, writes
+        self._faults, self._errors, self.writes = faults, errors, writes
         self._lock = threading.Lock()
         self._exact: Counter[str] = Counter()
 
@@ -107,7 +107,7 @@ class Billing:
                 return Answer(status=503, body=b"{}")
             text, payer = body["messages"][0]["content"], body["messages"][1]["content"]
             prompt = sum(-(-len(part.encode()) * 2 // 7) for part in (text, payer))
-            completion = self._writes or round(body["max_tokens"] * share)
+            completion = self.writes or round(body["max_tokens"] * share)
             self._exact[payer] += prompt * 25 + completion * 180  # hundredths of a millionth of a dollar
             self.bills[payer] = -(-self._exact[payer] // 100)
             self.calls += 1
@@ -237,10 +237,11 @@ async def forget(event: Event) -> None:
 
 
 def _spend(url: str, make: type[Budgets], server: str, scopes: tuple[Scope, ...]) -> None:
-    asyncio.run(_ask_until_refused(make(open_store(url)), server, scopes))
+    asyncio.run(ask_until_refused(make(open_store(url)), server, scopes))
 
 
-async def _ask_until_refused(purse: Budgets, server: str, scopes: tuple[Scope, ...]) -> None:
+async def ask_until_refused(purse: Budgets, server: str, scopes: Sequence[Scope]) -> None:
+    """Ask for as long as the budgets last."""
     till = Till(nest(scopes), forget, time.monotonic, purse)
     endpoint = ModelEndpoint(server, None)
     model = model_at(endpoint, PROFILE)
