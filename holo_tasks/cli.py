@@ -87,7 +87,15 @@ def _runs(options: argparse.Namespace) -> int:
 
 
 def _catch_up() -> None:
-    """Do, and tell, what could not be done when it should have been: file items, tell Prefect how runs ended."""
+    """Do, and tell, what could not be done when it should have been; what was asked for is done in any case."""
+    try:
+        _do_late()
+    except Exception as error:  # whatever is wrong with Prefect or the database: who needs them says so itself
+        say(f"What earlier runs left to be told is still not told: {str(error).partition(chr(10))[0]}")
+
+
+def _do_late() -> None:
+    """File items that were noted, and tell Prefect how runs ended."""
     from holo_tasks.home import holo_home
     from holo_tasks.machine import notes
 
@@ -218,7 +226,8 @@ def _kill(options: argparse.Namespace) -> int:
     found = kill(home, options.run, options.reason.strip())
     for doubt in found.doubts:
         say(doubt)
-    return put("\n".join(found.lines or ("no run is under way",)), 15 if found.doubts else 0)
+    none = "no run was stopped" if found.doubts else "no run is under way"
+    return put("\n".join(found.lines or (none,)), 15 if found.doubts else 0)
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.machine import notes
+from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.items import Item, Items, now_text
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.scrubbing import hushed
 from holo_tasks.safety.store import store_at
 
 NOTE = "item"
+PLACE = "database"
+"""In a note: where the list is that the item is meant for."""
 logger = logging.getLogger(__name__)
 
 
@@ -49,7 +53,7 @@ async def file_item(
     except InvalidUsage as error:
         why = str(error)
     item = Item(token=token, goal=goal, **values, attempts=1, at=now_text())
-    told = await asyncio.to_thread(_noted, home, item, why)
+    told = await asyncio.to_thread(_noted, home, item, items.place, why)
     logger.warning("%s", told)
     return told
 
@@ -57,13 +61,18 @@ async def file_item(
 def file_noted(home: Path) -> list[str]:
     """Put on the list what was noted in a home because it could not be done; return what there is to say of it.
 
-    An item that was finished, or failed again, since then is left as it is.
+    An item that was finished, or failed again, since then is left as it is. One of another database is left to a
+    command that uses that one: filed here, nobody who looks there would ever see it.
     """
-    told = []
+    told, elsewhere = [], Counter[str]()
     for note in notes.left(home, NOTE):
+        says = dict(note.says)
         try:
-            item = Item(**note.says)
             store = store_at(home)
+            if (place := says.pop(PLACE, store.place)) != store.place:
+                elsewhere[str(place)] += 1
+                continue
+            item = Item(**says)
             if Ledger(store).stored(item.token, item.goal) is None and Items(store).file_late(item):
                 told.append(f"{item.token} is on the list of what waits for somebody since {item.at}: {item.reason}")
         except TypeError:
@@ -71,15 +80,19 @@ def file_noted(home: Path) -> list[str]:
         except InvalidUsage:
             continue  # the database is still away; what needs it says so
         note.drop()
-    return told
+    return told + [
+        f"{count} unfinished items are noted in {home} for the list in {place}, which is not the database in use here; "
+        f"`holo-tasks runs` with its {DATABASE_VARIABLE} puts them there."
+        for place, count in sorted(elsewhere.items())
+    ]
 
 
-def _noted(home: Path | None, item: Item, why: str) -> str:
+def _noted(home: Path | None, item: Item, place: str, why: str) -> str:
     lost = f"{item.token!r} is not on the list of what waits for somebody ({why.rstrip('.')})"
     if home is None:
         return f"{lost}."
     try:
-        path = notes.leave(home, NOTE, vars(item))
+        path = notes.leave(home, NOTE, vars(item) | {PLACE: place})
     except (OSError, HoloError) as error:
         return f"{lost}, and could not be noted in {home} either ({error})."
     return f"{lost}; it is noted in {path}, and the next `holo-tasks runs` on this machine puts it there."

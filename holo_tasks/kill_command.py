@@ -58,9 +58,10 @@ def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
         if run not in left:
             kill_files.forget(folder, run.run_id)
     if others is not None and asked is not None:
-        elsewhere = _await_answers(others, asked, run_id, {run.run_id for run in meant})
+        elsewhere, doubt = _await_answers(others, asked, run_id, {run.run_id for run in meant})
         lines += [f"{name}  input stopped on {host}" for name, host in elsewhere.items()]
-        if run_id is not None and not lines:
+        doubts += doubt
+        if run_id is not None and not lines and not doubt:
             raise unknown(run_id, here, elsewhere=", and none on the machines that share the database answers")
     return Stopped(tuple(lines), tuple(doubts))
 
@@ -99,13 +100,17 @@ def _await_end(home: Path, folder: Path, meant: list[Running]) -> list[Running]:
     return left
 
 
-def _await_answers(others: Kills, asked: int, run_id: str | None, here: set[str]) -> dict[str, str]:
-    """Wait for other machines, as long as may be."""
+def _await_answers(others: Kills, asked: int, run_id: str | None, here: set[str]) -> tuple[dict[str, str], list[str]]:
+    """Wait for other machines, as long as may be; return where input stopped, and what is in doubt."""
     until = time.monotonic() + (0.0 if run_id in here else PATIENCE_S / 2)
+    found: dict[str, str] = {}
     while True:
-        found = {name: host for name, host in others.answers(asked).items() if name not in here}
+        try:
+            found = {name: host for name, host in others.answers(asked).items() if name not in here}
+        except InvalidUsage as error:
+            return found, [f"Other machines were asked to stop, but not all that they answer is known: {error}"]
         if (found and run_id is not None) or time.monotonic() >= until:
-            return found
+            return found, []
         time.sleep(0.2)
 
 

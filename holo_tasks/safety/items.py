@@ -53,6 +53,11 @@ class Items:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    @property
+    def place(self) -> str:
+        """Where the list is, for messages and notes."""
+        return self._store.place
+
     def file(
         self,
         token: str,

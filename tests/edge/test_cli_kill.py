@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks import kill_command
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, StoreLost
 from holo_tasks.kill_sources import DatabaseSource
 from holo_tasks.prefect_server import TemporaryServer
 from holo_tasks.running import Running, running
@@ -99,6 +99,25 @@ def test_an_empty_id_asks_nobody_to_stop_anywhere(tmp_path: Path, monkeypatch: p
     assert kills.asked("any run", [], 0.0) is None
     kill_command.kill(tmp_path, None, "")
     assert kills.asked("any run", [], 0.0), "or this test looks for the wrong thing"
+
+
+@pytest.mark.parametrize("run_id", [None, "far"])
+def test_what_was_stopped_is_told_though_the_database_goes_away_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_id: str | None
+) -> None:
+    def answers(self: Kills, kill_id: int) -> dict[str, str]:
+        if asked:
+            raise StoreLost("The database cannot be used.")
+        asked.append(kill_id)
+        return {"near": "host"} if run_id is None else {}
+
+    asked: list[int] = []
+    monkeypatch.setattr(kill_command, "_elsewhere", lambda home: Kills(store_at(tmp_path)))
+    monkeypatch.setattr(Kills, "answers", answers)
+    found = kill_command.kill(tmp_path, run_id, "")
+    assert found.lines == (("near  input stopped on host",) if run_id is None else ())
+    (doubt,) = found.doubts
+    assert "The database cannot be used." in doubt
 
 
 @pytest.mark.parametrize("name", ["own", "flow", "part"])

@@ -156,6 +156,32 @@ async def test_an_item_that_cannot_be_filed_is_noted_and_filed_later(
     assert file_noted(home) == []
 
 
+async def test_an_item_is_filed_in_the_database_it_was_meant_for(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def lost(*args: Any, **kwargs: Any) -> None:
+        raise StoreLost("The database cannot be used.")
+
+    home, shared = world.folder / "holo", f"sqlite:///{tmp_path}/shared.db"
+    monkeypatch.setenv("HOLO_DATABASE_URL", shared)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "settle", lost)
+        patch.setattr(Items, "file", lost)
+        press = pressing()
+        with pytest.raises(NeedsPerson):
+            await world.run(lambda: press("I-1"), [CLICK, CLICK, DONE])
+    monkeypatch.delenv("HOLO_DATABASE_URL")
+    (told,) = file_noted(home)
+    assert "1 unfinished items" in told
+    assert f"{tmp_path}/shared.db" in told
+    assert Items(store_at(home)).all() == []
+    monkeypatch.setenv("HOLO_DATABASE_URL", shared)
+    (told,) = file_noted(home)
+    assert "I-1 is on the list" in told
+    assert [item.token for item in Items(store_at(home)).all()] == ["I-1"]
+    assert list(notes.left(home, "item")) == []
+
+
 async def test_what_was_finished_meanwhile_is_not_put_on_the_list_any_more(world: World) -> None:
     home = world.folder / "holo"
     press = pressing()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from holo_tasks.doctor.findings import Chain, Finding
 from holo_tasks.doctor.services import check_audit
 from holo_tasks.kill_sources import _client
 from holo_tasks.local_only import check_advisors, check_prefect, check_rest, enter_late
+from holo_tasks.machine import notes
 from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
@@ -44,6 +47,10 @@ def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         )
     ]:
         del os.environ[name]
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise ConnectionRefusedError
 
 
 def refusal(*arguments: str) -> str:
@@ -95,6 +102,23 @@ def test_a_run_whose_everything_is_here_is_let_through(tmp_path: Path) -> None:
     assert check_prefect("http://localhost:4200/api") == "http://127.0.0.1:4200/api"
     os.environ["HOLO_DATABASE_URL"] = "postgresql:///db?host=/run/postgresql"
     check_rest(Destination.parse(str(tmp_path)), None)
+
+
+@pytest.mark.parametrize("url", [f"http://{REMOTE}:4200/api", "http://[", "nonsense"])
+@pytest.mark.parametrize("switch", ["1", ""])
+def test_runs_are_listed_though_nobody_can_be_told_how_they_ended(
+    url: str, switch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    notes.leave(tmp_path, "flow-run", {"flow_run_id": "x"})
+    os.environ.update(PREFECT_API_URL=url, HOLO_LOCAL_ONLY=switch)
+    assert carry_out(["runs", "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {"runs": [], "items": []}
+    if switch:
+        (said,) = told.err.splitlines()
+        assert "still not told" in said
+    assert len(list(notes.left(tmp_path, "flow-run"))) == 1
 
 
 def test_the_database_is_refused_when_it_is_opened_too(tmp_path: Path) -> None:
