@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.this_machine import is_loopback
-from holo_tasks.machine.private import DATABASE, OURS, open_to_others
+from holo_tasks.machine.private import DATABASE, OURS, open_to_others, replaceable
 from holo_tasks.prefect_server import OPEN, is_open
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.store import store_at
@@ -20,6 +20,11 @@ def of_home(home: Path) -> list[str]:
     """Return what others can get at of a home, and what is wrong with its database; a shared one has its own check."""
     wide = [home / name for name in sorted({*OURS, DATABASE}) if open_to_others(home / name)]
     found = [f"Other users of this machine can get at {path}: run `chmod -R go= {path}`." for path in wide]
+    if home.is_dir() and (folder := replaceable(home)):
+        found.append(
+            f"Other users of this machine could put something in the place of what is in {folder}, such as another "
+            f"key: let it belong to this user or to root, and run `chmod go-w {folder}`."
+        )
     if os.environ.get(DATABASE_VARIABLE, "").strip() or not (home / DATABASE).exists():
         return found
     try:

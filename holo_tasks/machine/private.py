@@ -107,30 +107,50 @@ def open_to_others(path: Path) -> bool:
         return False
 
 
+def replaceable(path: Path) -> Path | None:
+    """Return the first folder, from this one up, in which others could put something in the place of what is there."""
+    for level in (resolved := path.resolve(), *resolved.parents):
+        found = level.stat()
+        if found.st_uid not in (os.geteuid(), 0) or (_others_write(found) and not found.st_mode & stat.S_ISVTX):
+            return level
+    return None
+
+
 def _close_home(home: Path) -> None:
+    """Close a home to others; where that cannot be, see to it that nobody has put there what we would take for ours.
+
+    Root takes any folder that it is given, and everybody takes one of root's: in a container a volume is of any user,
+    and open to all. Who else could change what is there is told by the doctor (`replaceable`).
+    """
     found = home.stat()
-    if found.st_uid not in (os.geteuid(), 0):
+    if found.st_uid not in (os.geteuid(), 0) and os.geteuid() != 0:
         raise InvalidUsage(
-            f"{home} belongs to another user (uid {found.st_uid}), who could change what is kept there: set HOLO_HOME "
-            f"to a folder of your own, such as {home / 'holo'}."
+            f"{home} belongs to another user (uid {found.st_uid}), who could change what is kept there and below: set "
+            "HOLO_HOME to a folder of your own that is not in it."
         )
     if not found.st_mode & _OTHERS:
         return
-    if found.st_mode & stat.S_ISVTX:  # such as /tmp, or a disk in memory: others may add to it, and replace nothing
-        _check_planted(home)
-    elif _is_ours(found) and _has_nothing_else(home) and _change(home, FOLDER):
+    sticky = (
+        found.st_mode & stat.S_ISVTX
+    )  # such as /tmp, or a disk in memory: others may add to it, and replace nothing
+    if not sticky and _is_ours(found) and _has_nothing_else(home) and _change(home, FOLDER):
         return
+    if sticky:
+        _check_planted(home, found.st_uid)
     elif _others_write(found):
-        raise InvalidUsage(
-            f"Other users may write to {home}, and it cannot be closed to them, for it is not for this product alone: "
-            f"set HOLO_HOME to a folder of its own, such as {home / 'holo'}."
-        )
+        if _is_ours(found) and os.geteuid() != 0:
+            raise InvalidUsage(
+                f"Other users may write to {home}, and it is not closed to them, for it is not for this product alone: "
+                f"run `chmod go-w {home}`, or set HOLO_HOME to another folder that is not in it."
+            )
+        _check_planted(home, found.st_uid)
 
 
-def _check_planted(home: Path) -> None:
+def _check_planted(home: Path, owner: int) -> None:
     """Raise `InvalidUsage` if somebody else has made what we look for in a home that everybody may add to."""
+    known = (os.geteuid(), 0, owner)
     for entry in os.scandir(home):
-        if _named_as_ours(entry.name) and entry.stat(follow_symlinks=False).st_uid not in (os.geteuid(), 0):
+        if _named_as_ours(entry.name) and entry.stat(follow_symlinks=False).st_uid not in known:
             raise InvalidUsage(
                 f"{entry.path} was made by another user: set HOLO_HOME to a folder of its own, such as {home / 'holo'}."
             )

@@ -14,7 +14,14 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.machine.private import close_to_others, make_private, open_private, private_file, private_folder
+from holo_tasks.machine.private import (
+    close_to_others,
+    make_private,
+    open_private,
+    private_file,
+    private_folder,
+    replaceable,
+)
 from holo_tasks.machine.umask import persons_umask
 
 UMASKS = (0o000, 0o022, 0o077, 0o277)
@@ -92,23 +99,66 @@ def test_a_home_beside_other_files_keeps_its_mode_and_what_we_make_in_it_is_priv
     assert (mode(tmp_path), mode(folder)) == (0o755, 0o700)
 
 
-def test_a_home_beside_other_files_that_others_may_write_to_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "thesis.odt").touch()
-    tmp_path.chmod(0o777)
-    with pytest.raises(InvalidUsage, match="set HOLO_HOME to a folder of its own"):
-        private_folder(tmp_path)
-    assert mode(tmp_path) == 0o777
+@as_root
+@pytest.mark.parametrize("uid", [0, 4_000, 65_534])
+@pytest.mark.parametrize("wide", [0o700, 0o755, 0o775, 0o777])
+def test_root_takes_what_it_is_given_and_leaves_it_as_it_is(tmp_path: Path, uid: int, wide: int) -> None:
+    for name in ("thesis.odt", "runs"):
+        (tmp_path / name).touch()
+        os.chown(tmp_path / name, uid, uid)
+    os.chown(tmp_path, uid, 4_000)
+    tmp_path.chmod(wide)
+    assert mode(private_folder(tmp_path, "keys")) == 0o700
+    assert mode(tmp_path) == wide
 
 
 @as_root
-def test_a_users_own_group_is_nobody_else(tmp_path: Path) -> None:
-    (tmp_path / "thesis.odt").touch()
-    os.chown(tmp_path, 0, 0)
-    tmp_path.chmod(0o775)
-    private_folder(tmp_path)
-    os.chown(tmp_path, 0, 4_000)
-    with pytest.raises(InvalidUsage, match="Other users may write"):
-        private_folder(tmp_path)
+@pytest.mark.parametrize(
+    ("owner", "gid", "wide", "within", "said"),
+    [
+        (4_000, 4_000, 0o777, "thesis", "chmod go-w"),
+        (4_000, 5_000, 0o775, "thesis", "chmod go-w"),
+        (4_000, 4_000, 0o775, "thesis", ""),
+        (4_000, 4_000, 0o777, "runs", ""),
+        (0, 0, 0o777, "thesis", ""),
+        (0, 4_000, 0o2775, "thesis", ""),
+        (0, 0, 0o755, "thesis", ""),
+        (0, 0, 0o777, "keys of another", "was made by another user"),
+        (65_534, 65_534, 0o777, "thesis", "belongs to another user"),
+    ],
+)
+def test_what_a_user_is_given_as_a_home(public: Path, owner: int, gid: int, wide: int, within: str, said: str) -> None:
+    home = public / "home"
+    home.mkdir()
+    (home / within.split()[0]).touch()
+    os.chown(home / within.split()[0], *((5_000, 5_000) if "another" in within else (4_000, 4_000)))
+    os.chown(home, owner, gid)
+    home.chmod(wide)
+    script = (
+        "import os, sys; from pathlib import Path\n"
+        "from holo_tasks.core.errors import InvalidUsage\n"
+        "from holo_tasks.machine.private import private_folder\n"
+        "os.setgroups([gid := int(sys.argv[2])]); os.setgid(gid); os.setuid(4000)\n"
+        "try: private_folder(Path(sys.argv[1]))\n"
+        "except InvalidUsage as error: print(error)\n"
+    )
+    command = [sys.executable, "-c", script, str(home), str(gid or 4_000)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert (said in told) if said else not told
+    assert mode(home) == (0o700 if within == "runs" else wide)
+
+
+@as_root
+def test_where_others_could_put_something_in_its_place_is_found_above_it_too(public: Path) -> None:
+    home = public / "volume" / "holo"
+    home.mkdir(parents=True)
+    assert replaceable(home) is None
+    home.parent.chmod(0o777)
+    assert replaceable(home) == home.parent
+    home.parent.chmod(0o1777)
+    assert replaceable(home) is None
+    os.chown(home.parent, 65_534, 0)
+    assert replaceable(home) == home.parent
 
 
 def test_a_sticky_folder_is_never_closed_and_nobody_can_replace_what_is_in_it(tmp_path: Path) -> None:
@@ -125,37 +175,6 @@ def test_what_others_have_put_into_a_sticky_folder_is_not_taken_for_ours(tmp_pat
     os.chown(tmp_path / name, 65_534, 65_534)
     with pytest.raises(InvalidUsage, match="was made by another user: set HOLO_HOME"):
         private_folder(tmp_path)
-
-
-@as_root
-def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
-    home = tmp_path / "theirs"
-    home.mkdir()
-    os.chown(home, 65_534, 65_534)
-    with pytest.raises(InvalidUsage, match="belongs to another user"):
-        private_folder(home)
-
-
-@as_root
-@pytest.mark.parametrize(("wide", "gid", "taken"), [(0o2775, 4_000, True), (0o755, 0, True), (0o777, 0, False)])
-def test_a_folder_that_root_lends_is_taken_unless_everybody_may_write(
-    public: Path, wide: int, gid: int, taken: bool
-) -> None:
-    home = public / "lent"
-    home.mkdir()
-    os.chown(home, 0, gid)
-    home.chmod(wide)
-    script = (
-        "import os, sys; from pathlib import Path\n"
-        "from holo_tasks.core.errors import InvalidUsage\n"
-        "from holo_tasks.machine.private import private_folder\n"
-        "os.setgroups([4000]); os.setgid(4000); os.setuid(4000)\n"
-        "try: private_folder(Path(sys.argv[1]))\n"
-        "except InvalidUsage: sys.exit(7)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script, str(home)], check=False)
-    assert done.returncode == (0 if taken else 7)
-    assert mode(home) == wide
 
 
 def test_a_file_in_the_way_is_told_by_the_system(tmp_path: Path) -> None:
