@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,6 +101,9 @@ class TraceRecorder:
         self._ended = False
         self._endless = ""
         """Why the end of the run could not be recorded, if it was tried."""
+        self._busy_since: float | None = None
+        """When the disk was given what it works on, or last took something; None while it has nothing to do."""
+        self._written = self._given_up = False
         self._writer = threading.Thread(target=self._write, name=f"trace-{trace.run_id}", daemon=True)
         self._writer.start()
 
@@ -125,10 +128,11 @@ class TraceRecorder:
 
     def record_now(self, event: Event) -> None:
         """Append an event from code that cannot await, for example a signal's last words."""
-        try:
-            self._submit(event).result(DISK_S)
-        except TimeoutError:
-            raise self._hung() from None
+        done = self._submit(event)
+        while not wait((done,), self._patience_s()).done:
+            if not self._patience_s():
+                raise self._hung()
+        done.result()
 
     async def close(self, timeout_s: float = 120.0, progress: Progress | None = None) -> Delivery:
         """Stop recording and wait, within bounds, until the evidence has arrived.
@@ -136,9 +140,9 @@ class TraceRecorder:
         ``progress`` is called in this event loop about once a second while there is something left to upload.
         """
         self._shut()
-        await asyncio.to_thread(self._writer.join, DISK_S)
-        if self._writer.is_alive():
-            return Delivery(self.uri, False, str(self._hung()))
+        if self.delivery is None and not await self._all_written():
+            self.delivery = Delivery(self.uri, False, str(self._hung()))
+            self._release()
         if self.delivery is None:
             before = self.head
             doubt = await self._anchored(before)
@@ -149,8 +153,7 @@ class TraceRecorder:
                 message = f"{delivery.message}, but without the end of the run, which could not be recorded"
                 delivery = replace(delivery, complete=False, message=f"{message} ({self._endless})")
             self.delivery = replace(delivery, doubt=doubt)
-            if self._anchoring is not None:
-                self._anchoring.close()
+            self._release()
         return self.delivery
 
     async def __aenter__(self) -> TraceRecorder:
@@ -184,10 +187,34 @@ class TraceRecorder:
         return finished.result() if done else self._carrier.abandon()
 
     async def _durable(self, done: Future[None]) -> None:
+        durable = asyncio.wrap_future(done)
         try:
-            await asyncio.wait_for(asyncio.wrap_future(done), DISK_S)
-        except TimeoutError:
-            raise self._hung() from None
+            while not (await asyncio.wait((durable,), timeout=self._patience_s()))[0]:
+                if not self._patience_s():
+                    raise self._hung()
+            durable.result()
+        finally:
+            durable.cancel()
+
+    async def _all_written(self) -> bool:
+        """Wait until the writer has ended; False if the disk hangs. Then the writer gives up the carrier at its end:
+        until then nobody else may have the folder."""
+        while self._writer.is_alive():
+            await asyncio.to_thread(self._writer.join, self._patience_s())
+            if not self._patience_s():
+                with self._gate:
+                    self._given_up = not self._written
+                return not self._given_up
+        return True
+
+    def _release(self) -> None:
+        if self._anchoring is not None:
+            self._anchoring.close()
+
+    def _patience_s(self) -> float:
+        """For how long the disk may still take for what it works on: who comes while it hangs does not begin anew."""
+        since = self._busy_since
+        return DISK_S if since is None else max(0.0, since + DISK_S - time.monotonic())
 
     def _hung(self) -> EvidenceFailed:
         return EvidenceFailed(f"the disk under {self.folder} has taken no evidence for {DISK_S:g} s: look into it")
@@ -215,7 +242,10 @@ class TraceRecorder:
             going = True
             while going:
                 jobs, going = self._next_batch()
+                self._busy_since = time.monotonic()
                 self._commit(jobs)
+                if going:
+                    self._busy_since = None
         finally:
             # Reached by a mistake in this file too: nobody may wait for ever on a writer that is gone.
             self._shut()
@@ -224,6 +254,10 @@ class TraceRecorder:
                 if not job.done.done():
                     job.done.set_exception(EvidenceFailed(f"the writer of the trace {self.folder} has stopped"))
             self._trace.close()
+            with self._gate:
+                self._written, given_up = True, self._given_up
+            if given_up and self._carrier is not None:
+                self._carrier.abandon()
 
     def _next_batch(self) -> tuple[list[_Job], bool]:
         """Wait for one job, then take whatever else has come in meanwhile."""
@@ -260,6 +294,7 @@ class TraceRecorder:
         except HoloError as error:
             job.done.set_exception(error)
             return
+        self._busy_since = time.monotonic()
         if name is not None:
             kept.append(name)
         job.done.set_result(None)

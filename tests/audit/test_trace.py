@@ -21,8 +21,10 @@ from holo_tasks.audit import (
     check_chain,
     open_trace,
 )
-from holo_tasks.audit.keys import SigningKey
+from holo_tasks.audit.anchoring import Anchoring
+from holo_tasks.audit.keys import SigningKey, signing_key
 from holo_tasks.audit.reader import check_lines
+from holo_tasks.audit.recorder import TraceRecorder
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import FIRST, Decided, RunClosed
 
@@ -312,6 +314,21 @@ async def test_an_end_that_could_not_be_recorded_is_told_and_may_be_tried_again(
     assert open_trace(trace.uri).check().closed == again
 
 
+class Carried:
+    """A carrier that only notes whether it was given up."""
+
+    uri = "s3://evidence/run-1"
+    delivered = 0
+
+    def __init__(self) -> None:
+        self.abandoned = threading.Event()
+
+    def notice(self, frames, seq, end): ...
+
+    def abandon(self):
+        self.abandoned.set()
+
+
 async def test_a_disk_that_hangs_keeps_no_run_from_ending(tmp_path, event, monkeypatch):
     mended = threading.Event()
     real = os.fdatasync
@@ -322,17 +339,48 @@ async def test_a_disk_that_hangs_keeps_no_run_from_ending(tmp_path, event, monke
 
     monkeypatch.setattr("holo_tasks.audit.recorder.DISK_S", 0.3)
     monkeypatch.setattr(os, "fdatasync", hangs)
-    trace = recorder(tmp_path)
+    carrier, key = Carried(), signing_key(tmp_path)
+    anchoring = Anchoring("run-1", key, ())
+    trace = TraceRecorder(LocalTrace.open(tmp_path, "run-1", key), carrier, anchoring)
     try:
         with pytest.raises(EvidenceFailed, match=r"has taken no evidence for 0.3 s"):
             await trace.record(event(1))
+        assert trace._patience_s() == 0, "who comes now would wait anew"
         with pytest.raises(EvidenceFailed):
-            await asyncio.to_thread(trace.record_now, event(2))
+            await trace.record(event(2))
+        with pytest.raises(EvidenceFailed):
+            await asyncio.to_thread(trace.record_now, event(3))
         delivery = await trace.close()
         assert not delivery.complete
         assert "has taken no evidence" in delivery.message
+        assert trace.delivery == delivery == await trace.close()
+        anchoring._thread.join(60)
+        assert not anchoring._thread.is_alive()
+        assert not carrier.abandoned.is_set(), "another process would take over what is still being written"
     finally:
         mended.set()
+    assert await asyncio.to_thread(carrier.abandoned.wait, 60)
+    found = open_trace(trace.folder).check()
+    assert (found.whole, found.records) == (True, 3)
+
+
+async def test_a_disk_that_was_slow_is_waited_for_again(tmp_path, event, monkeypatch):
+    mended = threading.Event()
+    real = os.fdatasync
+
+    def hangs(descriptor: int) -> None:
+        mended.wait(60)
+        real(descriptor)
+
+    monkeypatch.setattr("holo_tasks.audit.recorder.DISK_S", 0.3)
+    monkeypatch.setattr(os, "fdatasync", hangs)
+    async with recorder(tmp_path) as trace:
+        with pytest.raises(EvidenceFailed):
+            await trace.record(event(1))
+        monkeypatch.setattr("holo_tasks.audit.recorder.DISK_S", 60)
+        mended.set()
+        await trace.record(event(2))
+    assert trace.delivery.complete
 
 
 def test_a_full_disk_is_refused_before_anything_starts(small_disk):
