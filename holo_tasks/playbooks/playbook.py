@@ -32,6 +32,7 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+MOST_VALUES = 100_000
 Labels = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 """One text or a list of texts. ``*`` stands for anything; ``{name}`` for a value from the task."""
 
@@ -185,7 +186,7 @@ def parse_playbook(text: str, source: str = "playbook", folder: Path | None = No
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if root is not None:
-            _no_duplicate_keys(root, source)
+            _check_nodes(root, source, {})
         value = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -231,19 +232,30 @@ def _locate(node: yaml.Node | None, path: tuple[int | str, ...]) -> tuple[int, s
     return line, ".".join(seen)
 
 
-def _no_duplicate_keys(node: yaml.Node, source: str) -> None:
+def _check_nodes(node: yaml.Node, source: str, known: dict[int, int]) -> int:
+    """Return how many values a node stands for, each as often as it is repeated by an alias.
+
+    Raises `BadPlaybook` for a key that is there twice and for more values than a person writes. ``known`` are those of
+    nodes that were counted before: of one that is inside itself there is no number, and reading it fails.
+    """
+    if id(node) in known:
+        return known[id(node)]
+    known[id(node)], values = MOST_VALUES, 1
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
             if key.value in seen:
-                raise BadPlaybook(
-                    f"{source}:{key.start_mark.line + 1}: the key {shortened(str(key.value))!r} is there twice"
-                )
+                name = shortened(str(key.value))
+                raise BadPlaybook(f"{source}:{key.start_mark.line + 1}: the key {name!r} is there twice")
             seen.add(key.value)
-            _no_duplicate_keys(value, source)
+            values += _check_nodes(value, source, known)
     elif isinstance(node, yaml.SequenceNode):
-        for value in node.value:
-            _no_duplicate_keys(value, source)
+        values += sum(_check_nodes(value, source, known) for value in node.value)
+    if values > MOST_VALUES:
+        line = node.start_mark.line + 1
+        raise BadPlaybook(f"{source}:{line}: it comes to more than {MOST_VALUES} values, aliases repeated")
+    known[id(node)] = values
+    return values
 
 
 def _unique(what: str, values: list[str]) -> None:

@@ -30,6 +30,8 @@ BOARD_BYTES = BOARD.size + 2 * LARGEST
 LEAK_BYTES = 24 << 20
 SMALLER_S = 6.0
 QUICK_S = 0.05
+NOTABLE_S = 0.5
+"""What takes longer is kept to be looked at, though it is no defect."""
 SHAPED = 0.3
 
 
@@ -167,6 +169,9 @@ class Trial:
         return crash is None and time.process_time() - began < QUICK_S
 
     def report(self, grown: int) -> None:
+        if self.slowest_s > NOTABLE_S:
+            self._output.mkdir(parents=True, exist_ok=True)
+            (self._output / f"{self.target.name}-slowest").write_bytes(self.slowest)
         tell(
             json.dumps(
                 {

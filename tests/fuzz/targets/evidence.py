@@ -15,6 +15,7 @@ import types
 import typing
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from pydantic import BaseModel
 
+from holo_tasks.audit import resume
 from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.export import write_runs, write_steps
 from holo_tasks.audit.gathering import gather
@@ -33,7 +35,7 @@ from holo_tasks.audit.pictures import smaller, thumbnail
 from holo_tasks.audit.public_key import PublicKey
 from holo_tasks.audit.reader import open_trace
 from holo_tasks.audit.report import write_report
-from holo_tasks.audit.resume import resume_spool
+from holo_tasks.audit.s3 import Bucket, Keys, Place
 from holo_tasks.audit.spool import Spool
 from holo_tasks.audit.timeline import subgoal_markdown
 from holo_tasks.audit.verify import verify
@@ -279,7 +281,8 @@ def _spool(data: bytes) -> object:
         (folder / "uploaded.json").write_text('{"offset": 0, "seq": 0, "sending": 0}')
     if name.decode("latin-1") in FILES:
         (folders[0] / name.decode()).write_bytes(content)
-    deliveries = resume_spool(home, timeout_s=0)
+    with patch.object(resume, "Bucket", _bucket):
+        deliveries = resume.resume_spool(home, timeout_s=0)
     check(len(deliveries) == 2, "one spool keeps another from being delivered")
     check("does not say" not in deliveries[1].message, "a spool that is in order is not understood")
     for folder in folders:
@@ -298,6 +301,11 @@ def _spool(data: bytes) -> object:
     except DamagedTrace:
         pass
     return [re.sub(r"\d+|/\S+", "…", delivery.message)[:80] for delivery in deliveries]
+
+
+def _bucket(place: Place, keys: Keys) -> object:
+    """Connect to a bucket unless it is the usual one: there is no time to send anything, and connecting takes long."""
+    return object() if place == Place(**_destination()) else Bucket(place, keys)
 
 
 def _destination() -> dict[str, Any]:
@@ -340,7 +348,7 @@ TARGETS = [
         lambda: [_signed()[0]],
         shapes=_some_story,
         words=(b'"seq":', b'"previous":"', b'"event":{"kind":"run_closed"', b"}\n{", b'"at":"', b'"signature":"'),
-        quick=100,
+        quick=60,
     ),
     Target(
         "told",
@@ -356,7 +364,7 @@ TARGETS = [
             b"null",
             b'"at":"',
         ),
-        quick=60,
+        quick=40,
         leak_rounds=4,
     ),
     Target("heads", _heads, _anchors, (InvalidUsage,), words=(b'"seq":', b'"run":"run-1"', b"}\n{")),

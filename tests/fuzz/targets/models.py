@@ -360,6 +360,7 @@ TARGETS = [
             b'"confidence":0.9',
         ),
         cpu_s=5,
+        quick=80,
     ),
     Target(
         "answers",
@@ -386,7 +387,7 @@ TARGETS = [
             b'"choices":[',
             b"Retry-After: 9\r\n",
         ),
-        quick=60,
+        quick=45,
         leak_rounds=4,
     ),
 ]

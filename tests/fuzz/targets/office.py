@@ -33,12 +33,25 @@ RECEIPT = (
     "Paper & Pine\n12 Mill Lane, 80331 Munich\nReceipt\nDate: 2026-10-05\nReference: TX-10482\nTotal: EUR 1,284.50\n"
 )
 HTML = f"<html><body><table><tr><td>Merchant</td><td>Paper</td></tr></table><p>{RECEIPT}</p><!-- x --></body></html>"
-PDF = (
-    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
-    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>endobj\n"
-    b"4 0 obj<</Length 58>>stream\nBT /F1 12 Tf 20 200 Td (Total: EUR 84.20 TX-10482) Tj ET\nendstream endobj\n"
-    b"5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\ntrailer<</Root 1 0 R/Size 6>>\n%%EOF"
+OBJECTS = (
+    b"<</Type/Catalog/Pages 2 0 R>>",
+    b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+    b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+    b"<</Length 58>>stream\nBT /F1 12 Tf 20 200 Td (Total: EUR 84.20 TX-10482) Tj ET\nendstream",
+    b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
 )
+
+
+@functools.cache
+def pdfs() -> list[bytes]:
+    made, places = b"%PDF-1.4\n", []
+    for number, told in enumerate(OBJECTS, 1):
+        places.append(len(made))
+        made += b"%d 0 obj\n%b\nendobj\n" % (number, told)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    whole = b"%bxref\n0 6\n0000000000 65535 f \n%btrailer\n<</Root 1 0 R/Size 6>>\nstartxref\n%d\n%%%%EOF\n"
+    sound = whole % (made, table, len(made))
+    return [sound, sound.replace(b"/Font<<", b"/Fonts<<"), made]
 
 
 def _mail(**parts: str) -> EmailMessage:
@@ -315,11 +328,12 @@ TARGETS = [
         shapes=_some_mail,
         words=tuple(f"\n{line}\n".encode() for line in LINES),
         cpu_s=CPU_SECONDS,
+        quick=80,
     ),
     Target(
         "pdf",
         _pdf,
-        lambda: [PDF],
+        pdfs,
         words=(b"<<", b">>", b"/Filter/FlateDecode", b"/Prev 0", b"4 0 R", b"stream\n", b"xref\n"),
         quick=3,
         leak_rounds=1,
@@ -331,7 +345,7 @@ TARGETS = [
         lambda: [CUT.join(TALK), CUT.join(TALK[:5]), CUT.join((b"* BYE no\r\n",))],
         (InvalidUsage,),
         words=(CUT, b"%t NO [ALERT] ", b"%t BAD ", b"{99999999}\r\n", b"* ", b"\r\n"),
-        quick=40,
+        quick=30,
         leak_rounds=3,
     ),
     Target(

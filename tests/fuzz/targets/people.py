@@ -236,7 +236,7 @@ TARGETS = [
             b"\0@file",
             b"--timeout\0inf",
         ),
-        quick=40,
+        quick=30,
         leak_rounds=4,
     ),
     Target(
@@ -266,7 +266,7 @@ TARGETS = [
         ],
         shapes=_some_text,
         words=(b"@@", b'{"', b'"}', b"{{secret:canary}}", b"7777", b"\\u0022", b"%2"),
-        quick=40,
+        quick=25,
     ),
     Target(
         "masking",
@@ -274,6 +274,6 @@ TARGETS = [
         lambda: [b"\n".join(PRIVATE), *PRIVATE],
         words=(b" 1111", b"DE89", b"@", b".example", b"+49", b"-", b"X1234567L", b"0" * 40, b"a.a.a.a"),
         cpu_s=8,
-        quick=40,
+        quick=20,
     ),
 ]

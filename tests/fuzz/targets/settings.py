@@ -39,7 +39,7 @@ goals:
   find:
     when: 'find (?P<ref>TX-\\d+)'
     params: {ref: text, sum: money, on: date, sure: bool}
-    values: {who: me}
+    values: &v {who: me}
     rules:
       - {include: both}
       - id: look
@@ -243,7 +243,7 @@ TARGETS = [
         (BadPlaybook,),
         shapes=lambda: _some(PLAYBOOK, ": "),
         words=YAML_WORDS,
-        quick=70,
+        quick=35,
         leak_rounds=4,
     ),
     Target(
