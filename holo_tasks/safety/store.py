@@ -77,12 +77,18 @@ class Store:
     def transaction(self, patience_s: float = PATIENCE_S) -> Iterator[sa.Connection]:
         """Do some statements together or not at all.
 
-        Raises `StoreLost` when the database cannot be used, or has not answered for ``patience_s``.
+        Raises `StoreLost` when the database cannot be used, or has not answered for ``patience_s``, and `InvalidUsage`
+        for a value that no database keeps.
         """
         with self._patient(patience_s) as watch:
             try:
                 with self._engine.begin() as connection:
                     yield connection
+            except (UnicodeEncodeError, OverflowError, sa.exc.DataError):
+                raise InvalidUsage(
+                    "What was given is in no database and cannot be kept in one: a text that is not UTF-8 or holds a "
+                    "NUL, or a number that is too large; give another one."
+                ) from None
             except sa.exc.SQLAlchemyError as error:
                 if watch is not None and (watch.fired or is_time_out(error)):
                     watch.fired = True
