@@ -80,9 +80,9 @@ class Letter:
     other_text: str = ""
 
 
-def read_letter(raw: bytes, *, source: str) -> Letter:
+def read_letter(raw: bytes, *, source: str, pdf_seconds: float = PDF_SECONDS) -> Letter:
     """Read the bytes of a message; never raises over their content. It may take long: `LetterReader` has limits."""
-    return _Reading(source).letter(raw)
+    return _Reading(source, pdf_seconds).letter(raw)
 
 
 def oversized_letter(head: bytes, size: int, *, source: str) -> Letter:
@@ -142,15 +142,15 @@ def _bare(data: bytes) -> bytes:
 class _Reading:
     """The parts and problems found so far while one message is read."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, pdf_seconds: float = PDF_SECONDS) -> None:
         self.source = source
+        self.pdf_seconds_left = pdf_seconds
         self.problems: dict[str, None] = {}
         self.attachments: list[Attachment] = []
         self.parts = 0
         self.content: list[list[str]] = []
         self.chars_left = MAX_TEXT_CHARS
         self.pdfs = 0
-        self.pdf_seconds = 0.0
 
     def problem(self, text: str) -> None:
         self.problems[text] = None
@@ -261,11 +261,11 @@ class _Reading:
         self.pdfs += 1
         if self.pdfs > MAX_PDFS:
             return "", f"was not read: the message has more than {MAX_PDFS}"
-        if self.pdf_seconds >= PDF_SECONDS:
+        if self.pdf_seconds_left <= 0:
             return "", "was not read: those before it took too long"
-        before = _children_s()
-        text, wrong = pdf_to_text(data, cpu_seconds=min(CPU_SECONDS, 1 + int(PDF_SECONDS - self.pdf_seconds)))
-        self.pdf_seconds += _children_s() - before
+        before = used_s(resource.RUSAGE_CHILDREN)
+        text, wrong = pdf_to_text(data, cpu_seconds=min(CPU_SECONDS, 1 + int(self.pdf_seconds_left)))
+        self.pdf_seconds_left -= used_s(resource.RUSAGE_CHILDREN) - before
         return self.bounded(text), wrong
 
     def bounded(self, text: str) -> str:
@@ -368,9 +368,9 @@ class _Reading:
             self.problem(_DEFECTS.get(type(defect).__name__, "the message does not follow the MIME standard"))
 
 
-def _children_s() -> float:
-    """The processor time of the children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+def used_s(who: int = resource.RUSAGE_SELF) -> float:
+    """The processor time of this process, or of its children that have ended."""
+    used = resource.getrusage(who)
     return used.ru_utime + used.ru_stime
 
 

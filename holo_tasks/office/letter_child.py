@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.office.letter import Letter, headed_letter, oversized_letter, read_letter
+from holo_tasks.office.letter import PDF_SECONDS, Letter, headed_letter, oversized_letter, read_letter, used_s
 
 _MEMORY_BYTES = 1 << 30
 
@@ -25,21 +25,27 @@ def main() -> None:
     while line := sys.stdin.buffer.readline():
         asked = json.loads(line)
         raw = sys.stdin.buffer.read(asked.pop("bytes"))
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + asked.pop("cpu_seconds"))
+        own_s = used_s()
+        before_s = own_s + used_s(resource.RUSAGE_CHILDREN)
+        _limit(resource.RLIMIT_CPU, int(own_s) + 1 + asked.pop("cpu_seconds"))
         try:
             told: dict[str, Any] = {"letter": asdict(_read(raw, **asked))}
         except InvalidUsage as error:  # what the reader needs is not installed
             told = {"error": str(error)}
+        told["cpu_s"] = used_s() + used_s(resource.RUSAGE_CHILDREN) - before_s
         told["rss_kb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         sys.stdout.write(json.dumps(told, default=str) + "\n")
         sys.stdout.flush()
 
 
-def _read(raw: bytes, *, source: str, size: int | None = None, why: str = "") -> Letter:
+def _read(
+    raw: bytes, *, source: str, size: int | None = None, why: str = "", pdf_seconds: float = PDF_SECONDS
+) -> Letter:
     if why:
         return headed_letter(raw, why, source=source)
-    return read_letter(raw, source=source) if size is None else oversized_letter(raw, size, source=source)
+    if size is not None:
+        return oversized_letter(raw, size, source=source)
+    return read_letter(raw, source=source, pdf_seconds=pdf_seconds)
 
 
 def _limit(what: int, most: int) -> None:

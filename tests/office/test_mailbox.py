@@ -278,11 +278,10 @@ def with_pdfs(*pdfs: bytes) -> bytes:
     )
 
 
-def test_the_pdfs_of_a_letter_share_what_one_may_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pdfs_of_a_letter_share_what_one_may_cost() -> None:
     slow = slow_pdf(3_000_000)
     assert len(slow) < 32_000
-    monkeypatch.setattr("holo_tasks.office.letter.PDF_SECONDS", 1)
-    letter = read_letter(with_pdfs(slow, *[one_page_pdf(("x",))] * 200), source="test")
+    letter = read_letter(with_pdfs(slow, *[one_page_pdf(("x",))] * 200), source="test", pdf_seconds=1)
     assert len(letter.attachments) == 198
     assert [bool(one.text) for one in letter.attachments] == [False] * 198
     said = " ".join(letter.problems)
@@ -303,6 +302,29 @@ def test_a_letter_that_takes_too_long_costs_only_its_child_and_the_next_one_is_r
     assert poison.problems[0] == "the message takes more time or memory than one is given: not read"
     assert (poison.subject, poison.sender, poison.text) == ("Receipt", "Shop <shop@a.example>", "")
     assert again.message_id == poison.message_id
+
+
+def test_costly_letters_have_a_limit_together_and_the_quick_ones_among_them_are_read() -> None:
+    hostile, honest = HEAD + b"Subject: Receipt\r\n" + nested(40, 300_000), HEAD + b"\r\nEUR 5.00"
+    with LetterReader(cpu_seconds=0, reading_seconds=2) as reader:
+        among = [reader.read(hostile, source="x"), reader.read(honest, source="x")]
+        assert 0 < reader.left_s < 2
+        rest = [reader.read(hostile, source=str(number)) for number in range(20)]
+        late = reader.read(honest, source="x")
+        assert reader.left_s > -2, "no more than one letter was tried beyond the limit"
+    assert [letter.text for letter in among] == ["", "EUR 5.00"]
+    assert {problem for letter in rest[3:] for problem in letter.problems if "this mailbox" in problem} == {
+        "too many letters of this mailbox take too much time: not read"
+    }
+    assert (late.sender, late.text) == ("Shop <shop@a.example>", "")
+    assert len({letter.message_id for letter in (*among[:1], *rest)}) == 1, "it is the same message, however it is told"
+
+
+def test_honest_letters_cost_nothing_of_what_costly_ones_may_take() -> None:
+    with LetterReader() as reader:
+        for raw in [HEAD + b"\r\nEUR 5.00"] * 50 + [with_pdfs(*[one_page_pdf(("EUR 5.00",))] * 2)] * 2:
+            assert reader.read(raw, source="x").problems == ()
+        assert reader.left_s == reader.reading_s
 
 
 def test_what_comes_back_from_the_child_is_what_was_read(maildir: Path) -> None:
