@@ -75,7 +75,8 @@ class Scene:
 
     ``owner_at`` says whose window gets a press at a point or, without one, the keys, by now. ``reader`` is None where
     nothing can read; ``look`` takes the screen as it is by now, for what has come up since the model was asked.
-    ``clicked`` is where the click was that the keyboard has followed since, as far as anybody can say.
+    ``clicked`` is where the click was that the keyboard has followed since, as far as anybody can say, and ``tabbed``
+    where it was that the keyboard has left by nothing but Tab.
     """
 
     frame: Frame
@@ -83,28 +84,41 @@ class Scene:
     reader: TextReader | None = None
     look: Callable[[], Awaitable[Frame]] | None = None
     clicked: Point | None = None
+    tabbed: Point | None = None
 
     async def in_field(self, at: Point | None) -> bool:
         """Say whether keys surely go to a text field: the one they are written at or, without a point, the last that
         was clicked, if its window has the keyboard.
         """
-        if not isinstance(self.reader, TellsFields):
-            return False
-        where = await self.written_at(at)
-        if where is None:
-            return False
-        return await self.reader.field_at(await self.look() if self.look else self.frame, where) is not None
+        return await self.field(at) is not None
+
+    async def field(self, at: Point | None) -> Box | None:
+        """Return the text field that keys surely go to, as `in_field` says."""
+        return await self._field_at(await self.written_at(at))
+
+    async def beside_field(self) -> bool:
+        """Say whether keys go to what Tab leads to from the text field that was clicked last."""
+        return self.tabbed is not None and await self._field_at(await self._keyed(self.tabbed)) is not None
 
     async def written_at(self, at: Point | None) -> Point | None:
         """Return where keys go: the point they are written at, or that of the last click if its window has them."""
-        where = at or self.clicked
-        if where is None or not where.inside(self.frame.size):
+        if at is not None:
+            return at if at.inside(self.frame.size) else None
+        return None if self.clicked is None else await self._keyed(self.clicked)
+
+    async def _keyed(self, where: Point) -> Point | None:
+        """Return a point on the screen whose window has the keyboard; None if it has not, or nobody can say."""
+        if not where.inside(self.frame.size):
             return None
-        if at is None:
-            clicked, keyed = await self.owner_at(where), await self.owner_at(None)
-            if keyed.box is None or (clicked.pid, clicked.title, clicked.box) != (keyed.pid, keyed.title, keyed.box):
-                return None
+        clicked, keyed = await self.owner_at(where), await self.owner_at(None)
+        if keyed.box is None or (clicked.pid, clicked.title, clicked.box) != (keyed.pid, keyed.title, keyed.box):
+            return None
         return where
+
+    async def _field_at(self, where: Point | None) -> Box | None:
+        if where is None or not isinstance(self.reader, TellsFields):
+            return None
+        return await self.reader.field_at(await self.look() if self.look else self.frame, where)
 
     async def text(self, where: Point | Box) -> str:
         """Return what is written somewhere by now, nothing if nothing can read."""

@@ -12,6 +12,8 @@ from holo_tasks.core.gestures import Click, Gesture, HoldAndTap, Hotkey, Move, P
 Presses: TypeAlias = Literal["never", "outside a field", "may"]
 """Whether keys may press a button: in a text field the letters of a word are text, anywhere else a letter may be the
 key of a menu, a space presses what has the keyboard, and to replace all is to delete all."""
+WORD = 3
+"""So many letters or digits are written as a text, not pressed one by one as the keys of a menu."""
 
 _COMMANDING = frozenset(keynames.MODIFIERS[name] for name in ("ctrl", "alt", "super"))
 _MOVING = frozenset(
@@ -45,6 +47,36 @@ def focus_after(gesture: Gesture, focus: Point | None) -> Point | None:
             return focus
         case _:
             return None
+
+
+def is_word(gesture: Gesture) -> bool:
+    """Say whether a gesture writes a word or a number of some length and nothing else: no key that is pressed alone."""
+    if not isinstance(gesture, Write) or gesture.press_enter or any(map(str.isspace, gesture.text)):
+        return False
+    return is_wordy(gesture)
+
+
+def is_wordy(gesture: Gesture) -> bool:
+    """Say whether a gesture writes some letters or digits at once, as only a text has them."""
+    return isinstance(gesture, Write) and sum(map(str.isalnum, gesture.text)) >= WORD
+
+
+def tabbed_after(gesture: Gesture, focus: Point | None, tabbed: Point | None) -> Point | None:
+    """Return where the click was that the keyboard has left by nothing but Tab; None if it did not, or nobody can say.
+
+    ``focus`` is where it was that the keyboard had followed, ``tabbed`` what this returned, before the gesture.
+    """
+    match gesture:
+        case Write(text, press_enter=False, at=at) if "\t" in text and not set(text) & set("\n\r"):
+            return at or focus or tabbed
+        case Hotkey() | HoldAndTap() if all(_tabs(chord) for chord in chords_in(gesture)):
+            return focus or tabbed
+        case _:
+            return tabbed if tabbed is not None and focus_after(gesture, tabbed) is tabbed else None
+
+
+def _tabs(chord: Chord) -> bool:
+    return chord.keys - {keynames.SHIFT} == {keynames.TAB}
 
 
 def _written(write: Write) -> Presses:

@@ -37,7 +37,7 @@ from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_dig
 from holo_tasks.core.person import Person
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.predict import Till, predict, prompt_tokens
-from holo_tasks.core.pressing import focus_after
+from holo_tasks.core.pressing import focus_after, tabbed_after
 from holo_tasks.core.recheck import aim
 from holo_tasks.core.repeating import beside, may_repeat
 from holo_tasks.core.scaling import to_gesture
@@ -139,8 +139,9 @@ class Walk:
     _asked: bool = False
     _spans: dict[str, int] = field(default_factory=dict)
     _done: Gesture | None = None
-    _focus: tuple[Point | None, int] = (None, 0)
-    """Where the click was that the keyboard has followed, and how often a person had had the screen by then."""
+    _focus: tuple[Point | None, Point | None, int] = (None, None, 0)
+    """Where the click was that the keyboard has followed, where it was that it has left by Tab, and how often a person
+    had had the screen by then."""
     _expected: Expected = ANYWHERE
 
     # settle → capture → redact → encode → record
@@ -333,15 +334,15 @@ class Walk:
             guard.count_action()
         journal = doors.journal if acting else None
         number = await journal.intend(label(call), seen.shot.sha256) if journal else 0
-        started, clicked = doors.now_s(), self._clicked(seen.frame)
-        self._focus = (None, 0)
+        started, (clicked, tabbed) = doors.now_s(), self._keyed(seen.frame)
+        self._focus = (None, None, 0)
         try:
             until_s = doors.now_s() + SLIP_S + SLOW_KEY_S * keys(gesture) + SLOW_SECRET_S * _secrets(gesture)
             slip = permit.slip(gesture, until_s, seen.frame.number if doors.recheck else 0) if permit else None
             receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
             # Gestures are checked as a whole before they begin: nothing was sent.
-            self._focus = clicked, seen.frame.holds
+            self._focus = clicked, tabbed, seen.frame.holds
             self._tell(gesture, error.typed)
             if journal:
                 await journal.void(number)
@@ -363,7 +364,7 @@ class Walk:
             await journal.done(number)
         await self._record(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
         self._done = gesture
-        self._focus = focus_after(gesture, clicked), seen.frame.holds
+        self._focus = focus_after(gesture, clicked), tabbed_after(gesture, clicked, tabbed), seen.frame.holds
 
     async def _check_written(self, write: Write, frame: Frame) -> None:
         """Raise if a text names a secret that is not to be typed, or not like this; nothing is typed then."""
@@ -382,15 +383,17 @@ class Walk:
         if typed or _secrets(gesture):
             self.doors.typed(typed)
 
-    def _clicked(self, frame: Frame) -> Point | None:
-        """Return where the click was that the keyboard has followed, if nobody else had the screen since."""
-        at, holds = self._focus
-        return at if holds == frame.holds else None
+    def _keyed(self, frame: Frame) -> tuple[Point | None, Point | None]:
+        """Return where the clicks were that the keyboard has followed or left by Tab, if only the agent had the screen
+        since.
+        """
+        clicked, tabbed, holds = self._focus
+        return (clicked, tabbed) if holds == frame.holds else (None, None)
 
     def scene(self, frame: Frame) -> Scene:
         """Return the screen that is acted on, with what may be asked about it."""
         desktop = self.doors.desktop
-        return Scene(frame, desktop.owner_at, self.doors.reader, desktop.look, self._clicked(frame))
+        return Scene(frame, desktop.owner_at, self.doors.reader, desktop.look, *self._keyed(frame))
 
     async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""

@@ -11,8 +11,8 @@ from PIL import Image
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.playbooks.boxes import around, is_centered
 from holo_tasks.playbooks.outlines import areas_of, edges_of
+from holo_tasks.playbooks.papers import field_in, is_large
 from holo_tasks.playbooks.reading import Reader
 from holo_tasks.playbooks.sight import Line, matches
 from holo_tasks.safety.policy import Rules
@@ -21,9 +21,8 @@ BESIDE, ABOVE = 48, 20
 """A text this close to a point, in pixels, belongs to what is there: the label of a check box, a link's other words."""
 WIDEST, HIGHEST = 400, 80
 """How far from a point a control may reach, in pixels; its text stands in its middle, however wide it is."""
-SMALLEST = Size(20, 12)
-WIDE, LIGHT = 60, 225
-"""A field is at least as wide, in pixels, and nowhere darker but where something is written."""
+REACH = 400
+"""A text area may reach so far above and below a point, in pixels, and as wide as the screen."""
 
 
 def can_read() -> bool:
@@ -69,12 +68,10 @@ class ScreenText:
         return [] if box is None else _labels(box, self._reader.read(picture).sight.lines)
 
     def _read_field(self, frame: Frame, at: Point) -> Box | None:
-        part = _clipped(_around(at, WIDEST, HIGHEST), frame.size)
+        part = _clipped(Box(0, at.y - REACH, frame.size.width, 2 * REACH + 1), frame.size)
         picture = _crop(_image(frame), part)
-        box = _control(picture, Point(at.x - part.left, at.y - part.top))
-        if box is None or not _is_field(picture, box, self._reader.read(picture).sight.lines):
-            return None
-        return Box(part.left + box.left, part.top + box.top, box.width, box.height)
+        box = field_in(picture, Point(at.x, at.y - part.top))
+        return None if box is None else Box(box.left, part.top + box.top, box.width, box.height)
 
     def _read_control(self, frame: Frame, at: Point) -> str:
         screen = _image(frame)
@@ -104,25 +101,7 @@ def _control(picture: Image.Image, at: Point) -> Box | None:
 
     pixels = np.asarray(picture)
     around = [area.box for area in areas_of(pixels, edges_of(pixels)) if _touch(area.box, Box(at.x, at.y, 1, 1))]
-    large = [box for box in around if box.width >= SMALLEST.width and box.height >= SMALLEST.height]
-    return min(large, key=lambda box: box.width * box.height, default=None)
-
-
-def _is_field(picture: Image.Image, box: Box, lines: Sequence[Line]) -> bool:
-    """Say whether an area is one to write in: wide, light, closed, and what is written in it begins at a side.
-
-    What stands in the middle of it may be written on a button.
-    """
-    import numpy as np
-
-    closed = box.left > 0 and box.top > 0 and box.right < picture.width and box.bottom < picture.height
-    if not closed or box.width < WIDE or box.width < 1.5 * box.height:
-        return False
-    pixels = np.asarray(picture)[box.top : box.bottom, box.left : box.right]
-    if float((pixels.min(axis=2) >= LIGHT).mean()) < 0.6:
-        return False
-    inside = [line.box for line in lines if _touch(line.box, box)]
-    return not inside or not is_centered(around(inside), box)
+    return min(filter(is_large, around), key=lambda box: box.width * box.height, default=None)
 
 
 def _labels(box: Box, lines: Sequence[Line]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
@@ -69,7 +70,8 @@ def with_fields() -> Frame:
         draw.text((200, box.top + 6), name, fill="black", font=FONT)
     draw.line((420, 166, 420, 184), fill="black")  # a caret, somewhere
     draw.text((306, 290), "a second line", fill="black", font=FONT)
-    draw.rectangle((600, 160, 760, 190), outline=(90, 90, 90), fill=(200, 200, 200))  # of the colour of buttons
+    draw.rectangle((600, 160, 760, 190), outline=(90, 90, 90), fill=(200, 200, 200))
+    draw.text((680, 175), "Search", fill="black", font=FONT, anchor="mm")
     return Frame(image.tobytes(), frame.size, ":0")
 
 
@@ -83,6 +85,79 @@ async def test_fields_are_told_from_buttons(text: ScreenText) -> None:
     elsewhere = [box.center for box in BUTTONS.values()]
     for at in (*elsewhere, Point(108, 108), Point(680, 175), Point(800, 620), Point(0, 0), Point(899, 639)):
         assert await text.field_at(frame, at) is None, at
+
+
+DARK, LIGHT = ((43, 43, 43), (30, 30, 30), (220, 220, 220)), ((236, 236, 236), (255, 255, 255), (0, 0, 0))
+GREY, WARM = ((240, 240, 240), (221, 221, 221), (20, 20, 20)), ((255, 250, 240), (205, 190, 160), (60, 40, 20))
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT, GREY, WARM], ids=["dark", "light", "grey", "warm"])
+@pytest.mark.parametrize("outlined", [True, False])
+@pytest.mark.parametrize(
+    ("box", "written", "at"),
+    [
+        (Box(60, 60, 1100, 30), "", Point(1150, 75)),
+        (Box(60, 60, 1100, 30), "1284.50 EUR", Point(70, 75)),
+        (Box(60, 60, 700, 30), "Paper and Pine, of the harbour", Point(750, 75)),
+        (Box(60, 60, 40, 22), "", Point(80, 71)),
+        (Box(60, 60, 48, 24), "5", Point(90, 72)),
+        (Box(60, 60, 600, 380), "", Point(300, 400)),
+        (Box(60, 60, 600, 380), "Dear Sir,\n\nthank you for your letter.", Point(300, 400)),
+        (Box(60, 60, 300, 500), "\n".join(["a line of some words,"] * 25), Point(300, 300)),
+        (Box(60, 60, 260, 30), "Paper|", Point(200, 75)),
+    ],
+)
+async def test_a_field_is_one_in_every_theme(
+    text: ScreenText, theme: Any, outlined: bool, box: Box, written: str, at: Point
+) -> None:
+    ground, paper, ink = theme
+    image = Image.new("RGB", (1280, 800), ground)
+    draw = ImageDraw.Draw(image)
+    line = tuple((one + other) // 2 for one, other in zip(paper, ink, strict=True)) if outlined else None
+    draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=line, fill=paper)
+    draw.multiline_text((box.left + 6, box.top + 6), written, fill=ink, font=FONT)
+    found = await text.field_at(Frame(image.tobytes(), Size(1280, 800), ":0"), at)
+    assert found is not None
+    assert abs(found.left - box.left) + abs(found.right - box.right) + abs(found.bottom - box.bottom) <= 9
+
+
+@pytest.mark.parametrize(
+    "paper", [(255, 255, 255), (30, 90, 200), (60, 60, 60), (200, 30, 30), (225, 225, 225)], ids=str
+)
+@pytest.mark.parametrize(
+    ("box", "written", "sign"),
+    [
+        (Box(60, 60, 110, 34), "Pay", ""),
+        (Box(60, 60, 90, 26), "Bill", ""),
+        (Box(60, 60, 600, 40), "Delete account", ""),
+        (Box(60, 60, 130, 34), "Save", "middle"),
+        (Box(60, 60, 200, 34), "Save", "left"),
+        (Box(60, 60, 200, 34), "Open", "right"),
+        (Box(60, 60, 260, 90), "Pay\nnow", ""),
+        (Box(60, 60, 48, 48), "", "middle"),
+        (Box(60, 60, 40, 24), "OK", ""),
+        (Box(60, 60, 500, 200), "Pay now?", "button"),
+        (Box(60, 60, 500, 200), "A note to read", "button"),
+    ],
+)
+async def test_what_may_be_a_button_or_holds_one_is_no_field_in_any_colour(
+    text: ScreenText, paper: Any, box: Box, written: str, sign: str
+) -> None:
+    ink = (0, 0, 0) if sum(paper) > 450 else (255, 255, 255)
+    image = Image.new("RGB", (900, 640), (236, 236, 236))
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=(90, 90, 90), fill=paper)
+    middle = box.center
+    if sign == "button":
+        draw.text((box.left + 8, box.top + 8), written, fill=ink, font=FONT)
+        draw.rectangle((middle.x, middle.y + 20, middle.x + 90, middle.y + 50), outline=ink, fill=(128, 128, 128))
+    else:
+        draw.multiline_text((middle.x + 10 * (sign == "middle"), middle.y), written, fill=ink, font=FONT, anchor="mm")
+        x = {"middle": middle.x - 30 * bool(written), "left": box.left + 14, "right": box.right - 14}.get(sign)
+        if x is not None:
+            draw.ellipse((x - 7, middle.y - 7, x + 7, middle.y + 7), outline=ink, width=2)
+    frame = Frame(image.tobytes(), Size(900, 640), ":0")
+    assert await text.field_at(frame, Point(box.left + 5, box.top + 5)) is None
 
 
 def labelled_fields() -> Frame:

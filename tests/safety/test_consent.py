@@ -21,6 +21,7 @@ from holo_tasks.core.person import Answer
 from holo_tasks.core.ports import Owner
 from holo_tasks.core.walk import Walk
 from holo_tasks.handoff_page import Pictured
+from holo_tasks.playbooks.boxes import within
 from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.redaction import NothingToRedact
@@ -238,21 +239,26 @@ async def test_what_needs_a_yes(rule: dict[str, Any], call: tuple[str, dict[str,
 
 
 class Form:
-    """Reads “Pay now” in the window, and knows one field, at (10, 10)."""
+    """Reads “Pay now” in the window, and knows two fields, at (10, 10) and, a high one, at (100, 100)."""
 
     async def __call__(self, frame: Frame, where: Point | Box) -> str:
         return "Amount" if isinstance(where, Point) else "Amount Pay now"
 
     async def field_at(self, frame: Frame, at: Point) -> Box | None:
-        field = Box(0, 0, 20, 20)
-        return field if field.left <= at.x < field.right and field.top <= at.y < field.bottom else None
+        fields = (Box(0, 0, 20, 20), Box(90, 20, 30, 170))
+        return next((box for box in fields if within(at, box)), None)
 
 
 def in_field(tool: str = "click", **arguments: Any) -> Any:
     return a_step(tool, element="the amount", x=10 * 1000 // 320 + 1, y=10 * 1000 // 200 + 1, **arguments)
 
 
+def in_high() -> Any:
+    return a_step("click", element="the note", x=100 * 1000 // 320 + 1, y=500)
+
+
 WORDS, NOWHERE = a_step("write", content="Paper and Pine"), a_step("click", element="nothing", x=900, y=900)
+WORD, TAB = a_step("write", content="Paper"), a_step("hotkey", keys=["tab"])
 OVER = a_step("write", content="y", overwrite=True)
 
 
@@ -268,7 +274,24 @@ OVER = a_step("write", content="y", overwrite=True)
         ([], WORDS, True),
         ([NOWHERE], WORDS, True),
         ([in_field(), NOWHERE], OVER, True),
-        ([in_field(), a_step("hotkey", keys=["tab"])], WORDS, True),
+        ([in_field(), TAB], WORDS, True),
+        ([in_field(), TAB], WORD, False),
+        ([in_field(), WORDS, TAB], WORD, False),
+        ([in_field(), TAB, WORD, TAB, a_step("hotkey", keys=["ctrl", "a"])], a_step("write", content="1284.50"), False),
+        ([in_field("write_at", content="Paper"), a_step("hotkey", keys=["shift", "tab"])], WORD, False),
+        *(
+            ([in_field(), TAB], a_step("write", content=text), True)
+            for text in ("x ", "y", "yes!\n", " ", "ok", "a b c")
+        ),
+        *(([in_field(), TAB], a_step("hotkey", keys=keys), True) for keys in (["y"], ["space"], ["alt", "y"], ["f9"])),
+        ([in_field(), TAB], a_step("write", content="words", press_enter=True), True),
+        ([NOWHERE, TAB], WORD, True),
+        ([TAB], WORD, True),
+        ([in_field(), TAB, NOWHERE], WORD, True),
+        ([in_field(), TAB, a_step("hotkey", keys=["esc"])], WORD, True),
+        ([in_high()], WORDS, False),
+        ([in_high()], OVER, True),
+        ([in_high()], a_step("hotkey", keys=["y"]), True),
         ([in_field(button="right")], WORDS, True),
         ([in_field()], a_step("write", content="1", press_enter=True), True),
         ([in_field()], a_step("write", content="1\t "), True),
