@@ -73,6 +73,8 @@ class Guard:
     overbilling: dict[str, Overbilling] = field(default_factory=dict, repr=False)
     doubts: int = 0
     """The calls since the last reply of which nobody knows whether they were billed."""
+    cut_off: bool = False
+    """Whether a reply of this model was longer than it was allowed: the next ones are not made shorter to save."""
     calls_s: list[float] = field(default_factory=list, repr=False)
     stops: int = 0
     stopped_s: float = 0.0
@@ -233,7 +235,12 @@ def unpriced(model: str) -> InvalidUsage:
 
 def too_expensive(scope: Guard, worst_micro: int, spent_micro: int, held_micro: int) -> LimitReached:
     """The error of a scope whose money does not cover the worst case of another call."""
-    held = f" and {usd(held_micro)} are held for calls whose bill is not known" if held_micro else ""
+    held = (
+        f" and {usd(held_micro)} are held for calls whose bill is not known (each failed call may be on the bill, and "
+        "holds its worst case)"
+        if held_micro
+        else ""
+    )
     return LimitReached(
         f"{scope.name} has spent {usd(spent_micro)} of {usd(scope.limits.max_cost_micro)}{held}, and the next call may "
         f"cost {usd(worst_micro)}; raise max_cost_usd.",

@@ -19,6 +19,8 @@ from holo_tasks.core.ports import Purse, Reply
 
 MIN_OUTPUT_TOKENS = 256
 """A reply may be made shorter to be affordable, but not shorter than this."""
+FAIR_OUTPUT_TOKENS = 1024
+"""Nor than this to leave money for later calls: most replies have some 150 tokens, and with thinking they have more."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
         await _settle(till, hold, outcome)
     if price is None:
         guard.count_unpriced()
+    if reply.finish_reason == "length":
+        guard.cut_off = True
     await till.record(
         events.ReplyReceived(
             attempt=attempt,
@@ -210,10 +214,11 @@ def _worst(model: Model, request: Request, guard: Guard, quote: Quote, expected:
     room = _room(guard, quote)
     if room is not None and price.output > 0:
         affordable = expected.allowed(int((room - prompt) / price.output))
-        if guard.in_doubt:
-            # Tried again, it leaves half of what there is: some failures must not use up all.
-            half = expected.allowed(int((room // 2 - prompt) / price.output))
-            affordable = min(affordable, max(half, MIN_OUTPUT_TOKENS))
+        if guard.in_doubt or not guard.cut_off:
+            # It leaves most of what there is: calls that fail stay held, and some must not use up all.
+            fair = expected.allowed(int((room // 4 - prompt) / price.output))
+            least = MIN_OUTPUT_TOKENS if guard.in_doubt else FAIR_OUTPUT_TOKENS
+            affordable = min(affordable, max(fair, least))
         if MIN_OUTPUT_TOKENS <= affordable < most:
             most = affordable
     return prompt + price.most(0, expected.most_completion(most)), most

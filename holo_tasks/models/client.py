@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
 import time
 from collections.abc import Mapping
@@ -29,6 +30,15 @@ NO_LIST = (404, 405, 501)
 """How servers without a list of models answer."""
 REFUSED = frozenset({400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 417, 422, 426, 428, 429, 431})
 """How a server answers that has not begun. After any other error it may have done the work, or one behind it."""
+BUSY = re.compile(
+    r"overload|\bloading\b.{0,20}\bmodel|\b(is|still|currently) (being )?load(ing|ed)\b|queue (is )?full"
+    r"|\b(no|at|out of|insufficient) capacity"
+    r"|\bno (healthy|available) (upstream|server|backend|worker|endpoint|instance)"
+    r"|\b(server|engine|model)( is)?( currently| too)? busy|(pending|concurrent) requests",
+    re.IGNORECASE,
+)
+"""What servers and gateways say with a 503 that has to do with what came before a request, and not with the request:
+nothing was begun. A time to come back at says no such thing: gateways add it to whatever went wrong behind them."""
 NOT_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", "UnsupportedProtocol"})
 """What goes wrong before a request is sent. By name: which HTTP library the client library works with depends on its
 version."""
@@ -40,6 +50,8 @@ RATE_REST_S = 15.0
 four retries after such a rest outlast one."""
 FAIR_S = 20.0
 """A server that did not reply in less than this may have been in order: its caller was about to run out of time."""
+MOST_WORDS = 300
+"""A longer text is a page, in which anything may be."""
 MOST_TOKENS = 10**9
 """A bill for more is no bill."""
 KNOWN = frozenset(
@@ -223,10 +235,9 @@ class _OutOfTime(TransientModelFault):
 
 def _maybe_begun(error: openai.APIStatusError) -> bool:
     """Say whether a server that answers with this error may have done the work, in which case it may be on the bill."""
-    told = error.body if isinstance(error.body, dict) else {}
-    if error.status_code == 503 and told.get("message") == "Loading model":  # llama.cpp's server, while it starts
-        return told.get("type") != "unavailable_error"
-    if error.status_code not in REFUSED:
+    told = error.body if isinstance(error.body, dict) else {"message": error.body}
+    said = " ".join(value for name in ("message", "type", "code") if isinstance(value := told.get(name), str))
+    if error.status_code not in REFUSED and not (error.status_code == 503 and BUSY.search(said[:MOST_WORDS])):
         return True
     # Some refuse what their model wrote, and show it.
     return bool({"usage", "failed_generation"} & (told.keys() | _outermost(error)))

@@ -14,7 +14,7 @@ from holo_tasks.core.errors import InvalidUsage, LimitReached, ModelFailed, Tran
 from holo_tasks.core.model import Request
 from holo_tasks.core.money import Usage, image_tokens
 from holo_tasks.core.ports import Reply, ToolRequest
-from holo_tasks.core.predict import most_prompt_tokens, predict, prompt_tokens
+from holo_tasks.core.predict import FAIR_OUTPUT_TOKENS, most_prompt_tokens, predict, prompt_tokens
 from holo_tasks.core.transcript import Observed
 from holo_tasks.core.walk import Walk
 from holo_tasks.models.profile import PriceTable
@@ -188,7 +188,7 @@ async def test_cached_tokens_that_cost_more_than_others_are_held() -> None:
 
 
 async def test_calls_that_fail_one_after_the_other_leave_money_for_the_next() -> None:
-    """Nobody knows the bill of a 503, so it stays held; tried again, a call asks for half of what is left at most."""
+    """Nobody knows the bill of a 503, so it stays held; a call asks for a quarter of what is left at most."""
     down = TransientModelFault("503", maybe_billed=True)
     client = MemoryModel([down, down, down, CLICK, CLICK])
     walk, _ = counter(client, Limits(max_cost_usd=0.03))
@@ -197,9 +197,41 @@ async def test_calls_that_fail_one_after_the_other_leave_money_for_the_next() ->
             await asked(walk)
     await asked(walk)
     lengths = [body["max_tokens"] for body in client.bodies]
-    assert lengths[0] == 4096
+    assert FAIR_OUTPUT_TOKENS <= lengths[0] <= 4096
     assert lengths == sorted(lengths, reverse=True)
     assert not walk.guard.in_doubt
+
+
+async def test_a_first_call_that_fails_does_not_eat_a_small_budget() -> None:
+    down = TransientModelFault("503", maybe_billed=True)
+    client = MemoryModel([down, down, CLICK])
+    usual = PriceTable(input=Decimal("0.25"), output=Decimal("1.80"))
+    walk, _ = counter(client, Limits(max_cost_usd=0.01), price=usual)
+    for _ in range(2):
+        with pytest.raises(TransientModelFault):
+            await asked(walk)
+    await asked(walk)
+    assert client.bodies[0]["max_tokens"] >= FAIR_OUTPUT_TOKENS
+    assert walk.guard.spent_micro > 0
+
+
+async def test_a_run_whose_budget_was_held_by_failures_says_so() -> None:
+    walk, _ = counter(MemoryModel(lambda *_: TransientModelFault("503", maybe_billed=True)), Limits(max_cost_usd=0.01))
+    for _ in range(2):
+        with pytest.raises(TransientModelFault):
+            await asked(walk)
+    with pytest.raises(LimitReached, match="each failed call may be on the bill, and holds its worst case"):
+        await asked(walk)
+
+
+async def test_a_reply_that_was_cut_off_to_save_money_is_given_all_there_is() -> None:
+    cut = Reply("x", "length", Usage(100, 100))
+    client = MemoryModel([cut, CLICK])
+    walk, _ = counter(client, Limits(max_cost_usd=0.011))
+    await asked(walk)
+    await asked(walk)
+    lengths = [body["max_tokens"] for body in client.bodies]
+    assert FAIR_OUTPUT_TOKENS <= lengths[0] < lengths[1]
 
 
 @pytest.mark.parametrize(

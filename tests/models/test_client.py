@@ -173,6 +173,30 @@ async def test_a_server_that_says_it_is_loading_its_model_has_not_begun() -> Non
     assert caught.value.maybe_billed
 
 
+@pytest.mark.parametrize(
+    ("told", "begun"),
+    [
+        (b'{"error": "Model Hcompany/Holo is currently loading", "estimated_time": 20.0}', False),
+        (b'{"error": {"message": "The engine is currently overloaded, please try again later"}}', False),
+        (b'{"error": {"message": "try later", "type": "service_overloaded"}}', False),
+        (b'{"error": "server busy, please try again.  maximum pending requests exceeded"}', False),
+        (b'{"object": "error", "message": "The request queue is full."}', False),
+        (b"no healthy upstream", False),
+        (b"no available server", False),
+        (b'{"error": {"message": "overloaded", "usage": {"prompt_tokens": 9}}}', True),
+        (b"upstream connect error or disconnect/reset before headers", True),
+        (b"<html><h1>503 Service Temporarily Unavailable</h1></html>", True),
+        (b"", True),
+        (b"<html>" + b" " * 300 + b"The model was overloaded</html>", True),
+    ],
+)
+async def test_a_503_is_not_held_if_its_server_says_that_it_was_too_busy_to_begin(told: bytes, begun: bool) -> None:
+    for headers in ({}, {"retry-after": "1"}):
+        with pytest.raises(TransientModelFault) as caught:
+            await ask(Answer(status=503, body=told, headers=headers))
+        assert caught.value.maybe_billed == begun
+
+
 async def test_a_server_that_takes_no_connection_bills_nothing() -> None:
     with socket.socket() as deaf, contextlib.ExitStack() as waiting:
         deaf.bind(("127.0.0.1", 0))

@@ -20,7 +20,7 @@ from holo_tasks.core.ports import Reply, ToolRequest
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.step import Step
 from holo_tasks.core.toolbox import read_point
-from holo_tasks.models.client import REFUSED, ModelEndpoint
+from holo_tasks.models.client import BUSY, REFUSED, ModelEndpoint
 from holo_tasks.models.dialects import dialect_for
 from holo_tasks.models.profile import profile_for, shipped
 from tests.fuzz.target import Target, check
@@ -258,9 +258,9 @@ def _client(data: bytes) -> object:
         told.encode()
         check("key-canary-1234" not in told, "a key is in an error")
         check(len(told) < 1000 and "\n" not in told, "an error is not one short line")
-        loading = error.http_status == 503 and "Loading model" in told
+        busy = error.http_status == 503 and BUSY.search(world.server.said.decode(errors="replace"))
         check(
-            error.maybe_billed or loading or error.http_status in REFUSED,
+            error.maybe_billed or busy or error.http_status in REFUSED,
             f"{type(error).__name__} was taken for unbilled",
         )
         raise
