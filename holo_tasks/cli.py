@@ -88,37 +88,14 @@ def _runs(options: argparse.Namespace) -> int:
 
 def _catch_up() -> None:
     """Do, and tell, what could not be done when it should have been; what was asked for is done in any case."""
+    from holo_tasks.catching_up import catch_up
+    from holo_tasks.home import holo_home
+
     try:
-        _do_late()
+        for line in catch_up(holo_home()):
+            say(line)
     except Exception as error:  # whatever is wrong with Prefect or the database: who needs them says so itself
         say(f"What earlier runs left to be told is still not told: {str(error).partition(chr(10))[0]}")
-
-
-def _do_late() -> None:
-    """File items that were noted, and tell Prefect how runs ended."""
-    from holo_tasks.home import holo_home
-    from holo_tasks.machine import notes
-
-    home = holo_home()
-    if any(notes.left(home, "item")):
-        from holo_tasks.filing import file_noted
-
-        for line in file_noted(home):
-            say(line)
-    if any(notes.left(home, "flow-run")):
-        from holo_tasks import local_only
-        from holo_tasks.prefect_server import configured_api_url, is_up
-
-        if local_only.enter(os.environ):
-            local_only.pin_prefect(os.environ)
-        url = configured_api_url(os.environ)
-        if url and is_up(url):
-            import asyncio
-
-            from holo_tasks.untold import tell_untold  # Prefect takes seconds to load
-
-            for line in asyncio.run(tell_untold(home)):
-                say(line)
 
 
 def _retry(options: argparse.Namespace) -> int:

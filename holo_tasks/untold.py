@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -20,14 +20,13 @@ from prefect.client.schemas.objects import State, StateType
 from prefect.exceptions import ObjectNotFound, PrefectException
 from prefect.settings import get_current_settings
 
+from holo_tasks.catching_up import FLOW_RUN, give_up_late
 from holo_tasks.core.errors import HoloError
 from holo_tasks.machine import notes
+from holo_tasks.models.address import shown
 from holo_tasks.safety.scrubbing import hushed
 
-NOTE = "flow-run"
 PATIENCE_S = 10.0
-KEPT = timedelta(days=7)
-"""After that nobody asks any more how a run ended, and its server may never come back."""
 AWAY = (TimeoutError, httpx.HTTPError, PrefectException, ValueError, RuntimeError)
 logger = logging.getLogger(__name__)
 
@@ -42,7 +41,7 @@ def note_untold(home: Path, flow_run_id: str, attempt: str, state: State[Any], *
     try:
         notes.leave(
             home,
-            NOTE,
+            FLOW_RUN,
             {
                 "flow_run_id": flow_run_id,
                 "attempt": attempt,
@@ -55,7 +54,7 @@ def note_untold(home: Path, flow_run_id: str, attempt: str, state: State[Any], *
         )
     except (OSError, HoloError) as error:
         return f"{said} (nor could that be noted in {home}: {error})."
-    where = "of a temporary server" if temporary else f"at {settings.api.url}"
+    where = "of a temporary server" if temporary else f"at {shown(str(settings.api.url))}"
     return f"{said} {where}; the next `holo-tasks run`, `runs` or `doctor` on this machine tells it."
 
 
@@ -64,18 +63,20 @@ async def tell_untold(home: Path, *, temporary: bool = False) -> list[str]:
 
     Only a flow run that still is as it was left is told: another attempt, or a person, may have gone on with it.
     """
-    here = [note for note in notes.left(home, NOTE) if note.says.get("server") == _place(temporary=temporary)]
+    told = give_up_late(home)
+    here = [note for note in notes.left(home, FLOW_RUN) if note.says.get("server") == _place(temporary=temporary)]
     if not here:
-        return []
-    told = []
+        return told
+    left = len(here)
     try:
         async with get_client() as client:
             for note in here:
                 if said := await asyncio.wait_for(_tell(client, note), PATIENCE_S):
                     told.append(said)
+                left -= 1
     except AWAY as error:
         why = str(error).partition("\n")[0] or type(error).__name__
-        told.append(f"{len(here) - len(told)} flow runs are over, and Prefect still does not hear it ({why}).")
+        told.append(f"{left} flow runs are over, and Prefect still does not hear it ({why}).")
     return told
 
 
@@ -93,7 +94,6 @@ async def _tell(client: PrefectClient, note: notes.Note) -> str:
             State[Any](type=StateType(says["type"]), name=str(says["name"]) or None, message=str(says["message"])),
         )
         ended = datetime.fromisoformat(str(says["at"]))
-        late = datetime.now(UTC) - ended > KEPT
     except (KeyError, ValueError, TypeError):
         note.drop()  # not one of ours
         return ""
@@ -105,7 +105,7 @@ async def _tell(client: PrefectClient, note: notes.Note) -> str:
     now = found.state
     # It may have been paused since it began, and have gone on.
     ours = now is not None and (str(now.id) == says["attempt"] or now.timestamp <= ended)
-    if late or now is None or not now.is_running() or not ours:
+    if now is None or not now.is_running() or not ours:
         note.drop()
         return ""
     await client.set_flow_run_state(id, state, force=True)

@@ -24,6 +24,13 @@ class Note:
     path: Path
     says: Mapping[str, Any]
 
+    def age_s(self, now_s: float) -> float:
+        """Return for how long it has been there, by the clock of its disk; 0 if it is gone."""
+        try:
+            return now_s - self.path.stat().st_mtime
+        except OSError:
+            return 0.0
+
     def drop(self) -> None:
         """Throw it away: it has been acted on."""
         with contextlib.suppress(OSError):
