@@ -56,6 +56,17 @@ def hides(value: str, before: Pixels, after: Pixels) -> bool:
     return bool(found) and fits and varied
 
 
+def may_show(value: str, before: Pixels, after: Pixels) -> bool:
+    """Say whether what was added to a part of the screen may be a value in the clear: it has room for its characters.
+
+    Each takes two columns with new edges at least; a button in another colour, a bar or a tick has fewer than a value.
+    """
+    edges = [ImageChops.difference(each, ImageChops.offset(each, 1, 0)).convert("L") for each in (before, after)]
+    old, new = (each.point(lambda value: 255 if value else 0) for each in edges)
+    added, _ = ImageChops.subtract(new, old).getprojection()
+    return sum(map(bool, added[1:])) >= 2 * len(value)
+
+
 def _blobs(strong: Pixels) -> list[Blob]:
     """Return the runs of columns in which anything is drawn."""
     across, _ = strong.getprojection()

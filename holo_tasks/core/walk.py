@@ -64,7 +64,9 @@ TAKE_STOCK = (
 )
 WITHHELD = (
     "A window is hidden from you: a secret was typed into it, and it may show that where nobody can tell. It is shown "
-    "again when the field that it was typed into is there as before, or was seen cleared, or when the window is closed."
+    "again when the field that it was typed into is there as before, or was seen cleared, or when the window closes: "
+    "go back to that page or, if nothing is lost by it, close the window. If you cannot, answer so, and that with OCR "
+    "(the extra prefect-holo[redaction]) no more than the secret itself would be hidden."
 )
 PATIENCE_S = 5.0
 STILL_S = 0.25

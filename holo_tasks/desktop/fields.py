@@ -13,7 +13,7 @@ from PIL import Image, ImageChops
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Typed
 from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
-from holo_tasks.core.signs import hides
+from holo_tasks.core.signs import hides, may_show
 from holo_tasks.desktop.eyes import Eyes
 from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.typed_in import Inside
@@ -70,9 +70,10 @@ class Fields:
             windows = [self._began_in, self._window()]
             found = self._between(after, windows)
             if found and not self._blinked(after, windows):
-                # What else changed beside a password's dots, as a hint of how good it is, shows no more of it.
-                hidden = any(_hides(typed, text) for typed in found)
-                return [self._placed(replace(typed, hidden=hidden)) for typed in found]
+                hiding = [typed for typed in found if hides(text, *_inner(typed))]
+                # What changed beside a password's signs shows no more of it, unless it has room for it in the clear.
+                hidden = [typed in hiding or (bool(hiding) and not may_show(text, *_inner(typed))) for typed in found]
+                return [self._placed(replace(typed, hidden=each)) for typed, each in zip(found, hidden, strict=True)]
             if (last_event_ns := time.monotonic_ns()) >= until:
                 return [self._placed(typed) for typed in (found if found or settled else _wholes(after, windows))]
 
@@ -135,14 +136,14 @@ def fields(before: Pixels, after: Pixels, window: Box | None) -> list[Typed]:
     return [_typed(box, before, after, inside) for box in found]
 
 
-def _hides(typed: Typed, text: str) -> bool:
-    """Say whether a field shows the same sign for each character of what was typed."""
+def _inner(typed: Typed) -> tuple[Pixels, Pixels]:
+    """Return the inside of a field from before and after the typing; the outline itself may look different by now."""
     size, box, around = (typed.around.width, typed.around.height), typed.box, typed.around
-    edge = PADDING + 2  # the outline itself may look different by now
+    edge = PADDING + 2
     left, top = box.left - around.left + edge, box.top - around.top + edge
     corners = (left, top, max(left, left + box.width - 2 * edge), max(top, top + box.height - 2 * edge))
     before, after = (Image.frombytes("RGB", size, pixels).crop(corners) for pixels in (typed.before, typed.after))
-    return hides(text, before, after)
+    return before, after
 
 
 def changes(before: Pixels, after: Pixels, inside: Box) -> list[Box]:

@@ -30,7 +30,8 @@ class TypedIn:
 
     def __init__(self, link: XLink) -> None:
         self._link = link
-        self._windows: set[int] = set()
+        self._windows: dict[int, int | None] = {}
+        """Which process each is of, zero where nobody can say; None once it was closed: its number is given anew."""
 
     @property
     def any(self) -> bool:
@@ -54,7 +55,7 @@ class TypedIn:
             return Inside()
         near = Box(field.left - NEAR, field.top - NEAR, field.width + 2 * NEAR, field.height + 2 * NEAR)
         found = innermost if _surrounds(near, box(link, innermost)) else top
-        self._windows.add(found)
+        self._windows[found] = owner_by(link, found).pid  # not that of the field: one program may show another's
         return Inside(found, box(link, found), pid)
 
     def places(self) -> Places:
@@ -62,10 +63,17 @@ class TypedIn:
         return {window: self._place(window) for window in sorted(self._windows)}
 
     def _place(self, window: int) -> Box | None:
+        pid = self._windows[window]
+        if pid is None:
+            return None
         try:
             shown = self._link.conn.core.GetWindowAttributes(window).reply().map_state == VIEWABLE
+            if pid and owner_by(self._link, window).pid not in (0, pid):
+                self._windows[window] = None
+                return None
             return box(self._link, window) if shown else None
         except Refused:
+            self._windows[window] = None
             return None
 
 

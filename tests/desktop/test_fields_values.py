@@ -156,6 +156,40 @@ def test_both_fields_are_told_when_the_program_moves_on_while_it_is_typed_to(sto
     assert len(boxes) == 2
 
 
+VALUE = "Kranich-€9x"
+
+
+@pytest.mark.parametrize(("beside", "shows"), [(VALUE, True), ("ok", False), ("bar", False), ("enabled", False)])
+def test_a_field_beside_a_passwords_signs_is_told_apart_by_whether_it_may_show_the_value(
+    beside: str, shows: bool
+) -> None:
+    class Shown(Program):
+        """Its window shows a sign for each character in one field, and something else in another."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.window = Box(0, 0, 200, 200)
+            ImageDraw.Draw(self.image).text((60, 155), "Log in now", fill="navy" if beside == "enabled" else "white")
+
+        def press(self, character: str) -> None:
+            self.events += 1
+            draw, at = ImageDraw.Draw(self.image), TWO.left + 6
+            draw.text((ONE.left + 6, ONE.top + 5), "*" * self.events, fill="black")
+            if beside == "bar":
+                draw.rectangle((at, TWO.top + 6, at + 8 * self.events, TWO.top + 12), fill="green")
+            elif beside == "enabled":
+                draw.rectangle((TWO.left, TWO.top, TWO.right, TWO.bottom), fill="blue", outline="black")
+                draw.text((60, 155), "Log in now", fill="white")
+            else:
+                draw.text((at, TWO.top + 5), beside[: self.events], fill="black")
+
+    program = Shown()
+    hands = hands_on(program, lambda text: [program.press(each) for each in text] and None)
+    hands._write_secret(Secret("pw", VALUE))
+    hidden = {typed.box.center.y > 100: typed.hidden for typed in hands.typed}
+    assert hidden == {False: True, True: not shows}
+
+
 @pytest.mark.parametrize("error", [LimitReached("Too late."), ValueError("not an error of ours")])
 def test_the_process_that_types_says_where_whatever_went_wrong(error: Exception) -> None:
     class Station:
