@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -63,7 +62,8 @@ class Store:
     def __init__(self, url: str, home: Path | None = None) -> None:
         """``home`` is the folder of local state if the database is that of its own."""
         self._home = home
-        self.url = checked(url)
+        # A path of ours is no URL: a folder's name may have a “?” in it.
+        self.url = url if home is not None else checked(url)
         self.local = url.startswith("sqlite")
         self._pin = pinned(self.url) if switched_on(os.environ) and not self.local else {}
         self._waiting = threading.local()
@@ -71,7 +71,11 @@ class Store:
     @property
     def place(self) -> str:
         """Where it is, without user and password, for messages."""
-        return place_of(self.url)
+        return str(self._file) if self.local else place_of(self.url)
+
+    @property
+    def _file(self) -> Path:
+        return Path(sa.make_url(self.url).database or "") if self._home is None else self._home / "holo.db"
 
     @contextmanager
     def transaction(self, patience_s: float = PATIENCE_S) -> Iterator[sa.Connection]:
@@ -159,10 +163,10 @@ class Store:
         return engine
 
     def _file_engine(self) -> sa.Engine:
-        path = Path(urlsplit(self.url).path.removeprefix("/"))
-        self._make_private(path)
+        self._make_private(self._file)
+        named = sa.make_url(self.url) if self._home is None else sa.URL.create("sqlite", database=str(self._file))
         engine = sa.create_engine(
-            self.url, connect_args={"timeout": PATIENCE_S}, hide_parameters=True, pool_logging_name=_NAME
+            named, connect_args={"timeout": PATIENCE_S}, hide_parameters=True, pool_logging_name=_NAME
         )
         sa.event.listen(engine, "connect", _prepare)
         sa.event.listen(engine, "begin", self._begin)

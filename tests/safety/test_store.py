@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.store import store_at
 
 
@@ -24,3 +25,20 @@ def test_an_address_that_cannot_be_read_is_one_sentence_without_the_password(
 def test_a_password_may_hold_what_ends_a_host_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLO_DATABASE_URL", "postgresql://ada:pa#55?@host:5433/db")
     assert store_at(tmp_path).place == "host:5433/db"
+
+
+@pytest.mark.parametrize("name", ["a?b", "a#b", "a%20b", "a:b@c", "ä b"])
+def test_a_home_may_have_any_name(tmp_path: Path, name: str) -> None:
+    home = tmp_path / name / "home"
+    store = store_at(home)
+    store.examine()
+    assert store.place == str(home / "holo.db")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (home / "holo.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_named_by_url_is_the_one_that_is_made_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DATABASE_VARIABLE, f"sqlite:///{tmp_path / 'a#b' / 'holo.db'}")
+    store_at(tmp_path / "unused").examine()
+    assert (tmp_path / "a#b" / "holo.db").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["a#b"]
