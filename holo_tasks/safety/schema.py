@@ -51,6 +51,8 @@ def bring_up(db: sa.Connection, tables: sa.MetaData, place: str) -> None:
 
     Raises `StoreLost` for a database that a newer version of this library has changed.
     """
+    for name in KEEPERS:  # before it is known what is wanted: a command that looks only has loaded none of them
+        import_module(f"holo_tasks.safety.{name}")
     there = set(sa.inspect(db).get_table_names())
     wanted = set(tables.tables)
     found = _version(db) if _FORM.name in there else 1 if there & wanted else newest()
@@ -62,8 +64,6 @@ def bring_up(db: sa.Connection, tables: sa.MetaData, place: str) -> None:
     for step in STEPS[found - 1 :]:
         step(db)
     if not wanted <= there:
-        for name in KEEPERS:
-            import_module(f"holo_tasks.safety.{name}")
         tables.create_all(db)
     if _FORM.name not in there:
         db.execute(sa.text(f"CREATE TABLE {_FORM.name} (version BIGINT NOT NULL PRIMARY KEY)"))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
-from holo_tasks.safety.store import store_at
+from holo_tasks.safety.store import TABLES, store_at
 
 
 @pytest.mark.parametrize("place", ["ada:pa55@host:port/db", "ada:pa55@host:99999/db", "ada:pa55@[::1/db", "host:-1/db"])
@@ -42,3 +46,13 @@ def test_a_file_named_by_url_is_the_one_that_is_made_private(tmp_path: Path, mon
     store_at(tmp_path / "unused").examine()
     assert (tmp_path / "a#b" / "holo.db").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["a#b"]
+
+
+def test_who_only_looks_at_a_new_database_makes_every_table(tmp_path: Path) -> None:
+    look = "import sys; from pathlib import Path; from holo_tasks.safety.store import store_at\n"
+    look += "store_at(Path(sys.argv[1])).examine()"
+    subprocess.run([sys.executable, "-c", look, str(tmp_path)], check=True)
+    with closing(sqlite3.connect(tmp_path / "holo.db")) as made:
+        there = {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert there >= set(TABLES.tables) | {"holo_version"}
+    assert {"meters", "claims", "kills"} <= there
