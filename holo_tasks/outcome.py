@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from datetime import time as time_of_day
 from decimal import Decimal
 from enum import Enum
+from functools import cached_property
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -73,13 +74,13 @@ class Settings:
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def ledger(self) -> Ledger:
         from holo_tasks.safety.ledger import Ledger  # loading a database library takes long
 
         return Ledger(self.store)
 
-    @property
+    @cached_property
     def store(self) -> Store:
         from holo_tasks.safety.store import store_at
 
