@@ -133,8 +133,9 @@ def subgoal(
     kept in the ledger under that business item: a later call with the same arguments returns it without a
     model call or an input event; with other arguments it raises `TokenConflict`. A token of arguments that are all None
     is no token. ``inputs`` names the arguments that count for that; all do unless it is given. Another function of that
-    name gets `TokenConflict`, too. Which function it is tell its name and the place of its file; ``ledger`` is a name
-    that stays where those change, and that tells apart what one function makes several of.
+    name gets `TokenConflict`, too. Which function it is tell its name and the place of its file: the package, else the
+    folder, without the commit that Git has checked out there. ``ledger`` is a name that stays where those change, as
+    with releases that each have a folder of their own, and that tells apart what one function makes several of.
     ``data`` names the arguments that come from outside, such as what a mail says: each `pursue` directly inside is told
     them as its `pursue(data=…)`, so the goal speaks of them by name and does not hold them. Whatever the argument, what
     it adds to the title is cleaned and bounded.

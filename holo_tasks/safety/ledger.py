@@ -417,8 +417,10 @@ def _other_work(db: sa.Connection, token: str, goal: str, work: Work) -> str:
 
 def _of_another(token: str, goal: str, other: str, work: Work) -> TokenConflict:
     return TokenConflict(
-        f"Token {token!r} was already used for {goal!r} by another function: by {other}, and this is {work.name}. Use "
-        f"another token; or, if it is the same work in a new place, @subgoal(ledger={other!r})."
+        f"Token {token!r} was already used for {goal!r} by another function: by {other}, and this is {work.name}. If it"
+        " is the same work, whose file was moved or came in a new release's folder, write"
+        f" @subgoal(ledger={other!r}) where it is defined, and keep that name from then on; if it is other work, use"
+        " another token."
     )
 
 

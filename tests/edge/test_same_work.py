@@ -72,7 +72,9 @@ async def test_a_function_of_that_name_in_another_flow_gets_no_foreign_result(
 ) -> None:
     ours, theirs = loaded(written("a/flow.py", "A")), loaded(written(place, "B"))
     assert await outcome(world, ours, PAID) == "paid"
-    with pytest.raises(TokenConflict, match=r"another function: by a/flow:pay.*ledger='a/flow:pay'"):
+    with pytest.raises(
+        TokenConflict, match=r"another function: by a/flow:pay.*new release.*@subgoal\(ledger='a/flow:pay'\)"
+    ):
         await outcome(world, theirs, PAID)
     with ScriptedModel([]) as model:
         async with agent(model, world.desktop, world.folder):
@@ -124,6 +126,41 @@ async def test_the_same_file_in_a_new_folder_is_the_same_work(world: World, writ
     shutil.move(path.parent, tmp_path / "second")
     assert await outcome(world, loaded(tmp_path / "second" / "flow.py"), PAID) == "paid"
     assert world.calls == 1
+
+
+def checked_out(folder: Path, commit: str, work_tree: bool = False) -> None:
+    """Make a folder look as Git leaves it when it checks out a commit."""
+    git = folder / ".git"
+    if work_tree:
+        git.write_text(f"gitdir: {folder}/elsewhere\n")
+        git = folder / "elsewhere"
+    git.mkdir()
+    (git / "HEAD").write_text(f"{commit}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "work_tree"),
+    [("flows-{}", 40, False), ("flows@{}", 12, True), ("releases/{}", 40, False)],
+)
+async def test_a_new_release_checked_out_by_its_commit_is_the_same_work(
+    world: World, written: Any, name: str, given: int, work_tree: bool
+) -> None:
+    for commit, wording in (("3fa9c1d0" * 5, "A"), ("0123456789" * 4, "A, since spring")):
+        path = written(f"{name.format(commit[:given])}/flow.py", wording)
+        checked_out(path.parent, commit, work_tree=work_tree)
+        assert await outcome(world, loaded(path), PAID) == "paid"
+    assert world.calls == 1
+
+
+@pytest.mark.parametrize("says", ["", "ref: refs/heads/main", "3fa9c1d0" * 5])
+def test_a_number_that_is_no_commit_tells_two_flows_apart(written: Any, says: str) -> None:
+    names = set()
+    for customer in ("1234567", "7654321"):
+        path = written(f"customer-{customer}/flow.py", "A")
+        if says:
+            checked_out(path.parent, says)
+        names.add(work_of(loaded(path).fn).name)
+    assert names == {"customer-1234567/flow:pay", "customer-7654321/flow:pay"}
 
 
 async def test_a_name_for_the_ledger_stays_where_the_function_moves(world: World, written: Any) -> None:
