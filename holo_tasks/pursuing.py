@@ -123,7 +123,7 @@ async def pursue(
 
     Only the author of the goal names secrets: the model may have those typed that the goal names, as
     ``{{secret:NAME}}``, or, where ``secrets`` is given, those alone. It never may have one typed because the screen or
-    the data name it. Raises `InvalidUsage` if an argument of the sub-goal has brought the name in.
+    the data name it. Without ``secrets``, raises `InvalidUsage` if an argument of the sub-goal has brought the name in.
 
     ``returns`` is any type pydantic can validate: the model is told its JSON schema, and an answer that does not
     fit is sent back once. ``max_steps`` is for each layer. ``region`` shows the model only that part of the screen, in
@@ -213,22 +213,37 @@ def _secrets_of(goal: str, handling: Handling, here: Subgoal) -> frozenset[str]:
     """Return the secrets that the model may have typed. Raises `InvalidUsage` if the author may not have named them."""
     # A goal that holds a value is told with its name in its place.
     allowed = names_in(hushed(goal)) if handling.secrets is None else frozenset(handling.secrets)
-    if strange := sorted(names_in(goal) - allowed):
+    strange = sorted(names_in(goal) - allowed)
+    if strange and handling.secrets is not None:
+        strange = sorted(set(strange) - _named_by_arguments(goal, here))
+    if strange:
         raise InvalidUsage(f"The goal names the secret {strange[0]!r}, and secrets= does not: put it there, too.")
-    if not is_placeholder(goal):
-        return allowed
+    if handling.secrets is not None or not is_placeholder(goal):
+        return allowed  # where the author says which, no argument can bring in another
     for name, value in here.data.items():
         if any(is_placeholder(text) and text.strip() in goal for text in strings_in(value)):
             raise UnfitItem(f"The goal holds the argument {name!r}, which is data: leave it out, and name it.")
-    for name, value in here.arguments.items():
-        if isinstance(value, str) and value.strip() == goal:
-            continue  # whoever called it is the author
+    for name, value in _arguments(goal, here):
         if any(map(is_placeholder, strings_in(value))):
             raise UnfitItem(
                 f"The argument {name!r} of {here.goal!r} names a secret, and so does the goal: only the goal's author "
-                f"may. If it comes from outside, make it data: @subgoal(data=({name!r},))."
+                f"may. If it comes from outside, make it data: @subgoal(data=({name!r},)). If it does not, say which "
+                "secrets may be typed: secrets=(…)."
             )
     return allowed
+
+
+def _arguments(goal: str, here: Subgoal) -> Iterator[tuple[str, Any]]:
+    """Yield what a goal was made with. Whoever gave all of it as one argument is its author."""
+    for name, value in here.arguments.items():
+        if not (isinstance(value, str) and value.strip() == goal):
+            yield name, value
+
+
+def _named_by_arguments(goal: str, here: Subgoal) -> frozenset[str]:
+    """Return what looks like the names of secrets in a goal's arguments, and is only text there."""
+    values = [*here.data.values(), *(value for _, value in _arguments(goal, here))]
+    return frozenset().union(*(names_in(text) for value in values for text in strings_in(value)))
 
 
 async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:

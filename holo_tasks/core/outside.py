@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from contextlib import suppress
+from inspect import ismemberdescriptor
+from itertools import islice
 from string import Formatter
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from holo_tasks.core.errors import InvalidUsage
@@ -28,6 +31,8 @@ MOST_CHARACTERS, MOST_IN_ALL, MOST_VALUES = 4_000, 24_000, 50
 """How much of a value, and of all values together, a model is told; what is longer is cut, with a mark."""
 NAME_CHARACTERS = 120
 """How much of an argument becomes part of a name."""
+MOST_INSIDE = 1_000_000
+"""So many values in one are looked through for text."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_ .-]{0,59}")
 _BLOCK = re.compile(rf"\n\n{re.escape(HEADING)}\n{OPEN}\n(\{{\n.*?\n\}})\n{CLOSE}", re.DOTALL)
@@ -112,21 +117,34 @@ def is_placeholder(text: str) -> bool:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Yield every text in a value, however deep: of mappings, sequences, models and dataclasses."""
-    seen: set[int] = set()
-    queue = [value]
+    """Yield every text in a value, however deep: in what it holds, and in the attributes of whatever object.
+
+    What can be gone through only once, such as a generator, is left alone: somebody else is to have it. Raises
+    `InvalidUsage` for a value that holds more than anybody will look through.
+    """
+    seen: dict[int, Any] = {}  # kept, so that nothing new gets the number of one that was made for this
+    queue, left = [value], MOST_INSIDE
     while queue:
         one = queue.pop()
         if isinstance(one, str):
             yield one
-        elif isinstance(one, bytes | bytearray):
+        elif isinstance(one, bytes | bytearray | memoryview):
             yield bytes(one).decode("latin-1")
-        elif id(one) not in seen:
-            seen.add(id(one))
-            queue += _inside(one)
+        elif type(one) not in _NO_TEXT and id(one) not in seen:
+            seen[id(one)] = one
+            inside = list(islice(_inside(one), left + 1))
+            left -= len(inside)
+            if left < 0:
+                raise InvalidUsage(
+                    f"A {type(value).__name__} holds more than {MOST_INSIDE:,} values, too many to look for secrets' "
+                    "placeholders in: give what is needed of it, or say which secrets may be typed (secrets=)."
+                )
+            queue += inside
 
 
 _SIGNS = {"{": "(", "}": ")"}
+_NO_TEXT = frozenset((type(None), bool, int, float, complex, range))
+_CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
 
 
 class _Names(Formatter):
@@ -136,16 +154,25 @@ class _Names(Formatter):
         return defused(named(super().format_field(value, format_spec)))
 
 
-def _inside(value: Any) -> list[Any]:
+def _inside(value: Any) -> Iterator[Any]:
+    """Yield what a value holds and what its attributes are; nothing of what is code."""
+    if isinstance(value, _CODE):
+        return
+    if isinstance(value, Sized) and isinstance(value, Iterable) and not isinstance(value, Iterator):
+        with suppress(Exception):  # a class of somebody else's may fail in any way, and is no text for that
+            yield from value
     if isinstance(value, Mapping):
-        return [*value.keys(), *value.values()]
-    if isinstance(value, list | tuple | Set):
-        return list(value)
-    if isinstance(value, BaseModel):
-        return [*value.__dict__.values(), *(value.__pydantic_extra__ or {}).values()]
-    if is_dataclass(value) and not isinstance(value, type):
-        return [getattr(value, one.name, None) for one in fields(value)]
-    return []
+        with suppress(Exception):
+            yield from value.values()
+    if isinstance(value, BaseException):
+        yield from value.args
+    with suppress(Exception):
+        yield from list(vars(value).values())
+    for kind in type(value).__mro__:
+        if "__slots__" in vars(kind):
+            for slot in filter(ismemberdescriptor, list(vars(kind).values())):
+                with suppress(AttributeError):  # nothing is in it
+                    yield slot.__get__(value)
 
 
 def _written(value: Any, most: int) -> str:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections import ChainMap, UserList, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, PrivateAttr
 
 from holo_tasks.core import outside
 from holo_tasks.core.errors import InvalidUsage
@@ -139,6 +144,106 @@ def test_texts_are_found_however_deep() -> None:
     again: list[Any] = [Kept([Receipt(merchant="deep", day=date.min)]), {"key": ("t", {"s"}, b"raw")}, 3, None]
     again.append(again)
     assert {"deep", "key", "t", "s", "raw"} <= set(outside.strings_in(again))
+
+
+class Plain:
+    """An object that keeps what it was given where anybody may."""
+
+    def __init__(self, text: Any) -> None:
+        self.text = text
+        self.itself = self
+
+
+class Slotted:
+    __slots__ = ("__hidden", "empty")
+
+    def __init__(self, text: Any) -> None:
+        self.__hidden = text
+
+
+class Below(Slotted):
+    """Has attributes beside the slots of the class above."""
+
+
+@dataclass(slots=True)
+class Narrow:
+    text: Any
+
+
+class Titled(list[Any]):
+    def __init__(self, text: Any) -> None:
+        super().__init__()
+        self.title = text
+
+
+class Amount(int):
+    note: Any
+
+
+def amount(text: Any) -> Amount:
+    made = Amount(3)
+    made.note = text
+    return made
+
+
+class Loose(BaseModel, extra="allow"):
+    _private: Any = PrivateAttr(None)
+
+
+def private(text: Any) -> Loose:
+    made = Loose()
+    made._private = text
+    return made
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        *(Plain, Slotted, Below, Narrow, Titled, amount, private),
+        lambda text: SimpleNamespace(deep=SimpleNamespace(text=text)),
+        lambda text: Loose(other=text),
+        lambda text: deque([text], maxlen=3),
+        lambda text: UserList([text]),
+        lambda text: {"a": text}.values(),
+        lambda text: ChainMap({}, {"a": text}),
+        lambda text: ValueError(text),
+        lambda text: Path(text) / "more",
+        lambda text: memoryview(text.encode()),
+    ],
+)
+def test_text_hides_in_no_object(around: Callable[[Any], Any]) -> None:
+    assert any("hidden" in text for text in outside.strings_in([1, around("hidden")]))
+
+
+def test_what_can_be_gone_through_once_is_left_to_whoever_is_to_have_it() -> None:
+    texts, lines = (text for text in ["a", "b"]), iter(["c"])
+    assert list(outside.strings_in([texts, {"lines": lines}])) == ["lines"]
+    assert [*texts, *lines] == ["a", "b", "c"]
+
+
+class Failing:
+    """A view of something that cannot be reached."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Any:
+        raise OSError("not there")
+
+
+class Endless:
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Any:
+        return count()
+
+
+def test_what_fails_or_has_no_end_holds_nobody_up() -> None:
+    assert list(outside.strings_in([Failing(), "text"])) == ["text"]
+    assert list(outside.strings_in([json, len, Plain, lambda: "code"])) == []
+    with pytest.raises(InvalidUsage, match="Endless holds more than 1,000,000 values"):
+        list(outside.strings_in(Endless()))
 
 
 def test_everything_invisible_counts_as_such() -> None:

@@ -127,13 +127,10 @@ async def test_a_model_that_copies_a_placeholder_from_data_or_screen_has_nothing
     assert said.count("none of those that the task names") == (1 if names_it else 2)
 
 
-@pytest.mark.parametrize("option", [{}, {"secrets": ("portal",)}])
-async def test_an_argument_may_not_bring_a_secret_into_the_goal(tmp_path: Path, option: dict[str, Any]) -> None:
+async def test_an_argument_may_not_bring_a_secret_into_the_goal(tmp_path: Path) -> None:
     @subgoal
     async def note_down(reference: str, receipt: Receipt) -> str:
-        return str(
-            await pursue(f"Write {receipt.merchant} down for {reference}. The PIN: {{{{secret:portal}}}}", **option)
-        )
+        return str(await pursue(f"Write {receipt.merchant} down for {reference}. The PIN: {{{{secret:portal}}}}"))
 
     for merchant in ("{{secret:portal}}", "｛｛secret:portal｝｝", "a{{ secret:x"):
         with ScriptedModel([]) as model:
@@ -143,6 +140,23 @@ async def test_an_argument_may_not_bring_a_secret_into_the_goal(tmp_path: Path, 
             ):
                 await working(model, tmp_path, lambda receipt=receipt: note_down("TX-1", receipt))
         assert model.requests == []
+
+
+@pytest.mark.parametrize("outside", [(), ("receipt",)])
+async def test_where_the_author_gives_the_secrets_an_argument_names_none_and_the_work_is_done(
+    tmp_path: Path, outside: tuple[str, ...]
+) -> None:
+    @subgoal(secrets=("portal",), data=outside)
+    async def note_down(receipt: Receipt) -> str:
+        return str(await pursue(f"Write {receipt.merchant} down. The PIN: {{{{secret:portal}}}}"))
+
+    told = [step("write", content=f"{{{{secret:{name}}}}}", thought=f"Now {name}.") for name in ("other", "portal")]
+    with ScriptedModel([*told, DONE]) as model:
+        desktop, receipt = PaintedDesktop(), Receipt(reference="R", merchant="Cafe {{secret:other}}")
+        secrets = {name: Secret(name, f"value of {name}", "/usr/bin/xterm") for name in ("portal", "other")}
+        await working(model, tmp_path, lambda: note_down(receipt), desktop=desktop, secrets=secrets)
+    assert typed(desktop) == ["{{secret:portal}}"]
+    assert "'other' is none of those that the task names" in json.dumps(model.requests[-1]["messages"])
 
 
 async def test_data_that_stand_in_the_goal_after_all_name_no_secret_either(tmp_path: Path) -> None:
@@ -176,6 +190,13 @@ async def test_secrets_that_are_given_are_those_that_may_be_typed(tmp_path: Path
         assert typed(desktop) == ["{{secret:portal}}"]
         with pytest.raises(InvalidUsage, match="names the secret 'other', and secrets= does not"):
             await working(model, tmp_path, lambda: pursue("Write {{secret:other}}.", secrets="portal"))
+
+        @subgoal(secrets=("portal",))
+        async def pursue_goal(goal: str) -> str:
+            return str(await pursue(goal))
+
+        with pytest.raises(InvalidUsage, match="names the secret 'other', and secrets= does not"):
+            await working(model, tmp_path, lambda: pursue_goal("Write {{secret:other}}."))
 
 
 async def test_a_script_is_given_no_secret_by_a_value(tmp_path: Path) -> None:
