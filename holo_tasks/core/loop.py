@@ -20,7 +20,7 @@ from holo_tasks.core.errors import (
     StoreLost,
 )
 from holo_tasks.core.guide import Act, Guide, escape
-from holo_tasks.core.once import Once
+from holo_tasks.core.once import Once, named
 from holo_tasks.core.step import Step
 from holo_tasks.core.stock import BACK, Stock
 from holo_tasks.core.walk import Walk
@@ -121,28 +121,28 @@ async def pursue(
         if isinstance(call, AskHumanCall):
             await walk.record(events.HandedOver(question=call.question))
             raise GaveUp(f"The agent needs a person: {call.question}", layer=layer)
-        pressed = await once.label(walk, step) if once is not None else ""
+        pressed = await once.pressed_by(walk, step) if once is not None else frozenset[str]()
         if once is not None and once.was_pressed(pressed):
             told = await once.again(walk, pressed, guide)
             await walk.record(events.Corrected(reason=told))
             walk.remember(step, told, is_error=True)
             continue
         if once is not None and pressed and once.too_often(walk, step):
-            told = f"‘{pressed}’ has an effect each time it is pressed: press it once only. Nothing was done."
+            told = f"{named(pressed)} has an effect each time it is pressed: press it once only. Nothing was done."
             await walk.record(events.Corrected(reason=told))
             walk.remember(step, told, is_error=True)
             continue
         promised = guide.promised() if guide is not None else ""
         try:
-            if once is not None and pressed:
-                once.pressed.add(pressed)  # first: whatever comes of it
+            if once is not None:
+                once.pressed |= pressed  # first: whatever comes of it
             told = await act(walk, step)
             is_error = False
         except StoreLost:
             raise
         except ScreenChanged as error:
             if once is not None:
-                once.pressed.discard(pressed)  # nothing was sent
+                once.pressed -= pressed  # nothing was sent
             if guide is not None:
                 guide.surprised()
             await walk.look_after_change(step, str(error), started_s=started)

@@ -12,10 +12,14 @@ from holo_tasks.core.actions import AnyCall
 from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Gesture
+from holo_tasks.core.gestures import Gesture, Write
 from holo_tasks.core.ports import Owner
+from holo_tasks.core.pressing import is_word, is_wordy, presses
 from holo_tasks.core.slip import Slip as Slip
 from holo_tasks.core.slip import gesture_digest as gesture_digest
+
+HIGHEST = 160
+"""A field that is higher, in pixels, may be a terminal: a single letter is a command there, as it is in a menu."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,20 @@ class Scene:
         """Say whether keys go to what Tab leads to from the text field that was clicked last."""
         return self.tabbed is not None and await self._field_at(await self._keyed(self.tabbed)) is not None
 
+    async def may_press(self, gesture: Gesture) -> bool:
+        """Say whether keys may press some button of their window, whatever has the keyboard there."""
+        how = presses(gesture)
+        if how != "outside a field":
+            return how == "may"
+        field = await self.field(gesture.at if isinstance(gesture, Write) else None)
+        if field is not None and (field.height <= HIGHEST or is_wordy(gesture)):
+            return False
+        return not (is_word(gesture) and await self.beside_field())
+
+    def shown_in(self, owner: Owner) -> Box:
+        """Return where on the screen a window shows something: anywhere, if nobody knows where it is."""
+        return owner.box or Box(0, 0, self.frame.size.width, self.frame.size.height)
+
     async def written_at(self, at: Point | None) -> Point | None:
         """Return where keys go: the point they are written at, or that of the last click if its window has them."""
         if at is not None:
@@ -125,6 +143,10 @@ class Scene:
         if self.reader is None:
             return ""
         return await self.reader(await self.look() if self.look else self.frame, where)
+
+    async def window_text(self) -> str:
+        """Return all that is written by now in the window that gets keys."""
+        return await self.text(self.shown_in(await self.owner_at(None)))
 
 
 class Policy(Protocol):

@@ -20,10 +20,16 @@ _MOVING = frozenset(
     keynames.keysym(name) for name in ("home", "end", "left", "right", "up", "down", "pageup", "pagedown", "esc")
 )
 _WITHIN = frozenset(keynames.keysym(name) for name in ("home", "end", "left", "right", "backspace"))
-_EDITING = _WITHIN | {keynames.keysym(name) for name in "acvxyz"}
-"""What edits with Ctrl held; with Alt the very same keys are those of menus and buttons."""
+_DELETE = keynames.keysym("delete")
+_MARKING = frozenset(keynames.keysym(name) for name in "ac")
+"""What marks and copies with Ctrl held; with Alt the very same keys are those of menus and buttons."""
+_CHANGING = frozenset(keynames.keysym(name) for name in "vxyz") | {_DELETE}
+"""What changes a text with Ctrl held. A clipboard may hold a line end, which presses a button outside a field, as may
+whatever a program takes back or does again there."""
+_WITH_SHIFT = frozenset(keynames.keysym(name) for name in ("home", "end", "left", "right", "z"))
+"""What edits or marks with Ctrl and Shift; any other key with both is the program's own."""
 _ALONE = _MOVING | _WITHIN | keynames.LOCKS | {keynames.TAB}
-_CTRL, _DELETE = keynames.MODIFIERS["ctrl"], keynames.keysym("delete")
+_CTRL = keynames.MODIFIERS["ctrl"]
 
 
 def presses(gesture: Gesture) -> Presses:
@@ -89,18 +95,26 @@ def _written(write: Write) -> Presses:
 
 def _chord(chord: Chord) -> Presses:
     commanding, keys = chord.keys & _COMMANDING, chord.keys - _COMMANDING - {keynames.SHIFT}
-    if commanding:
-        return "never" if commanding == {_CTRL} and keys <= _EDITING else "may"
-    if keys <= _ALONE:
+    if commanding and not _edits(chord):
+        return "may"
+    if keys <= (_WITHIN | _MARKING if commanding else _ALONE):
         return "never"
-    return "outside a field" if all(map(_is_sign, keys)) else "may"
+    return "outside a field" if commanding or all(key == _DELETE or _is_sign(key) for key in keys) else "may"
+
+
+def _edits(chord: Chord) -> bool:
+    """Say whether what is pressed with Ctrl edits, marks or moves within a text field."""
+    if chord.keys & _COMMANDING != {_CTRL}:
+        return False
+    known = _WITH_SHIFT if keynames.SHIFT in chord.keys else _WITHIN | _MARKING | _CHANGING
+    return chord.keys - {_CTRL, keynames.SHIFT} <= known
 
 
 def _stays(chord: Chord) -> bool:
     """Say whether keys leave the keyboard where it is: they edit or write, and do not move to something else."""
     commanding, keys = chord.keys & _COMMANDING, chord.keys - _COMMANDING - {keynames.SHIFT}
     if commanding:
-        return commanding == {_CTRL} and keys <= _EDITING | {_DELETE}
+        return _edits(chord)
     return all(key in _WITHIN or key == _DELETE or _is_sign(key) for key in keys)
 
 

@@ -9,17 +9,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from holo_tasks.core.actions import AnyCall, MoveToCall, ScrollCall
 from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Gesture, Write
+from holo_tasks.core.gestures import Gesture
 from holo_tasks.core.permit import Scene
 from holo_tasks.core.ports import Owner
-from holo_tasks.core.pressing import is_word, is_wordy, presses
 from holo_tasks.core.programs import may_run
 from holo_tasks.core.toolbox import CALLS
 from holo_tasks.safety.places import points_of
 
 _HARMLESS = (MoveToCall, ScrollCall)
-HIGHEST = 160
-"""A field that is higher, in pixels, may be a terminal: a single letter is a command there, as it is in a menu."""
 
 
 def known_kinds(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -91,19 +88,8 @@ class Confirm(BaseModel):
             return True  # where nothing can read, any target may be the one
         targets: list[Point | Box] = list(points_of(gesture))
         try:
-            if await self._may_press(gesture, scene):
-                size = scene.frame.size
-                targets.append(owner.box or Box(0, 0, size.width, size.height))
+            if await scene.may_press(gesture):
+                targets.append(scene.shown_in(owner))
             return any([wanted.search(await scene.text(target)) for target in targets])
         except Exception:
             return True  # a target that cannot be read may be the one
-
-    async def _may_press(self, gesture: Gesture, scene: Scene) -> bool:
-        """Say whether keys may press some button of the window, whatever has the keyboard there."""
-        how = presses(gesture)
-        if how != "outside a field":
-            return how == "may"
-        field = await scene.field(gesture.at if isinstance(gesture, Write) else None)
-        if field is not None and (field.height <= HIGHEST or is_wordy(gesture)):
-            return False
-        return not (is_word(gesture) and await scene.beside_field())

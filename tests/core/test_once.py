@@ -14,11 +14,15 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Pause
 from holo_tasks.core.guide import Guide
 from holo_tasks.core.loop import Answered, pursue
-from holo_tasks.core.once import ENTER, UNREAD, Once
+from holo_tasks.core.once import ENTER, Once
+from holo_tasks.core.permit import TextReader
+from holo_tasks.core.ports import Owner
 from holo_tasks.core.slip import Slip
 from holo_tasks.core.states import Screens
 from holo_tasks.core.walk import Walk
+from holo_tasks.safety.places import holds
 from tests.support.coloured_program import ColouredProgram, Colours, state
+from tests.support.painted_desktop import WHOLE
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, wrote
 
@@ -40,10 +44,24 @@ class Clock:
         return self.now_s
 
 
+class Reads:
+    """A reader that can tell the one field there is."""
+
+    def __init__(self, reader: TextReader, field: Box) -> None:
+        self._reader, self._field = reader, field
+
+    async def __call__(self, frame: Frame, where: Point | Box) -> str:
+        return await self._reader(frame, where)
+
+    async def field_at(self, frame: Frame, at: Point) -> Box | None:
+        return self._field if holds(self._field, at) else None
+
+
 class Case:
     """A form with a Submit button in the middle, and a model that says what it is told to.
 
-    ``reads`` is what is read on the button; ``found`` are the answers of who looks for the effect.
+    ``reads`` is what is read on the button, and ``window`` in the window; ``field`` is the only text field. ``found``
+    are the answers of who looks for the effect.
     """
 
     def __init__(
@@ -55,14 +73,19 @@ class Case:
         labels: tuple[str, ...] = ("Submit",),
         safe: tuple[str, ...] = (),
         guided: bool = True,
+        window: str = "Name Cancel Submit",
+        field: Box | None = None,
     ) -> None:
         self.program, self.model, self.found = ColouredProgram("form", moves), MemoryModel([*said]), list(found)
+        self.program.owners = lambda at: Owner("/usr/bin/program", title="Form", box=WHOLE)
         self.walk = walk_of(as_model(self.model), desktop=self.program, recorder=MemoryRecorder(), now_s=Clock())
 
         async def reader(frame: Frame, where: Point | Box) -> str:
-            return reads if isinstance(where, Point) and where.x > 100 else "Cancel" if reads else ""
+            if isinstance(where, Box):
+                return window
+            return reads if where.x > 100 else "Cancel" if reads else ""
 
-        self.walk.doors = replace(self.walk.doors, reader=reader)
+        self.walk.doors = replace(self.walk.doors, reader=Reads(reader, field) if field else reader)
         self.walk.safe_to_repeat = safe
 
         async def perform(do: Any, what: str, screens: Screens) -> Any:
@@ -149,7 +172,7 @@ async def test_where_reading_fails_a_press_may_be_any_of_them(named: str) -> Non
     with pytest.raises(GaveUp, match="nobody knows"):
         await case.pursue()
     assert case.presses == 1
-    assert case.once.pressed == {"Submit" if named == "Submit" else UNREAD}
+    assert case.once.pressed == ({"Submit"} if named == "Submit" else {"Save", "Submit"})
 
 
 @pytest.mark.parametrize("later", [False, True])
@@ -171,7 +194,7 @@ async def test_what_is_certain_not_to_be_done_by_any_button_may_be_pressed_again
     unread = wrote(step("click", element="the grey box", x=500, y=500))
     case = Case(unread, unread, unread, unread, found=(True, False), labels=("Save", "Submit"))
     case.walk.doors = replace(case.walk.doors, reader=broken)
-    with pytest.raises(GaveUp, match="‘a button that could not be read’ was pressed, and nobody knows"):
+    with pytest.raises(GaveUp, match="‘Save’ or ‘Submit’ was pressed, and nobody knows"):
         await case.pursue()
     assert case.presses == 2
 
@@ -248,23 +271,116 @@ async def test_a_button_is_pressed_once_by_whatever_means(first: Any, second: An
     assert "pressed before, and it worked" in case.told
 
 
+@pytest.mark.parametrize("first", [SPACE, MNEMONIC, HELD])
+async def test_a_button_without_a_text_is_pressed_once_too(first: Any) -> None:
+    case = Case(first, SUBMIT, DONE, moves=filed_after(3), window="Name")
+    await case.pursue()
+    assert case.presses == 1
+
+
+FIELD, IN_FIELD = Box(10, 4, 50, 16), wrote(step("click", element="the name", x=60, y=40))
+
+
+def keys(*names: str) -> Any:
+    return wrote(step("hotkey", keys=list(names)))
+
+
+def written(text: str, **how: Any) -> Any:
+    return wrote(step("write", content=text, **how))
+
+
+ALWAYS = [
+    *(written("Paper\n"), written("a\rb"), written("Paper\tand"), written(" "), written("Paper", press_enter=True)),
+    *(keys("enter"), keys("space"), keys("ctrl", "s"), keys("ctrl", "enter"), keys("f9"), keys("alt", "x")),
+    *(keys("ctrl", "shift", "v"), wrote(step("hold_and_tap_key", hold_keys=["shift"], tap_keys=["tab", "enter"]))),
+]
+AS_TEXT = [
+    *(written("Paper and Pine"), written("x "), written("a b c"), written("s"), written("", overwrite=True)),
+    *(keys("s"), keys("ctrl", "v"), keys("ctrl", "z"), keys("delete")),
+]
+EDITING = [keys("ctrl", "a"), keys("tab"), keys("left"), keys("esc"), keys("backspace")]
+
+
 @pytest.mark.parametrize(
-    "harmless",
+    ("before", "pressing", "counts"),
     [
-        wrote(step("write", content="Paper and Pine")),
-        wrote(step("hotkey", keys=["ctrl", "s"])),
-        wrote(step("hotkey", keys=["alt", "x"])),
-        wrote(step("hotkey", keys=["s"])),
+        *(([IN_FIELD], each, True) for each in ALWAYS),
+        *(([], each, True) for each in (*ALWAYS, *AS_TEXT)),
+        *(([OTHER], each, True) for each in AS_TEXT),
+        *(([IN_FIELD], each, False) for each in AS_TEXT),
+        *(([], each, False) for each in EDITING),
+        ([IN_FIELD, keys("tab")], written("Paper"), False),
+        ([IN_FIELD, keys("tab")], written("Paper and Pine"), True),
     ],
 )
-async def test_words_and_other_keys_press_no_button(harmless: Any) -> None:
-    case = Case(harmless, SUBMIT, DONE, moves=filed_after(3))
+async def test_what_may_press_a_button_is_what_needs_a_yes(before: list[Any], pressing: Any, counts: bool) -> None:
+    case = Case(*before, pressing, SUBMIT, DONE, found=(False,), field=FIELD, guided=False)
+    if counts:
+        with pytest.raises(GaveUp, match="‘Submit’ was pressed, and nobody knows"):
+            await case.pursue()
+    else:
+        await case.pursue()
+    assert case.presses == len(before) + 1 + (not counts)
+
+
+@pytest.mark.parametrize("harmless", [*ALWAYS, *AS_TEXT, *EDITING])
+async def test_keys_press_no_button_that_their_window_does_not_show(harmless: Any) -> None:
+    if harmless in (written(" "), written("x "), keys("space")):
+        return  # those press one that has no text, too
+    case = Case(harmless, SUBMIT, DONE, moves=filed_after(3), window="Search Cancel")
     await case.pursue()
     assert case.presses == 2
 
 
-@pytest.mark.parametrize("keys", [step("write", content="  "), step("hotkey", keys=["space"], repeat_count=2)])
-async def test_two_spaces_at_once_are_two_presses(keys: Any) -> None:
+@pytest.mark.parametrize("window", ["", None])
+async def test_a_window_that_cannot_be_read_may_show_the_button(window: str | None) -> None:
+    case = Case(keys("enter"), SUBMIT, found=(False,), window=window or "")
+    if window is None:
+        case.walk.doors = replace(case.walk.doors, reader=broken)
+    with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
+        await case.pursue()
+    assert case.presses == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "counts"),
+    [
+        ([], "Paper and Pine", True),
+        ([], "Paper\n", True),
+        ([], "Paper", False),
+        ([OTHER], "Paper and Pine", False),
+        ([OTHER], " ", True),
+    ],
+)
+async def test_where_nothing_can_read_blanks_count_unless_something_was_clicked_first(
+    before: list[Any], text: str, counts: bool
+) -> None:
+    pressing = wrote(step("click", element="Submit", x=500, y=500))
+    case = Case(*[IN_FIELD for _ in before], written(text), pressing, DONE, found=(False,), guided=False)
+    case.walk.doors = replace(case.walk.doors, reader=None)
+    if counts:
+        with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
+            await case.pursue()
+    else:
+        await case.pursue()
+    assert case.presses == len(before) + 1 + (not counts)
+
+
+async def test_enter_may_press_the_button_that_is_declared_beside_it() -> None:
+    case = Case(ENTERED, SUBMIT, labels=("Submit", ENTER), found=(False,))
+    with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
+        await case.pursue()
+    assert case.presses == 1
+    case = Case(ENTERED, SUBMIT, ENTERED, labels=("Submit", ENTER), found=(False,), window="Search")
+    with pytest.raises(GaveUp, match="‘Enter’ was pressed"):
+        await case.pursue()
+    assert case.presses == 2
+
+
+@pytest.mark.parametrize(
+    "keys", [step("write", content="  "), step("write", content="\n\n"), step("hotkey", keys=["space"], repeat_count=2)]
+)
+async def test_two_blanks_at_once_are_two_presses(keys: Any) -> None:
     case = Case(wrote(keys), DONE, guided=False)
     await case.pursue()
     assert case.presses == 0

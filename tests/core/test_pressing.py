@@ -20,9 +20,12 @@ def hotkey(chord: str) -> Hotkey:
 @pytest.mark.parametrize(
     "chord",
     [
-        *("enter", "space", "shift+space", "f9", "shift+f9", "shift+f10", "menu", "delete", "insert", "shift+insert"),
+        *("enter", "space", "shift+space", "f9", "shift+f9", "shift+f10", "menu", "insert", "shift+insert"),
         *("alt+y", "alt+c", "alt+a", "alt+x", "alt+v", "alt+z", "alt+s", "alt+left", "altgr+a", "alt", "super+x"),
-        *("ctrl+delete", "ctrl+enter", "ctrl+s", "ctrl+alt+a", "ctrl+f4", "ctrl+space", "ctrl+tab", "pause"),
+        *(f"ctrl+shift+{key}" for key in ("a", "c", "v", "x", "y", "V", "s", "delete", "backspace")),
+        *(f"ctrl+alt+{key}" for key in ("v", "z", "delete")),
+        *("super+v", "alt+delete", "alt+shift+z", "ctrl+enter", "ctrl+s", "ctrl+alt+a", "ctrl+f4", "ctrl+space"),
+        *("ctrl+tab", "pause"),
     ],
 )
 def test_keys_that_may_press_or_command(chord: str) -> None:
@@ -34,12 +37,25 @@ def test_keys_that_may_press_or_command(chord: str) -> None:
 @pytest.mark.parametrize(
     "chord",
     [
-        *("ctrl+a", "ctrl+c", "ctrl+v", "ctrl+x", "ctrl+z", "ctrl+y", "ctrl+shift+z", "ctrl+left", "ctrl+shift+end"),
+        *("ctrl+a", "ctrl+c", "ctrl+C", "ctrl+left", "ctrl+shift+end", "ctrl+shift+left", "ctrl"),
         *("tab", "shift+tab", "left", "shift+left", "home", "pageup", "esc", "backspace", "ctrl+backspace", "shift"),
     ],
 )
 def test_keys_that_only_move_and_edit(chord: str) -> None:
     assert presses(hotkey(chord)) == "never"
+
+
+@pytest.mark.parametrize("modifier", ["ctrl", "ctrlleft"])
+@pytest.mark.parametrize("keys", ["v", "V", "x", "y", "z", "shift+z", "shift+Z", "delete"])
+def test_what_pastes_or_takes_back_edits_in_a_field_only(modifier: str, keys: str) -> None:
+    assert presses(hotkey(f"{modifier}+{keys}")) == "outside a field"
+    assert presses(HoldAndTap((modifier,), ("left", *keys.split("+")))) == "outside a field"
+    assert focus_after(hotkey(f"{modifier}+{keys}"), AT) == AT
+
+
+@pytest.mark.parametrize("keys", ["delete", "shift+delete"])
+def test_what_deletes_does_so_in_a_field_only_as_replacing_all_does(keys: str) -> None:
+    assert presses(hotkey(keys)) == "outside a field"
 
 
 @pytest.mark.parametrize("gesture", [hotkey("y"), hotkey("shift+y"), HoldAndTap(("shift",), ("y", "é")), hotkey("7")])
@@ -81,6 +97,8 @@ def test_what_is_written_is_text_in_a_field_only(write: Write, how: str) -> None
         (Write("some words", press_enter=True), None),
         *((hotkey(keys), AT) for keys in ("ctrl+a", "left", "shift+home", "backspace", "delete", "ctrl+delete", "a")),
         *((hotkey(keys), None) for keys in ("tab", "enter", "esc", "alt+y", "ctrl+s", "f6", "down", "space", "alt")),
+        *((hotkey(f"ctrl+shift+{key}"), None) for key in "acvxy"),
+        *((hotkey(f"ctrl+{keys}"), AT) for keys in ("v", "z", "shift+z", "shift+left", "delete")),
     ],
 )
 def test_the_keyboard_stays_where_the_click_was_as_long_as_nothing_moves_it(gesture: Any, focus: Any) -> None:

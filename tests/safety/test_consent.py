@@ -214,6 +214,9 @@ async def test_an_approver_that_waits_can_let_the_work_go_on() -> None:
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["alt", "y"]}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["ctrl", "delete"]}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["ctrl", "a"]}), False),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["ctrl", "v"]}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["ctrl", "shift", "v"]}), True),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["ctrl", "z"]}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["tab"]}), False),
         ({"text": r"pay\b"}, ("write_at", {"element": "e", "x": 10, "y": 10, "content": "a\n"}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["shift", "left"]}), False),
@@ -297,6 +300,10 @@ OVER = a_step("write", content="y", overwrite=True)
         ([in_field()], a_step("write", content="1\t "), True),
         ([in_field()], a_step("write", content=" "), True),
         ([in_field()], a_step("hotkey", keys=["f9"]), True),
+        *(([in_field()], a_step("hotkey", keys=keys), False) for keys in (["ctrl", "v"], ["ctrl", "z"], ["delete"])),
+        *(([in_high()], a_step("hotkey", keys=keys), True) for keys in (["ctrl", "v"], ["ctrl", "x"], ["delete"])),
+        ([in_field()], a_step("hotkey", keys=["ctrl", "shift", "v"]), True),
+        ([in_field(), TAB], a_step("hotkey", keys=["ctrl", "v"]), True),
     ],
 )
 async def test_words_into_a_field_that_was_just_clicked_need_no_yes_and_other_keys_do(
