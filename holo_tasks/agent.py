@@ -37,7 +37,7 @@ from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
-from holo_tasks.playbooks.nearby import ScreenText, can_read, check_can_read
+from holo_tasks.playbooks.nearby import ScreenText, can_read, unread
 from holo_tasks.prefect_server import OPEN, is_open
 from holo_tasks.quiet import one_line_errors
 from holo_tasks.redacting import redactor_for
@@ -131,7 +131,8 @@ async def open_agent(
     for told in await asyncio.to_thread(file_noted, where):
         logger.warning("%s", told)
     kept = (rules or Rules()).under(allow)
-    check_can_read(kept)
+    if said := unread(kept):
+        _log().warning("%s", said)
     values = {name: secret.value for name, secret in known.items()}
     labels = {name: secret.fields for name, secret in known.items() if secret.fields}
     redactor = await asyncio.to_thread(redactor_for, redaction, values, fields)
@@ -215,6 +216,14 @@ async def open_agent(
                             recorder.run_id, status=run.status, reason=run.reason, steps=run.steps, spent_micro=spent
                         )
                     )
+
+
+def _log() -> logging.Logger | logging.LoggerAdapter[logging.Logger]:
+    """Return the flow run's log, or the module's where there is none."""
+    try:
+        return get_run_logger()
+    except MissingContextError:
+        return logger
 
 
 @cache

@@ -309,15 +309,12 @@ def _data(given: Sequence[str]) -> dict[str, str]:
 
 
 def rules_of(path: Path | None) -> Rules | None:
-    """Read a rules file, and refuse what this machine could not keep."""
+    """Read a rules file."""
     if path is None:
         return None
-    from holo_tasks.playbooks.nearby import check_can_read
     from holo_tasks.safety.policy import Rules
 
-    rules = Rules.load(path)
-    check_can_read(rules)
-    return rules
+    return Rules.load(path)
 
 
 def _redaction(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction | None:

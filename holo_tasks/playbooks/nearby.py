@@ -8,7 +8,6 @@ from importlib.util import find_spec
 
 from PIL import Image
 
-from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.playbooks.outlines import areas_of, edges_of
@@ -30,13 +29,15 @@ def can_read() -> bool:
     return all(find_spec(name) is not None for name in ("rapidocr", "onnxruntime"))
 
 
-def check_can_read(rules: Rules) -> None:
-    """Raise `InvalidUsage` for rules that go by what is written on the screen, where nothing can read it."""
-    if any(rule.text for rule in rules.confirm) and not can_read():
-        raise InvalidUsage(
-            "The rules ask for a person's yes by what is written on the screen (confirm: text), and nothing here can "
-            "read it: pip install 'prefect-holo[rehearsal]', or name kinds or programs instead of a text."
-        )
+def unread(rules: Rules) -> str:
+    """Say what becomes of rules that go by what is written on the screen, where nothing can read it; else nothing."""
+    if can_read() or not any(rule.text for rule in rules.confirm):
+        return ""
+    return (
+        "The rules ask for a person's yes by what is written on the screen (confirm: text), and nothing here can read "
+        "it: every action that may press something needs a person's yes. pip install 'prefect-holo[rehearsal]' lets it "
+        "be read; a rule can also name kinds or programs instead of a text."
+    )
 
 
 class ScreenText:

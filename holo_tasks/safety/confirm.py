@@ -49,8 +49,8 @@ class Confirm(BaseModel):
     text: Annotated[str | None, AfterValidator(_pattern)] = Field(
         default=None,
         description="A regular expression, in any case, for what is written on the target: in the model's own words "
-        "and on the screen, which takes OCR. Keys may mean all that their window shows, but for writing into a field "
-        "that was just clicked, for moving and for editing.",
+        "and on the screen, which takes OCR; without it every action that may press something needs a yes. Keys may "
+        "mean all that their window shows, but for moving, and for writing and editing in a field just clicked.",
     )
     kinds: Kinds = Field(default=None, description="Names of actions, for example click and hotkey; empty: all.")
     programs: tuple[str, ...] | None = Field(default=None, description="Executables or scripts; empty: all.")
@@ -84,9 +84,11 @@ class Confirm(BaseModel):
     async def _written(self, call: AnyCall, gesture: Gesture, owner: Owner, scene: Scene) -> bool:
         """Say whether the text is on what the action is aimed at, cheap ways first."""
         wanted = re.compile(self.text or "", re.IGNORECASE)
-        if scene.reader is None or wanted.search(getattr(call, "element", "")):
-            return True  # where nothing can read, any target may be the one
+        if wanted.search(getattr(call, "element", "")):
+            return True
         targets: list[Point | Box] = list(points_of(gesture))
+        if scene.reader is None:  # any target may be the one
+            return bool(targets) or await scene.may_press(gesture)
         try:
             if await scene.may_press(gesture):
                 targets.append(scene.shown_in(owner))

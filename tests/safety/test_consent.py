@@ -335,12 +335,17 @@ async def test_a_field_in_a_window_that_has_lost_the_keyboard_is_not_written_int
     assert len(desktop.gestures) == 1
 
 
-async def test_where_nothing_can_read_any_target_may_be_the_one() -> None:
+async def test_where_nothing_can_read_whatever_may_press_needs_a_yes() -> None:
     one = walk(PaintedDesktop(), None, reader=None)
     await one.look()
-    for step in (a_step("click", element="Refresh", x=5, y=5), a_step("write", content="words")):
+    pressing = [a_step("click", element="Refresh", x=5, y=5), in_field("write_at", content="words")]
+    pressing += [a_step("hotkey", keys=keys) for keys in (["enter"], ["y"], ["f9"], ["ctrl", "v"])]
+    for step in (*pressing, a_step("write", content="words"), a_step("write", content="Paper and Pine")):
         with pytest.raises(PolicyRefused, match="needs a person's yes"):
             await one.act(step)
+    for keys in (["tab"], ["ctrl", "a"], ["esc"], ["shift", "left"]):
+        await one.act(a_step("hotkey", keys=keys))
+    await one.act(a_step("move_to", element="Submit", x=5, y=5))
 
 
 async def test_a_target_that_cannot_be_read_needs_a_yes() -> None:
