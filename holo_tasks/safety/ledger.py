@@ -11,7 +11,8 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -188,7 +189,9 @@ class Ledger:
         Raises `InvalidUsage` if somebody else is at it, `TokenConflict` if other ``work`` has done something already.
         A claim whose end no clock can tell is watched for a lease first.
         """
-        claim = self._take(token, goal, work)
+        vigil = _Vigil()
+        while (claim := self._try(token, goal, work, vigil)) is None:
+            time.sleep(vigil.pause_s)
         leave = self._keep_up(claim)
         try:
             yield claim
@@ -198,26 +201,22 @@ class Ledger:
     @asynccontextmanager
     async def at_work(self, token: str, goal: str, work: Work | None = None) -> AsyncIterator[Claim]:
         """As `claim`, without holding up whatever else this process does meanwhile."""
-        given_up = threading.Event()
-        taking = asyncio.ensure_future(asyncio.to_thread(self._take, token, goal, work, given_up))
-        try:
-            claim = await asyncio.shield(taking)
-        except asyncio.CancelledError:
-            given_up.set()
-            with suppress(HoloError):  # it was not free
-                await asyncio.to_thread(self._release, await taking)
-            raise
+        vigil = _Vigil()
+        # Threads are few, and who waits in one keeps it from others: they look, and the waiting is done here.
+        while (claim := await self._try_aside(token, goal, work, vigil)) is None:
+            await asyncio.sleep(vigil.pause_s)
         leave = self._keep_up(claim)
         try:
             yield claim
         finally:
             await asyncio.to_thread(leave)
 
-    def free(self, token: str, *, not_done: bool) -> None:
+    def free(self, token: str, *, not_done: bool, goals: Collection[str] | None = None) -> None:
         """Let an item be worked on again with a fresh budget: a person has decided to spend more on it.
 
-        With ``not_done`` what earlier attempts did is forgotten: the person has looked, and its effect is not there.
-        Raises `InvalidUsage` while somebody is at it: their work would spend the fresh budget beside the old one.
+        With ``not_done`` what earlier attempts did is forgotten, of these ``goals`` if they are given: the person has
+        looked, and its effect is not there. The budget is the token's, whatever work is done under it. Raises
+        `InvalidUsage` while somebody is at it: their work would spend the fresh budget beside the old one.
         """
         vigil = _Vigil()
 
@@ -229,12 +228,13 @@ class Ledger:
             if doubtful:
                 return False
             if not_done:
-                db.execute(sa.delete(INTENTS).where(*_of(INTENTS, token, None)))
+                these = sa.true() if goals is None else INTENTS.c.goal.in_(sorted(goals))
+                db.execute(sa.delete(INTENTS).where(*_of(INTENTS, token, None), these))
             budgets.forget(db, budgets.item_key(token))
             return True
 
         while not self._store.do(free):
-            vigil.wait()
+            time.sleep(vigil.pause_s)
 
     def unheard(self, for_s: float) -> str:
         """Say that the database has not answered for so long."""
@@ -281,11 +281,16 @@ class Ledger:
         with self._store.transaction(HURRY_S) as db:
             db.execute(sa.delete(INTENTS).where(*_own(claim, number), ~INTENTS.c.done))
 
-    def _take(self, token: str, goal: str, work: Work | None = None, given_up: threading.Event | None = None) -> Claim:
-        vigil = _Vigil(given_up)
-        while (claim := self._try(token, goal, work, vigil)) is None:
-            vigil.wait()
-        return claim
+    async def _try_aside(self, token: str, goal: str, work: Work | None, vigil: _Vigil) -> Claim | None:
+        """Try it in a thread. Whoever is cancelled meanwhile keeps nothing."""
+        trying = asyncio.ensure_future(asyncio.to_thread(self._try, token, goal, work, vigil))
+        try:
+            return await asyncio.shield(trying)
+        except asyncio.CancelledError:
+            with suppress(HoloError):  # it was not free
+                if (claim := await trying) is not None:
+                    await asyncio.to_thread(self._release, claim)
+            raise
 
     def _try(self, token: str, goal: str, work: Work | None, vigil: _Vigil) -> Claim | None:
         """Return a claim, or None if it cannot be known yet whether it is free; raise `InvalidUsage` if it is not."""
@@ -383,10 +388,13 @@ class Ledger:
 
 
 class _Vigil:
-    """Watches claims whose end no clock can tell, by the clock of this machine: who is at work renews them in time."""
+    """Watches claims whose end no clock can tell, by the clock of this machine: who is at work renews them in time.
 
-    def __init__(self, given_up: threading.Event | None = None) -> None:
-        self._given_up = given_up or threading.Event()
+    ``pause_s`` is after how long it is worth to look again.
+    """
+
+    def __init__(self) -> None:
+        self.pause_s = RENEW_S / 2
         self._seen: dict[str, tuple[tuple[int, float], float]] = {}
 
     def found_idle(self, row: sa.Row[Any]) -> bool:
@@ -396,11 +404,6 @@ class _Vigil:
         if first != state:
             raise _busy(row.token)
         return now_s - since_s >= LEASE_S
-
-    def wait(self) -> None:
-        """Wait until it is worth to look again; raise `Killed` if the work was given up."""
-        if self._given_up.wait(RENEW_S / 2):
-            raise Killed("The work was given up while it waited for its claim.")
 
 
 def _of(table: sa.Table, token: str, goal: str | None) -> tuple[sa.ColumnElement[bool], ...]:

@@ -275,9 +275,14 @@ async def test_an_error_that_nobody_expected_puts_the_item_on_the_list_too(world
 
 async def test_a_journal_that_does_not_look_back_is_caught(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The naive one: it writes intents down, and whoever comes next does not read them."""
-    press, inner = pressing(), Ledger._take
+    press, inner = pressing(), Ledger._try
     await world.interrupted(lambda: press("I-1"))
-    monkeypatch.setattr(Ledger, "_take", lambda *args: replace(inner(*args), earlier=()))
+
+    def naive(*args: Any) -> Claim | None:
+        claim = inner(*args)
+        return None if claim is None else replace(claim, earlier=())
+
+    monkeypatch.setattr(Ledger, "_try", naive)
     assert await world.run(lambda: press("I-1"), [CLICK, DONE]) == "done"
     assert world.cost == (2, 1), "what was perhaps done is done again"
 

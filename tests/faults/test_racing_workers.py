@@ -35,7 +35,7 @@ ROOT = Path(__file__).parent.parent.parent
 class LookThenTake(Ledger):
     """A naive ledger, which the proofs have to catch: it looks whether an item is free, and takes it afterwards."""
 
-    def _take(self, token: str, goal: str, *others: Any) -> Claim:
+    def _try(self, token: str, goal: str, *others: Any) -> Claim:
         with self._store.transaction() as db:
             row = db.execute(ledgers.CLAIMS.select().where(ledgers.CLAIMS.c.token == token)).one_or_none()
             now, era = self._store.now_s(db), self._store.era
@@ -330,6 +330,31 @@ async def test_whoever_waits_for_a_claim_holds_up_nothing_and_can_be_called_off(
         await waiting
     async with ledger.at_work("R-1", GOAL) as claim:
         assert claim.left_s() > 0
+
+
+async def test_claims_that_wait_take_no_threads_from_others(
+    tmp_path: Path, ledger_on: Callable[[str], Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = ledger_on(f"sqlite:///{tmp_path / 'holo.db'}")
+    monkeypatch.setattr(ledgers, "LEASE_S", 20.0)
+    tokens, taken = [f"R-{number}" for number in range(3)], []
+    with ledger._store.transaction() as db:
+        for token in tokens:
+            other = {"holder": elsewhere(), "era": "another start", "expires_s": 1e12, "epoch": 1}
+            add(db, ledgers.CLAIMS, token=token, goal=GOAL, **other)
+
+    async def work(token: str) -> None:
+        async with ledger.at_work(token, GOAL):
+            taken.append(token)
+
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    waiting = [asyncio.create_task(work(token)) for token in tokens]
+    await asyncio.sleep(0.2)
+    async with ledger.at_work("R-9", GOAL):
+        assert taken == []
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
 
 
 def test_a_clock_that_is_set_back_or_on_frees_no_claim(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 LEDGER, ITEMS, BUDGETS = "holo_tasks.safety.ledger:Ledger", "holo_tasks.safety.items:Items", "holo_tasks.safety.budgets"
 FLOW_POINTS = {
-    "claim": f"{LEDGER}._take",
+    "claim": f"{LEDGER}._try",
     "intend": f"{LEDGER}.intend",
     "settle": f"{LEDGER}.settle",
     "void": f"{LEDGER}.void",
@@ -106,10 +106,15 @@ def _arm_transactions() -> None:
 
 
 def _forget_intents() -> None:
-    from holo_tasks.safety.ledger import Ledger
+    from holo_tasks.safety.ledger import Claim, Ledger
 
-    inner = Ledger._take
-    Ledger._take = lambda *args: replace(inner(*args), earlier=())  # type: ignore[method-assign]
+    inner = Ledger._try
+
+    def naive(*args: Any) -> Claim | None:
+        claim = inner(*args)
+        return None if claim is None else replace(claim, earlier=())
+
+    Ledger._try = naive  # type: ignore[method-assign]
 
 
 def _fault() -> tuple[str, str, int, str]:
