@@ -211,9 +211,10 @@ def _add_retry(commands: Commands) -> None:
         help="drive an unfinished item again",
         description="Drive an item of the dead-letter list again, with a fresh budget. What an interrupted attempt may "
         "have done is looked for, never repeated; say --done or --not-done once you have looked yourself.",
-        epilog="exit codes: as of `run`; 2 there is no such item",
+        epilog="exit codes: as of `run`; 2 there is no such item, or there are several",
     )
     retry.add_argument("item", metavar="ITEM", help="its token, as `holo-tasks runs` shows it")
+    retry.add_argument("--goal", metavar="NAME", help="which one, where several items have that token")
     known = retry.add_mutually_exclusive_group()
     told = "it is finished; this was the answer, of a flow's sub-goal the result as JSON"
     known.add_argument("--done", metavar="ANSWER", nargs="?", const="done", help=told)

@@ -107,7 +107,9 @@ def _retry(options: argparse.Namespace) -> int:
         local_only.check_database()
         local_only.pin_prefect(os.environ)
     _catch_up()
-    said, code = retry(holo_home(), options.item, done=options.done, not_done=options.not_done, again=carry_out)
+    said, code = retry(
+        holo_home(), options.item, goal=options.goal, done=options.done, not_done=options.not_done, again=carry_out
+    )
     return put(said, code) if said else code
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.machine import notes
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
-from holo_tasks.safety.items import Item, Items, now_text
+from holo_tasks.safety.items import ALONE, Item, Items, Within, now_text
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.scrubbing import hushed
 from holo_tasks.safety.store import store_at
@@ -20,6 +20,8 @@ from holo_tasks.safety.store import store_at
 NOTE = "item"
 PLACE = "database"
 """In a note: where the list is that the item is meant for."""
+INSIDE, FAILED = "inside", "failed_inside"
+"""In a note: what the item is on the list instead of (`Within`)."""
 logger = logging.getLogger(__name__)
 
 
@@ -34,7 +36,7 @@ async def file_item(
     trace: str,
     flow_run_id: str,
     how: Mapping[str, Any],
-    anew: bool = True,
+    within: Within = ALONE,
 ) -> str:
     """Put an item on the list. Where that cannot be done it is noted in ``home``, and what to tell of that returned.
 
@@ -48,12 +50,12 @@ async def file_item(
         "how": dict(how),
     }
     try:
-        await asyncio.to_thread(lambda: items.file(token, goal, **values, anew=anew))
+        await asyncio.to_thread(lambda: items.file(token, goal, **values, within=within))
         return ""
     except InvalidUsage as error:
         why = str(error)
     item = Item(token=token, goal=goal, **values, attempts=1, at=now_text())
-    told = await asyncio.to_thread(_noted, home, item, items.place, why)
+    told = await asyncio.to_thread(_noted, home, item, within, items.place, why)
     logger.warning("%s", told)
     return told
 
@@ -65,15 +67,17 @@ def file_noted(home: Path) -> list[str]:
     command that uses that one: filed here, nobody who looks there would ever see it.
     """
     told, elsewhere = [], Counter[str]()
-    for note in notes.left(home, NOTE):
+    # A sub-goal inside another one was noted before that.
+    for note in sorted(notes.left(home, NOTE), key=lambda note: INSIDE in note.says):
         says = dict(note.says)
         try:
             store = store_at(home)
             if (place := says.pop(PLACE, store.place)) != store.place:
                 elsewhere[str(place)] += 1
                 continue
+            within = Within(tuple(map(str, says.pop(INSIDE, ()))), str(says.pop(FAILED, "")))
             item = Item(**says)
-            if Ledger(store).stored(item.token, item.goal) is None and Items(store).file_late(item):
+            if Ledger(store).stored(item.token, item.goal) is None and Items(store).file_late(item, within):
                 told.append(f"{item.token} is on the list of what waits for somebody since {item.at}: {item.reason}")
         except TypeError:
             pass  # not one of ours
@@ -87,12 +91,13 @@ def file_noted(home: Path) -> list[str]:
     ]
 
 
-def _noted(home: Path | None, item: Item, place: str, why: str) -> str:
+def _noted(home: Path | None, item: Item, within: Within, place: str, why: str) -> str:
     lost = f"{item.token!r} is not on the list of what waits for somebody ({why.rstrip('.')})"
     if home is None:
         return f"{lost}."
     try:
-        path = notes.leave(home, NOTE, vars(item) | {PLACE: place})
+        inside = {INSIDE: [*within.goals], FAILED: within.failed} if within.goals or within.failed else {}
+        path = notes.leave(home, NOTE, vars(item) | {PLACE: place} | inside)
     except (OSError, HoloError) as error:
         return f"{lost}, and could not be noted in {home} either ({error})."
     return f"{lost}; it is noted in {path}, and the next `holo-tasks runs` on this machine puts it there."

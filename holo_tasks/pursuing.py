@@ -57,6 +57,9 @@ class Subgoal:
     titled_by_data: bool = False
     resolved: list[str] = field(default_factory=list)
     """The layers that came to an answer inside, in order."""
+    around: Subgoal | None = None
+    listed: set[str] = field(default_factory=set)
+    """The goals inside, under the same token, that failed and are on the dead-letter list."""
 
     @property
     def told_progress(self) -> str:

@@ -26,9 +26,12 @@ MOST_NAMES, MOST_LETTERS = 10, 100
 Again = Callable[[Sequence[str]], int]
 
 
-def retry(home: Path, token: str, *, done: str | None, not_done: bool, again: Again) -> tuple[str, int]:
+def retry(
+    home: Path, token: str, *, goal: str | None = None, done: str | None, not_done: bool, again: Again
+) -> tuple[str, int]:
     """Drive one item again; return what there is to say and the exit code.
 
+    ``goal`` says which one, where two kinds of work on one business item are on the list.
     ``done`` is the result of what a person has seen to be finished: of a flow's sub-goals inside each other the one
     that failed by itself, as JSON; the rest is driven again. ``not_done`` says that a person has seen that the effect
     is not there. Without either, what is in doubt stays in doubt: it is probed, never repeated. ``again`` runs the
@@ -36,28 +39,43 @@ def retry(home: Path, token: str, *, done: str | None, not_done: bool, again: Ag
     """
     store = store_at(home)
     items, ledger = Items(store), Ledger(store)
-    item = items.find(token)
-    if item is None:
-        raise InvalidUsage(f"There is no item {token!r} on the list; there are: {_names(items.all())}.")
+    same = items.of(token)
+    item = _the_one(same, items, token, goal)
     failed = str(item.how.get("goal") or item.goal)
     if done is not None and failed == item.goal:
         _finish(ledger, item, failed, done)
-        items.settle(token)
+        items.settle(token, item.goal)
         return f"{token} is finished: a person said so.", 0
+    # Who looked for the effect of one has not looked for those of the others.
+    looked_for = {item.goal, failed} if len(same) > 1 else None
 
     def make_ready() -> None:
         if done is not None:
             _finish(ledger, item, failed, done)
-        ledger.free(token, not_done=not_done)
+        ledger.free(token, not_done=not_done, goals=looked_for)
 
     said, code = _drive(item, again, make_ready, Handoffs(store))
     return (said if done is None else f"‘{failed}’ is finished: a person said so. {said}"), code
 
 
-def _names(items: Sequence[Item]) -> str:
+def _the_one(same: Sequence[Item], items: Items, token: str, goal: str | None) -> Item:
+    """Return the item that is meant, of those that have its token; raise `InvalidUsage` if none is, or nobody knows."""
+    meant = [item for item in same if goal in (None, item.goal)]
+    if len(meant) == 1:
+        return meant[0]
+    goals = _names([item.goal for item in same])
+    if meant:
+        raise InvalidUsage(f"{len(same)} items {token!r} are on the list; say which one with --goal: {goals}.")
+    if same:
+        raise InvalidUsage(f"There is no item {token!r} with the goal {goal!r} on the list; its goals there: {goals}.")
+    tokens = list(dict.fromkeys(item.token for item in items.all()))
+    raise InvalidUsage(f"There is no item {token!r} on the list; there are: {_names(tokens)}.")
+
+
+def _names(all: Sequence[str]) -> str:
     """Name what is on the list: the newest, where there is much."""
-    newest = [repr(item.token[:MOST_LETTERS]) for item in items[-MOST_NAMES:]]
-    more = f"{len(items) - len(newest)} older ones and " if len(items) > len(newest) else ""
+    newest = [repr(name[:MOST_LETTERS]) for name in all[-MOST_NAMES:]]
+    more = f"{len(all) - len(newest)} older ones and " if len(all) > len(newest) else ""
     return more + ", ".join(newest) if newest else "none"
 
 

@@ -71,11 +71,21 @@ def _runs(rows: Sequence[RunRow]) -> Iterable[str]:
 def _items(items: Sequence[Item], most: int) -> Iterable[str]:
     if not items:
         return
+    # Most lists have one item of each token; what tells several apart is shown where there are.
+    several = len({item.token for item in items}) < len(items)
+    how = "ITEM --goal GOAL" if several else "ITEM"
     yield ""
-    yield f"{len(items)} waiting for somebody to drive them again (`holo-tasks retry ITEM`):"
-    head = ("ITEM", "STATUS", "TRIES", "SINCE (UTC)", "REASON")
+    yield f"{len(items)} waiting for somebody to drive them again (`holo-tasks retry {how}`):"
+    head = ("ITEM", *(("GOAL",) if several else ()), "STATUS", "TRIES", "SINCE (UTC)", "REASON")
     table = [
-        (item.token, item.status, str(item.attempts), item.at[:19].replace("T", " "), " ".join(item.reason.split()))
+        (
+            item.token,
+            *((item.goal,) if several else ()),
+            item.status,
+            str(item.attempts),
+            item.at[:19].replace("T", " "),
+            " ".join(item.reason.split()),
+        )
         for item in items[-most:]
     ]
     yield from _aligned([head, *table])

@@ -44,6 +44,7 @@ from holo_tasks.run import (
     surely,
     working,
 )
+from holo_tasks.safety.items import Within
 from holo_tasks.safety.ledger import Claim, Work
 from holo_tasks.safety.scrubbing import check_open, hush_error
 from holo_tasks.same_work import work_of
@@ -183,7 +184,7 @@ def subgoal(
         @wraps(function)
         @hushing_errors
         async def body(*args: P.args, **kwargs: P.kwargs) -> R:
-            given = bound(signature, args, kwargs)
+            given, around = bound(signature, args, kwargs), current_subgoal()
             # Where the work begins and ends, and who does it, does not hold for a look at what came of it.
             looking = (
                 (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {_titled(name, given)}", screens))
@@ -195,13 +196,14 @@ def subgoal(
                 title=_titled(name, given),
                 progress="",
                 token=_token(token, given) if token else "",
-                advisor=advisor or (around.advisor if (around := current_subgoal()) else ""),
+                advisor=advisor or (around.advisor if around else ""),
                 goal=goal_name,
                 handling=replace(general, script=_script(script, args, kwargs)),
                 probe=looking,
                 data={name: given[name] for name in outside},
                 arguments={name: value for name, value in given.items() if name not in outside},
                 titled_by_data=bool(outside & _fields_of(name)),
+                around=around,
             )
             key = _digest(given, inputs) if here.token else ""
             resume = {"goal": goal_name, "inputs": key, "returns": schema} if schema is not None else {}
@@ -370,8 +372,11 @@ async def _file(here: Subgoal, error: BaseException, status: str, resume: Mappin
     if not here.token or run.items is None or mistake:
         return
     how = {"kind": "flow", "deployment_id": run.deployment_id, **resume}
-    anew = getattr(error, "filed_for", None) != here.token
-    error.filed_for = here.token  # type: ignore[attr-defined]
+    token, goal = getattr(error, "filed_as", ("", ""))
+    within = Within(frozenset(here.listed), goal if token == here.token else "")
+    error.filed_as = here.token, here.goal  # type: ignore[attr-defined]
+    if (around := _around_with(here.token, here.around)) is not None:
+        around.listed.add(here.goal)
     reason = why or (str(error) if isinstance(error, HoloError) else f"{type(error).__name__}: {error}")
     await file_item(
         run.items,
@@ -383,8 +388,15 @@ async def _file(here: Subgoal, error: BaseException, status: str, resume: Mappin
         trace=run.trace,
         flow_run_id=run.flow_run_id,
         how=how,
-        anew=anew,
+        within=within,
     )
+
+
+def _around_with(token: str, around: Subgoal | None) -> Subgoal | None:
+    """Return the next sub-goal outwards that works on the same business item."""
+    while around is not None and around.token != token:
+        around = around.around
+    return around
 
 
 async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:

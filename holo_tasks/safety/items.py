@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +16,7 @@ ITEMS = sa.Table(
     "items",
     TABLES,
     sa.Column("token", sa.Text, primary_key=True),
-    sa.Column("goal", sa.Text, nullable=False),
+    sa.Column("goal", sa.Text, primary_key=True),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("reason", Prose, nullable=False),
     sa.Column("trace", sa.Text, nullable=False),
@@ -29,7 +29,7 @@ ITEMS = sa.Table(
 
 @dataclass(frozen=True)
 class Item:
-    """An unfinished item. ``at`` is when it failed last (RFC 3339, UTC).
+    """An unfinished item, known by token and goal, as work is. ``at`` is when it failed last (RFC 3339, UTC).
 
     ``how`` says how it can be driven again: its ``kind`` ("run", "flow"), a run's ``arguments``, a flow's
     ``deployment_id``; and how it can be said to be done: digest of the ``inputs``, and of a sub-goal ``goal`` and JSON
@@ -45,6 +45,21 @@ class Item:
     how: Mapping[str, Any]
     attempts: int
     at: str
+
+
+@dataclass(frozen=True)
+class Within:
+    """What of an item's work is on the list already: of sub-goals inside each other the outermost is, with one item.
+
+    ``goals`` are those inside under the same token that failed. If the item failed because one of them did, that is
+    ``failed``: it is no other failure, and it stays known ``how`` that one is finished.
+    """
+
+    goals: Collection[str] = ()
+    failed: str = ""
+
+
+ALONE = Within()
 
 
 class Items:
@@ -68,42 +83,51 @@ class Items:
         trace: str,
         flow_run_id: str,
         how: Mapping[str, Any],
-        anew: bool = True,
+        within: Within = ALONE,
     ) -> None:
-        """Put an item on the list, or note that it failed again.
-
-        ``anew`` is false for a failure that is on it, told by the sub-goal around the one that failed: then it stays
-        known ``how`` that one is finished.
-        """
+        """Put an item on the list, or note that it failed again; what it failed over ``within`` makes way for it."""
         values = _values(Item(token, goal, status, reason, trace, flow_run_id, how, 1, now_text()))
-        with self._store.transaction() as db:
-            if not add(db, ITEMS, token=token, attempts=1, **values):
-                if not anew:
-                    del values["how"]
-                again = sa.update(ITEMS).where(ITEMS.c.token == token)
-                db.execute(again.values(attempts=ITEMS.c.attempts + int(anew), **values))
 
-    def file_late(self, item: Item) -> bool:
+        def file(db: sa.Connection) -> None:
+            inner = _taken(db, token, within)
+            if found := inner.get(within.failed):
+                values["how"] = found.how
+            more = sum(row.attempts for row in inner.values()) + int(found is None)
+            if not add(db, ITEMS, token=token, goal=goal, attempts=more, **values):
+                again = sa.update(ITEMS).where(*_of(token, goal))
+                db.execute(again.values(attempts=ITEMS.c.attempts + more, **values))
+
+        self._store.do(file)
+
+    def file_late(self, item: Item, within: Within = ALONE) -> bool:
         """Put an item on the list that could not be put there when it failed; say whether it was not there yet."""
-        with self._store.transaction() as db:
-            return add(db, ITEMS, token=item.token, attempts=1, **_values(item))
+        values = _values(item)
 
-    def settle(self, token: str, goal: str | None = None) -> bool:
-        """Take an item off the list, if it is there for this goal or none is named; say whether it was."""
-        which = (ITEMS.c.token == token, *(() if goal is None else (ITEMS.c.goal == goal,)))
-        with self._store.transaction() as db:
-            return db.execute(sa.delete(ITEMS).where(*which)).rowcount > 0
+        def file(db: sa.Connection) -> bool:
+            if db.execute(sa.select(ITEMS.c.goal).where(*_of(item.token, item.goal))).first() is not None:
+                return False
+            if found := _taken(db, item.token, within).get(within.failed):
+                values["how"] = found.how
+            return add(db, ITEMS, token=item.token, goal=item.goal, attempts=1, **values)
 
-    def find(self, token: str) -> Item | None:
-        """Return an item of the list."""
+        return self._store.do(file)
+
+    def settle(self, token: str, goal: str) -> bool:
+        """Take an item off the list; say whether it was there."""
         with self._store.transaction() as db:
-            row = db.execute(sa.select(ITEMS).where(ITEMS.c.token == token)).one_or_none()
-        return _item(row) if row else None
+            return db.execute(sa.delete(ITEMS).where(*_of(token, goal))).rowcount > 0
+
+    def of(self, token: str) -> list[Item]:
+        """Return what is on the list for a token, the oldest failure first: one item for each goal."""
+        return self._listed(ITEMS.c.token == token)
 
     def all(self) -> list[Item]:
         """Return the whole list, the oldest failure first."""
+        return self._listed(sa.true())
+
+    def _listed(self, which: sa.ColumnElement[bool]) -> list[Item]:
         with self._store.transaction() as db:
-            rows = db.execute(sa.select(ITEMS).order_by(ITEMS.c.at, ITEMS.c.token)).all()
+            rows = db.execute(sa.select(ITEMS).where(which).order_by(ITEMS.c.at, ITEMS.c.token, ITEMS.c.goal)).all()
         return [_item(row) for row in rows]
 
 
@@ -118,4 +142,17 @@ def _item(row: sa.Row[Any]) -> Item:
 
 def _values(item: Item) -> dict[str, Any]:
     values = vars(item) | {"how": json.dumps(dict(item.how))}
-    return {name: value for name, value in values.items() if name not in ("token", "attempts")}
+    return {name: value for name, value in values.items() if name not in ("token", "goal", "attempts")}
+
+
+def _of(token: str, goal: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return (ITEMS.c.token == token, ITEMS.c.goal == goal)
+
+
+def _taken(db: sa.Connection, token: str, within: Within) -> dict[str, sa.Row[Any]]:
+    """Take off the list what an item is there instead of; return it by goal."""
+    goals = sorted({*within.goals, within.failed} - {""})
+    if not goals:
+        return {}
+    taken = sa.delete(ITEMS).where(ITEMS.c.token == token, ITEMS.c.goal.in_(goals)).returning(*ITEMS.c)
+    return {row.goal: row for row in db.execute(taken).all()}

@@ -9,7 +9,7 @@ database of the version before, in SQL that SQLite and Postgres know::
     def _priority_of_items(db: sa.Connection) -> None:
         db.execute(sa.text("ALTER TABLE items ADD COLUMN priority BIGINT NOT NULL DEFAULT 0"))
 
-    STEPS = (_priority_of_items,)  # version 2
+    STEPS = (_items_by_goal, _priority_of_items)  # version 3
 
 A step is called once, only if its database has tables (use `has_table` for one that may be missing), in the
 transaction that writes the new version down. From then on older versions of the library refuse the database, so a step
@@ -27,7 +27,26 @@ import sqlalchemy as sa
 from holo_tasks.core.errors import StoreLost
 
 Step = Callable[[sa.Connection], None]
-STEPS: tuple[Step, ...] = ()
+
+
+def _items_by_goal(db: sa.Connection) -> None:
+    """Two kinds of work on one business item are two items of the list."""
+    if not has_table(db, "items"):
+        return
+    if db.dialect.name == "postgresql":  # in place: a new table would lose the rights that others were granted
+        key = sa.inspect(db).get_pk_constraint("items")["name"]
+        quoted = db.dialect.identifier_preparer.quote(str(key))
+        db.execute(sa.text(f"ALTER TABLE items DROP CONSTRAINT {quoted}, ADD PRIMARY KEY (token, goal)"))
+        return
+    columns = "token, goal, status, reason, trace, flow_run_id, how, attempts, at"
+    kinds = columns.replace(",", " TEXT NOT NULL,").replace("attempts TEXT", "attempts BIGINT")
+    db.execute(sa.text(f"CREATE TABLE items_by_goal ({kinds} TEXT NOT NULL, PRIMARY KEY (token, goal))"))
+    db.execute(sa.text(f"INSERT INTO items_by_goal ({columns}) SELECT {columns} FROM items"))
+    db.execute(sa.text("DROP TABLE items"))
+    db.execute(sa.text("ALTER TABLE items_by_goal RENAME TO items"))
+
+
+STEPS: tuple[Step, ...] = (_items_by_goal,)
 """What leads from each version to the next, from version 1 on: databases from before versions were kept are of that."""
 OLDEST_POSTGRES = 14
 """Older ones get no mends of their own any more. Tests run on 15, 16 and 18."""

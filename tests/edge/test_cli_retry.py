@@ -16,7 +16,7 @@ import pytest
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.safety.approvals import Approvals
 from holo_tasks.safety.budgets import Budgets, item_key
-from holo_tasks.safety.items import ITEMS, Items
+from holo_tasks.safety.items import ITEMS, Items, Within
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import Store, store_at
 from tests.support.command_line import CommandLine, related, until
@@ -100,20 +100,20 @@ def test_what_a_person_has_seen_to_be_done_is_done(cli: CommandLine, app: str) -
     assert json.loads(cli("runs", "--json").stdout)["items"] == []
 
 
-def listed(cli: CommandLine, token: str = "INV", goal: str = "file flag", **how: object) -> Store:
+def listed(cli: CommandLine, token: str = "INV", goal_of_item: str = "file flag", **how: object) -> Store:
     """Put an item on the list that a limit stopped after it clicked."""
     store = store_at(cli.home / "holo")
     status, reason = "limit", "spent \x1b]0;all\x07\x1b[31m \u202eit"
     Items(store).file(
         token,
-        goal,
+        goal_of_item,
         status=status,
         reason=reason,
         trace="trace",
         flow_run_id=str(uuid4()),
-        how={"kind": "flow", "goal": goal, **how},
+        how={"kind": "flow", "goal": goal_of_item, **how},
     )
-    with Ledger(store).claim(token, goal) as claim:
+    with Ledger(store).claim(token, goal_of_item) as claim:
         Ledger(store).intend(claim, "click", "frame")
     Budgets(store).act([LIMIT])
     return store
@@ -226,13 +226,44 @@ def test_what_a_person_has_seen_of_a_sub_goal_is_its_result(cli: CommandLine) ->
 def test_of_sub_goals_inside_each_other_the_one_that_failed_is_finished(cli: CommandLine) -> None:
     store = listed(cli, goal="file flag", inputs="i", returns=FLAG)
     outer = {"kind": "flow", "goal": "audit", "inputs": "o", "returns": {}}
-    Items(store).file("INV", "audit", status="limit", reason="spent", trace="", flow_run_id="", how=outer, anew=False)
+    Items(store).file(
+        "INV",
+        "audit",
+        status="limit",
+        reason="spent",
+        trace="",
+        flow_run_id="",
+        how=outer,
+        within=Within(failed="file flag"),
+    )
     ended = cli("retry", "INV", "--done", '{"flag": 7}')
     assert ended.code == 0
     assert ended.stdout.startswith("‘file flag’ is finished: a person said so. INV is free to be worked on again")
     assert Ledger(store).find("INV", "file flag", "i") is not None
     assert Ledger(store).find("INV", "audit", "o") is None
     assert [(item.token, item.goal) for item in Items(store).all()] == [("INV", "audit")]
+
+
+def test_of_two_kinds_of_work_on_one_item_the_one_that_is_named_is_driven(cli: CommandLine) -> None:
+    store = listed(cli, goal="file flag", inputs="i", returns=FLAG)
+    listed(cli, goal_of_item="pay", goal="pay", inputs="p", returns={})
+    shown = cli("runs").stdout
+    assert "2 waiting" in shown
+    for part in ("--goal GOAL", "file flag", "pay"):
+        assert part in shown
+    assert [item["goal"] for item in json.loads(cli("runs", "--json").stdout)["items"]] == ["file flag", "pay"]
+    for how in ((), ("--not-done",), ("--done", "7"), ("--not-done", "--goal", "fly")):
+        refused = cli("retry", "INV", *how)
+        assert refused.code == 2
+        assert "'file flag', 'pay'" in refused.complaint
+    assert len(Ledger(store).intents("INV")) == 2
+    freed = cli("retry", "INV", "--goal", "pay", "--not-done")
+    assert (freed.code, freed.stderr) == (0, "")
+    assert len(Ledger(store).intents("INV", "file flag")) == 1, "nobody has looked for the effect of that one"
+    assert Ledger(store).intents("INV", "pay") == ()
+    assert cli("retry", "INV", "--goal", "file flag", "--done", '{"flag": 7}').code == 0
+    assert [item.goal for item in Items(store).all()] == ["pay"]
+    assert cli("retry", "INV").code == 0
 
 
 def test_what_only_a_flow_knows_is_not_made_up(cli: CommandLine) -> None:

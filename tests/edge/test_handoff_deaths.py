@@ -64,7 +64,7 @@ async def test_nothing_stays_pressed_on_a_borrowed_display_and_the_hand_off_is_o
     told = listed(as_json=False)
     with pytest.raises(InvalidUsage) as refused:
         resume(asked.id, choice="done")
-    item = items.find("I-1")
+    item = next(iter(items.of("I-1")), None)
     if number == signal.SIGKILL:
         assert f"its run {run['run']} is gone. Run it again" in str(refused.value)
         assert "its run is gone" in told

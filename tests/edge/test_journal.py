@@ -258,6 +258,35 @@ async def test_an_item_leaves_the_list_though_its_run_died_as_it_was_finished(
     assert world.items == []
 
 
+async def test_a_failure_inside_is_one_item_and_other_work_on_it_is_another(world: World) -> None:
+    @subgoal(token="{item}")
+    async def enter(item: str) -> str:
+        raise NeedsPerson("The form is locked.")
+
+    @subgoal
+    async def between(item: str) -> str:
+        return await enter(item)
+
+    @subgoal(token="{item}")
+    async def audit(item: str, own_words: bool) -> str:
+        try:
+            return await between(item)
+        except NeedsPerson as error:
+            if own_words:
+                raise NeedsPerson("Nothing can be entered.") from error
+            raise
+
+    for own_words, reason in ((False, "The form is locked."), (True, "Nothing can be entered.")):
+        with pytest.raises(NeedsPerson):
+            await world.run(lambda told=own_words: audit("I-1", told), [])
+        (item,) = world.items
+        assert (item.goal, item.reason, item.how["goal"]) == ("audit", reason, "audit" if own_words else "enter")
+    world.desktop._on_gesture = cut_off
+    with pytest.raises(DesktopFailed):
+        await world.run(lambda: pressing()("I-1"), [CLICK])
+    assert [item.goal for item in world.items] == ["audit", "press"]
+
+
 @pytest.mark.parametrize("in_a_group", [False, True])
 async def test_an_error_that_nobody_expected_puts_the_item_on_the_list_too(world: World, in_a_group: bool) -> None:
     error = ZeroDivisionError("by mistake")

@@ -25,7 +25,7 @@ def keep(url: str, **odd: Any) -> str:
 
 def test_a_text_that_is_not_utf8_names_no_item(store_url: str) -> None:
     with pytest.raises(InvalidUsage) as caught:
-        Items(open_store(store_url)).find("item-\udc80")
+        Items(open_store(store_url)).of("item-\udc80")
     assert not isinstance(caught.value, StoreLost)
 
 

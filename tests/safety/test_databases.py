@@ -85,7 +85,7 @@ class TestItsForm:
         after = open_store(store_url)
         assert Budgets(after).balance("s").spent_micro == 2
         with after.transaction() as db:
-            assert db.execute(sa.text("SELECT version FROM holo_version")).scalars().all() == [1]
+            assert db.execute(sa.text("SELECT version FROM holo_version")).scalars().all() == [schema.newest()]
             assert schema.has_table(db, "calls")
 
     def test_whoever_opens_it_first_makes_every_table(self, store_url: str, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ class TestItsForm:
 
     def test_an_older_one_is_brought_up_once(self, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         used(open_store(store_url))
-        done = []
+        done, steps = [], schema.STEPS
 
         def step(name: str) -> schema.Step:
             def change(db: sa.Connection) -> None:
@@ -111,9 +111,9 @@ class TestItsForm:
 
             return change
 
-        monkeypatch.setattr(schema, "STEPS", (step("second"),))
+        monkeypatch.setattr(schema, "STEPS", (*steps, step("second")))
         used(open_store(store_url))
-        monkeypatch.setattr(schema, "STEPS", (step("second"), step("third")))
+        monkeypatch.setattr(schema, "STEPS", (*steps, step("second"), step("third")))
         with open_store(store_url).transaction() as db:
             assert db.execute(sa.text("SELECT second + third FROM budgets")).scalars().all() == [14]
         open_store(store_url)
@@ -131,9 +131,9 @@ class TestItsForm:
             db.execute(sa.text("ALTER TABLE budgets ADD COLUMN more BIGINT"))
             db.execute(sa.text("ALTER TABLE nowhere ADD COLUMN more BIGINT"))
 
-        monkeypatch.setattr(schema, "STEPS", (broken,))
+        monkeypatch.setattr(schema, "STEPS", (*(steps := schema.STEPS), broken))
         refusal(store_url)
-        monkeypatch.setattr(schema, "STEPS", ())
+        monkeypatch.setattr(schema, "STEPS", steps)
         store = open_store(store_url)
         used(store)
         with store.transaction() as db:
@@ -142,7 +142,7 @@ class TestItsForm:
     def test_one_that_a_newer_version_has_changed_is_left_alone(
         self, store_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(schema, "STEPS", (lambda db: None,) * 2)
+        monkeypatch.setattr(schema, "STEPS", (lambda db: None,) * (schema.newest() + 1))
         used(open_store(store_url))
         monkeypatch.undo()
         assert "a newer version of prefect-holo" in refusal(store_url)
