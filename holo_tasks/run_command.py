@@ -50,7 +50,8 @@ def run_command(options: argparse.Namespace) -> int:
     if done := already_done(settings):
         return _tell(done, as_json=options.json)
     ready(settings.home)
-    _tell_kept_back(settings)
+    if not options.json:  # who reads stderr by a program finds one line there, which says what went wrong
+        _tell_kept_back(settings)
     _quiet_prefect()
     logging.raiseExceptions = False
     server: TemporaryServer | None = None

@@ -15,6 +15,7 @@ from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
 from tests.support.agents import events
 from tests.support.browser import Tab
+from tests.support.prefect_api import login
 from tests.support.scripted_model import ScriptedModel, step
 from tests.support.served import Served
 
@@ -55,6 +56,14 @@ class Page(Tab):
             *[await self.value(f"{box}.{a} + {box}.{b} / 2") for a, b in (("x", "width"), ("y", "height"))]
         )
 
+    async def log_in(self, url: str) -> None:
+        """Give the password that Prefect's pages ask for; a page further in says only that it is not found."""
+        await self.go(url)
+        await self.press("document.querySelector('input[type=password]')")
+        await self.type(":".join(login()))
+        await self.press(by_text("button", "Login"))
+        await self.becomes("location.pathname.includes('login')", False)
+
     async def choose(self, what: str, value: str) -> None:
         """Choose from a list that the browser itself draws: without a window there is none to click on."""
         await self.value(f"{what}.value = {value!r}")
@@ -76,6 +85,7 @@ async def test_a_person_answers_in_the_form_of_prefects_pages(
     dialog = "document.querySelector('[role=dialog]')"
     async with Page.opened(tmp_path / "profile") as page:
         await page.ask("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+        await page.log_in(pages.url.removesuffix("/api"))
         await page.go(f"{pages.url.removesuffix('/api')}/runs/flow-run/{flow_run}")
         await page.press(by_text("button", "Resume"))
         submit = by_text("[role=dialog] button", "Submit")
