@@ -172,12 +172,14 @@ const does = {
   F6: () => { head.style.display = 'block'; head.style.height = tok.getBoundingClientRect().top + 11 + 'px'; },
   F8: () => { document.body.innerHTML = '<h2>Welcome</h2><p>There are three new entries in the ledger.'; },
 };
+window.name = +window.name + 1;
+onload = () => requestAnimationFrame(() => requestAnimationFrame(() => document.title = 'Load ' + window.name));
 onkeydown = event => { if (does[event.key]) { does[event.key](); event.preventDefault(); } };
 </script>"""
 
 
 async def test_a_browser_that_scrolls_zooms_and_goes_on_shows_nothing_of_a_value(
-    until: Callable[..., Any], tmp_path: Path
+    until: Callable[..., Any], x_client: Callable[..., str], tmp_path: Path
 ) -> None:
     page = tmp_path / "page.html"
     page.write_text(PAGE)
@@ -188,6 +190,8 @@ async def test_a_browser_that_scrolls_zooms_and_goes_on_shows_nothing_of_a_value
         app=command, env={"HOME": str(tmp_path)}, app_timeout_s=60, secrets={"tok": VALUE}, size=SIZE
     ) as desktop:
         seen = Watched(desktop, None)
+        # What is typed before the page is there goes nowhere.
+        assert await until(lambda: "Load 1" in x_client(desktop, "xwininfo", "-root", "-tree"))
         await seen.type(FIELD)
         (typed, _) = await seen.shows()
         assert red(await desktop.look())
@@ -197,6 +201,7 @@ async def test_a_browser_that_scrolls_zooms_and_goes_on_shows_nothing_of_a_value
             await seen.press(*keys)
             assert not any(map(whole, await seen.shows())), f"after {keys} it is found"
         await seen.press("ctrl", "r")
+        assert await until(lambda: "Load 2" in x_client(desktop, "xwininfo", "-root", "-tree"))
         await desktop.do(Click(NOTES))
         await seen.shows()
         await seen.type(FIELD)
