@@ -183,6 +183,7 @@ async def _answer(by_hand: bool) -> None:
 @contextmanager
 def _model() -> Iterator[dict[str, Any]]:
     """Real Holo if the environment names it, else the rehearsal model."""
+    from holo_tasks.desktop.environment import for_ours
     from holo_tasks.models.address import HOSTED_BASE_URL, is_hosted
     from holo_tasks.models.profile import DEFAULT_MODEL
 
@@ -194,7 +195,8 @@ def _model() -> Iterator[dict[str, Any]]:
         return
     playbook = ROOT / "flows" / "expense_audit.playbook.yaml"
     command = [sys.executable, "-m", "holo_tasks.playbooks.rehearsal", "--playbook", str(playbook)]
-    process = subprocess.Popen([*command, "--log", "warning"], stdout=subprocess.PIPE, text=True)
+    command += ["--log", "warning"]
+    process = subprocess.Popen(command, env=for_ours(os.environ), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

@@ -19,7 +19,7 @@ from holo_tasks.audit.keys import signing_key
 from holo_tasks.audit.recorder import TraceRecorder
 from holo_tasks.audit.trace import LocalTrace, checked_run_id
 from holo_tasks.core.errors import HoloError, InvalidUsage
-from holo_tasks.machine.private import make_private
+from holo_tasks.machine.private import make_private, private_folder
 
 if TYPE_CHECKING:
     from holo_tasks.audit.s3 import Keys, Place
@@ -97,6 +97,8 @@ class Folder(Destination):
             raise InvalidUsage(f"evidence cannot be written to {self.path}: {error.strerror}") from error
 
     def open(self, run_id: str, *, home: Path) -> TraceRecorder:
+        if self.path == (home / "runs").absolute():
+            private_folder(home, "runs")  # a version before this one made it for everybody
         key = signing_key(home)
         places = anchor_places(home)
         trace = LocalTrace.open(self.path, run_id, key)

@@ -122,9 +122,11 @@ class Keyboard:
     def undisturbed(self) -> Iterator[None]:
         """Keep all other programs waiting: the window that has the keyboard now has it until this is left."""
         self._link.conn.core.GrabServer()
+        self._link.alone = True
         try:
             yield
         finally:
+            self._link.alone = False
             self._link.conn.core.UngrabServer()
             self._link.conn.flush()
 

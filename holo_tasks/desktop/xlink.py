@@ -36,6 +36,8 @@ class XLink:
         self.screen: Any = self.setup.roots[self.conn.pref_screen]
         self.root: int = self.screen.root
         self._atoms: dict[str, int] = {}
+        self.alone = False
+        """Whether the server lets all other programs wait for us: there is nothing that they could do meanwhile."""
 
     def fileno(self) -> int:
         return int(self.conn.get_file_descriptor())

@@ -193,3 +193,21 @@ async def test_to_ask_takes_the_focus_away_from_nobody(ready, monkeypatch):
     assert watcher.conn.poll_for_event() is not None, "a grab would have been noticed"
     for link in (asking, watcher):
         link.close()
+
+
+async def test_nothing_is_awaited_while_all_other_programs_wait(ready, monkeypatch):
+    desktop, _, grabber = ready
+    assert grabber.ask("keyboard") == "0"
+    monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
+    link = XLink(desktop.display)
+    naps = []
+    monkeypatch.setattr(grabs.time, "sleep", naps.append)
+    link.alone = True
+    assert grabs.held(link, None)
+    assert not naps
+    link.alone = False
+    assert grabs.held(link, None)
+    assert naps
+    monkeypatch.undo()
+    grabber.ask("release")
+    link.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import stat
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from holo_tasks.audit.stores import Folder
 from holo_tasks.doctor.trust import of_home
 from tests.edge.conftest import command
 from tests.support.command_line import CommandLine, Ended
@@ -87,6 +89,15 @@ def test_what_an_earlier_version_left_open_is_closed(commands: Callable[..., End
     (home / "holo.db").chmod(0o644)
     commands(0o022, "runs")
     assert not wide(home)
+
+
+def test_a_folder_of_runs_that_stands_among_other_files_is_closed_when_one_is_begun(tmp_path: Path) -> None:
+    (tmp_path / "thesis").touch()
+    (tmp_path / "runs").mkdir()
+    for open_to_all in (tmp_path, tmp_path / "runs"):
+        open_to_all.chmod(0o755)
+    asyncio.run(Folder(tmp_path / "runs").open("r", home=tmp_path).close())
+    assert stat.S_IMODE((tmp_path / "runs").stat().st_mode) == 0o700
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
