@@ -29,7 +29,7 @@ _MAX_UNPACKED = 300 * 1024 * 1024
 # openpyxl lets any of these through when a file is not what it says.
 _BROKEN = (
     zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError,
-    IndexError, EOFError, NotImplementedError,
+    IndexError, EOFError, NotImplementedError, ArithmeticError, RecursionError, AssertionError,
 )  # fmt: skip
 
 
