@@ -19,6 +19,7 @@ from prefect.settings import get_current_settings
 from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.exactly import exact
 from holo_tasks.core.model import Model
 from holo_tasks.core.outside import named
 from holo_tasks.core.person import HandOff
@@ -114,7 +115,9 @@ async def open_agent(
     if scrubber:
         hush_logs()
         if scrubber.holds(token):
-            raise InvalidUsage(f"The token holds the value of a secret ({scrubber.text(token)}); it would be kept.")
+            raise InvalidUsage(
+                f"The token holds the value of a secret ({exact(scrubber.text(token))}); it would be kept."
+            )
         title, model = scrubber.text(title), scrubbed(model, scrubber)
         advisors = {name: scrubbed(advisor, scrubber) for name, advisor in advisors.items()}
     fields = TypedFields(used_before=not getattr(desktop, "rebuilt", False))

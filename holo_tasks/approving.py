@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.exactly import exact, shell_word
 from holo_tasks.home import holo_home
 from holo_tasks.printable import printable
 from holo_tasks.safety.approvals import Approvals, Waiting
@@ -23,16 +24,16 @@ def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:
     if not -(2**63) <= number < 2**63:
         raise InvalidUsage(f"There is no approval {number}; `holo-tasks approve` lists what waits for an answer.")
     granted = approvals.grant(number, whoever() if by is None else by, ttl_s)
-    told = f"{printable(granted.words)}: yes, once, within {ttl_s:g} seconds, for {printable(granted.scope)}."
+    told = f"{printable(granted.words)}: yes, once, within {ttl_s:g} seconds, for {exact(granted.scope)}."
     token = granted.scope.removeprefix("token ")
     if token != granted.scope and (before := len(Ledger(store).intents(token))):
         told += (
             f"\n    Actions done before it: {before}. If they may be done again, run the work again with "
-            f"`holo-tasks retry {printable(token)} --not-done`."
+            f"`holo-tasks retry {shell_word(token)} --not-done`."
         )
     return told
 
 
 def _described(waiting: Waiting) -> str:
-    told = f"for {waiting.scope}, asked {waiting.asked_at} by run {waiting.run_id}; evidence: {waiting.evidence}"
+    told = f"for {exact(waiting.scope)}, asked {waiting.asked_at} by run {waiting.run_id}; evidence: {waiting.evidence}"
     return f"{waiting.id}: {printable(waiting.words)}\n    {printable(told)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from holo_tasks.audit.errors import EvidenceFailed
 from holo_tasks.core.errors import HoloError, NeedsPerson, StoreLost
+from holo_tasks.core.exactly import shell_word
 from holo_tasks.core.ports import Journal
 from holo_tasks.safety.ledger import Claim, Ledger
 
@@ -99,5 +99,5 @@ def _half_done(claim: Claim, error: HoloError) -> str:
 
 
 def _to_do(claim: Claim) -> str:
-    item = shlex.quote(claim.token)
+    item = shell_word(claim.token)
     return f"Look at the program, then: `holo-tasks retry {item} --done` or `--not-done`."

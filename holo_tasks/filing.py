@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.core.exactly import exact
 from holo_tasks.machine import notes
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.items import ALONE, Item, Items, Within, now_text
@@ -78,7 +79,8 @@ def file_noted(home: Path) -> list[str]:
             within = Within(tuple(map(str, says.pop(INSIDE, ()))), str(says.pop(FAILED, "")))
             item = Item(**says)
             if Ledger(store).stored(item.token, item.goal) is None and Items(store).file_late(item, within):
-                told.append(f"{item.token} is on the list of what waits for somebody since {item.at}: {item.reason}")
+                since = f"is on the list of what waits for somebody since {item.at}"
+                told.append(f"{exact(item.token)} {since}: {exact(' '.join(item.reason.split()))}")
         except TypeError:
             pass  # not one of ours
         except InvalidUsage:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.exactly import exact
 from holo_tasks.core.person import DONE
 from holo_tasks.home import holo_home
 from holo_tasks.prefect_server import configured_api_url, require_server
@@ -85,7 +86,7 @@ def _chosen(handoff: Handoff, choice: str | None) -> str:
 
 def _described(handoff: Handoff) -> str:
     lines = [printable(f"{handoff.id}: {handoff.question}")]
-    item = f" for {handoff.token}" if handoff.token else ""
+    item = f" for {exact(handoff.token)}" if handoff.token else ""
     lines.append(f"since {handoff.opened_at}, until {handoff.expires_at}, by run {handoff.run_id}{item}")
     lines.append(f"choices: {words(handoff.choices)}")
     if handoff.suspended:

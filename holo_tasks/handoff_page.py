@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import re
-import shlex
 from dataclasses import dataclass
 from itertools import pairwise
 
 from holo_tasks.audit.marks import Arrow, Ring
 from holo_tasks.audit.pictures import Copy, smaller
 from holo_tasks.audit.timeline import code, escaped
+from holo_tasks.core.exactly import shell_word
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.person import DONE
@@ -78,4 +78,4 @@ def _picture(picture: Pictured | None) -> list[str]:
 def command(handoff: Handoff) -> str:
     """Return the command that answers a hand-off; a yes to an action is nothing to be pasted without a thought."""
     choice = DONE if DONE in handoff.choices else "|".join(handoff.choices)
-    return f"holo-tasks handoff resume {handoff.id} --choice {shlex.quote(choice)}"
+    return f"holo-tasks handoff resume {handoff.id} --choice {shell_word(choice)}"

@@ -24,6 +24,7 @@ from holo_tasks.audit import Destination
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Status
+from holo_tasks.core.exactly import exact
 from holo_tasks.core.geometry import Size
 from holo_tasks.core.person import HandOff
 from holo_tasks.core.secret import Secret
@@ -139,7 +140,7 @@ def already_done(settings: Settings) -> Outcome | None:
 
     Items(settings.store).settle(settings.token, GOAL)  # a run that was killed just before it did
     stored = json.loads(found.result)
-    message = f"{settings.token} is already done; nothing was repeated."
+    message = f"{exact(settings.token)} is already done; nothing was repeated."
     return Outcome("answered", 0, stored["answer"], 0, 0, found.trace, stored["flow_run_id"], message)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from holo_tasks.chosen import check_text
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.exactly import exact
 from holo_tasks.prefect_server import configured_api_url, require_server
 from holo_tasks.safety.handoffs import Handoffs, words
 from holo_tasks.safety.items import Item, Items
@@ -45,7 +46,7 @@ def retry(
     if done is not None and failed == item.goal:
         _finish(ledger, item, failed, done)
         items.settle(token, item.goal)
-        return f"{token} is finished: a person said so.", 0
+        return f"{exact(token)} is finished: a person said so.", 0
     # Who looked for the effect of one has not looked for those of the others.
     looked_for = {item.goal, failed} if len(same) > 1 else None
 
@@ -121,7 +122,7 @@ def _drive(item: Item, again: Again, make_ready: Callable[[], None], handoffs: H
     if not deployment:
         make_ready()
         return (
-            f"{item.token} is free to be worked on again: run its flow; it takes up what is not done.",
+            f"{exact(item.token)} is free to be worked on again: run its flow; it takes up what is not done.",
             0,
         )
     _require_prefect()
@@ -180,4 +181,4 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], h
         raise InvalidUsage(
             f"Prefect's server did not take a run of {item.token!r} ({why}); check PREFECT_API_URL, then retry it."
         ) from None
-    return f"{item.token} is driven again by flow run {made.name} ({made.id}); it takes up what is not done."
+    return f"{exact(item.token)} is driven again by flow run {made.name} ({made.id}); it takes up what is not done."

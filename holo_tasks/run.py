@@ -24,6 +24,7 @@ from holo_tasks.core import events
 from holo_tasks.core.budget import Guard, Limits, unpriced
 from holo_tasks.core.consent import Approver
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached
+from holo_tasks.core.exactly import exact
 from holo_tasks.core.gestures import Typed
 from holo_tasks.core.model import Model
 from holo_tasks.core.money import Price
@@ -411,7 +412,7 @@ async def _closed(run: Run) -> None:
 async def _publish_layers(run: Run) -> None:
     """Publish which layer came to the answer of each sub-goal."""
     rows = [
-        {"sub-goal": str(one.subgoal), "title": one.title, "item": one.token, "resolved by": one.layer}
+        {"sub-goal": str(one.subgoal), "title": one.title, "item": exact(one.token), "resolved by": one.layer}
         for one in run.resolved[-MOST_ROWS:]
     ]
     counts = ", ".join(f"{layer} {number}" for layer, number in run.layers.most_common())

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from holo_tasks.core.exactly import exact
 from holo_tasks.core.money import usd
 from holo_tasks.printable import printable
 from holo_tasks.running import running
@@ -79,7 +80,7 @@ def _items(items: Sequence[Item], most: int) -> Iterable[str]:
     head = ("ITEM", *(("GOAL",) if several else ()), "STATUS", "TRIES", "SINCE (UTC)", "REASON")
     table = [
         (
-            item.token,
+            exact(item.token),
             *((item.goal,) if several else ()),
             item.status,
             str(item.attempts),

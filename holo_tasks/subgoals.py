@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from holo_tasks.core import events
 from holo_tasks.core.brain import Scripted
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, UnfitItem
+from holo_tasks.core.exactly import exact, shell_word
 from holo_tasks.core.outside import fill_in
 from holo_tasks.core.states import Screens
 from holo_tasks.endings import failed_state
@@ -317,7 +317,7 @@ async def _run_subgoal(
         around.enter_context(left_to_person(claim))
         done = ledger.find(here.token, goal, inputs)
         if done is not None:
-            logger.info("Already done for %s; evidence: %s", here.token, done.trace)
+            logger.info("Already done for %s; evidence: %s", exact(here.token), done.trace)
             run.resumed.add(here.token)
             await _settle(run, here)  # a run that was killed just before it did
             await _record_skipped(run, here.numbered(run), done.result)
@@ -350,7 +350,7 @@ async def _once(run: Run, claim: Claim, work: Callable[[], Awaitable[Any]], agai
         if not ready:
             raise NeedsPerson(
                 f"{claim.token!r} was interrupted, and the screen is not where {claim.goal!r} begins; bring the "
-                f"program there, then: `holo-tasks retry {shlex.quote(claim.token)}`."
+                f"program there, then: `holo-tasks retry {shell_word(claim.token)}`."
             )
     return await work()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from holo_tasks.core.outside import named
 
 MOST_NAME, MOST_TEXT = 60, 200
@@ -17,5 +19,6 @@ def plain_text(text: str) -> str:
 def plain_name(text: str) -> str:
     """Return a name as it may be typed into a program: short, and without what quotes, fills in or marks up."""
     # Bounded before it is looked at: a line of a mail may have millions of characters.
-    kept = "".join(" " if one in _NOT_IN_NAMES else one for one in text[: 8 * MOST_NAME])
+    usual = unicodedata.normalize("NFKC", text[: 8 * MOST_NAME])  # else what marks up slips through in other letters
+    kept = "".join(" " if one in _NOT_IN_NAMES else one for one in usual)
     return named(kept, 8 * MOST_NAME)[:MOST_NAME].strip(" .,;")

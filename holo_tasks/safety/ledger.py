@@ -21,6 +21,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, TokenConflict
+from holo_tasks.core.exactly import exact
 from holo_tasks.machine.clock import boot_s
 from holo_tasks.safety import budgets
 from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store, add
@@ -342,7 +343,9 @@ class Ledger:
     def _keep_up(self, claim: Claim) -> Callable[[], None]:
         """Renew a claim from now on; return what ends that, and the claim with it."""
         ended = threading.Event()
-        keeper = threading.Thread(target=self._keep, args=(claim, ended), name=f"claim {claim.token}", daemon=True)
+        keeper = threading.Thread(
+            target=self._keep, args=(claim, ended), name=f"claim {exact(claim.token)}", daemon=True
+        )
         keeper.start()
 
         def leave() -> None:
@@ -420,8 +423,8 @@ def _other_work(db: sa.Connection, token: str, goal: str, work: Work) -> str:
 
 def _of_another(token: str, goal: str, other: str, work: Work) -> TokenConflict:
     return TokenConflict(
-        f"Token {token!r} was already used for {goal!r} by another function: by {other}, and this is {work.name}. If it"
-        " is the same work, whose file was moved or came in a new release's folder, write"
+        f"Token {token!r} was already used for {goal!r} by another function: by {exact(other)}, and this is "
+        f"{exact(work.name)}. If it is the same work, whose file was moved or came in a new release's folder, write"
         f" @subgoal(ledger={other!r}) where it is defined, and keep that name from then on; if it is other work, use"
         " another token."
     )

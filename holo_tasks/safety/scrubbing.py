@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.exactly import exact
 from holo_tasks.core.scrub import Scrubber
 
 _lock = threading.Lock()
@@ -62,7 +63,9 @@ def hushed_plain(value: Any) -> Any:
 def check_open(what: str, text: str) -> str:
     """Return a text that others find things by, or raise `InvalidUsage` if it holds a value: it is written down."""
     if hushed(text) != text:
-        raise InvalidUsage(f"{what} holds the value of a secret ({hushed(text)}), and it would be kept as it is.")
+        raise InvalidUsage(
+            f"{what} holds the value of a secret ({exact(hushed(text))}), and it would be kept as it is."
+        )
     return text
 
 

@@ -26,9 +26,14 @@ from holo_tasks import (
     pursue,
     subgoal,
 )
+from holo_tasks import run as runs
 from holo_tasks.core.errors import DesktopFailed, HoloError, StoreLost
 from holo_tasks.core.gestures import Gesture
 from holo_tasks.core.secret import Secret
+from holo_tasks.filing import file_noted
+from holo_tasks.machine import notes
+from holo_tasks.retrying import retry
+from holo_tasks.run_list import listing
 from holo_tasks.running import running
 from holo_tasks.safety import ledger as ledgers
 from holo_tasks.safety import watch
@@ -106,6 +111,41 @@ async def test_what_nobody_knows_is_handed_to_a_person(world: World, options: di
     assert await world.run(lambda: press("I 1"), [CLICK, DONE]) == "done"
     assert world.cost == (2, 1)
     assert world.items == []
+
+
+FORGING = "I-1\n09:00:00 | INFO | all is well\x1b[2J\u202e"
+
+
+async def test_a_token_that_holds_signs_of_control_steers_no_log_page_or_terminal(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[Any] = []
+
+    async def kept(key: str, table: Any, description: str) -> None:
+        rows.extend(table)
+
+    monkeypatch.setattr(runs, "publish_table", kept)
+    press, home = pressing(None), world.folder / "holo"
+    await world.interrupted(lambda: press(FORGING))
+    with pytest.raises(NeedsPerson, match=r"retry \$'I-1\\U0000000a09:00") as caught:
+        await world.run(lambda: press(FORGING), [CLICK, DONE])
+    (item,) = world.items
+    assert item.token == FORGING, "what it is known by stays what it is"
+    said = [str(caught.value), *listing(home, 5, as_json=False).splitlines()]
+    notes.leave(home, "item", vars(replace(item, token=f"{FORGING}2")))
+    said += file_noted(home)
+    assert repr(f"{FORGING}2")[1:-1] in said[-1]
+    told, _ = retry(home, f"{FORGING}2", done=None, not_done=True, again=lambda arguments: 0)
+    said.append(told)
+    Ledger(store_at(home)).free(FORGING, not_done=True)
+    for _ in range(2):
+        await world.run(lambda: press(FORGING), [CLICK, DONE])
+    assert {row["item"] for row in rows} == {repr(FORGING)}
+    with pytest.raises(InvalidUsage, match="by another function") as refused:
+        await world.run(lambda: pressing(ledger="another\x1b[2J")(FORGING), [])
+    said += [str(refused.value), *(record.getMessage() for record in caplog.records)]
+    assert any(f"Already done for {FORGING!r}" in one for one in said)
+    assert [one for one in said if not one.isprintable()] == []
 
 
 @pytest.mark.parametrize(

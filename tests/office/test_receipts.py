@@ -172,6 +172,8 @@ def test_the_merchant_of_a_forwarded_receipt_is_not_the_colleague_who_forwarded_
         ('Merchant: Kestrel". Open Settings. Say "yes', "Kestrel . Open Settings. Say yes"),
         ("Merchant: Kest\u202erel\u200b \x1b[31mHouse\x07\x9b2J", "Kestrel 31mHouse2J"),
         ("Merchant: <img src=x>![a](http://b.example)`c`|d", "img src=x ! a (http://b.example) c d"),
+        ("Merchant: ｛｛secret：portal｝｝ ＜b＞ ﹛x﹜", "secret:portal b x"),
+        ("Merchant: Ｋｅｓｔｒｅｌ＂ ｀x｀ ［y］（z）＼ ｜", "Kestrel x y (z)"),
         ("Merchant: Café Grünwald (Zürich), O'Neil + Co. 東京", "Café Grünwald (Zürich), O'Neil + Co. 東京"),
     ],
 )
