@@ -188,11 +188,35 @@ def _kept(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     # Other processes can read what it is started with.
     for name in ("PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
         kept.pop(name, None)
+    own = {SERVER_DATABASE[0] + "_CONNECTION_URL": _file_url(home.absolute() / "prefect.db")}
     if switched_on(environ):
-        own = {SERVER_DATABASE[0] + "_CONNECTION_URL": f"sqlite+aiosqlite:///{home.absolute() / 'prefect.db'}"}
         kept = {name: value for name, value in kept.items() if not name.startswith(SERVER_DATABASE)} | own
+    elif _odd(home) and not _says_where(environ):
+        kept |= own  # Prefect would take the folder's name for a part of the URL
     source = str(Path(holo_tasks.__file__).parent.parent)
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, [source, kept.get("PYTHONPATH")]))}
+
+
+def _odd(path: Path) -> bool:
+    """Say whether a path cannot simply be written into a URL."""
+    return any(character in str(path) for character in "?#%")
+
+
+def _says_where(environ: Mapping[str, str]) -> bool:
+    """Say whether somebody has set where Prefect keeps its database."""
+    names = [f"{begin}_{name}" for begin in SERVER_DATABASE for name in ("CONNECTION_URL", "DRIVER", "NAME")]
+    return any(name.startswith(SERVER_DATABASE) for name in environ) or configured(environ, *names) is not None
+
+
+def _file_url(path: Path) -> str:
+    """Write the path of a SQLite file as SQLAlchemy reads it."""
+    if not _odd(path):
+        return f"sqlite+aiosqlite:///{path}"
+    from sqlalchemy import URL  # takes a while to load
+
+    # One of its versions decodes a path and another does not; SQLite's own form of a path is safe in both.
+    made = URL.create("sqlite+aiosqlite", database=path.as_uri(), query={"uri": "true"})
+    return made.render_as_string(hide_password=False)
 
 
 def _full(url: str, port: int) -> dict[str, str]:

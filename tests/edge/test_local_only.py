@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from pydantic import SecretStr
 
 from holo_tasks.agent import open_agent
@@ -201,6 +202,19 @@ def test_a_temporary_server_keeps_its_database_here(
     kept = {name: value for name, value in started[0].items() if "DATABASE" in name}
     here = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{tmp_path}/prefect.db"}
     assert kept == (here if switch == "1" else far)
+
+
+@pytest.mark.parametrize("switch", ["0", "1"])
+def test_a_prefect_home_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str) -> None:
+    started: list[dict[str, str]] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, env, **__: started.append(env))
+    home = tmp_path / "a?b #c%20d"
+    TemporaryServer({"PREFECT_HOME": str(home), "HOLO_LOCAL_ONLY": switch})
+    url = sa.make_url(started[0]["PREFECT_SERVER_DATABASE_CONNECTION_URL"])
+    assert url.drivername == "sqlite+aiosqlite"
+    with sa.create_engine(url.set(drivername="sqlite")).begin() as db:
+        db.execute(sa.text("CREATE TABLE t (c INTEGER)"))
+    assert (home / "prefect.db").exists()
 
 
 def test_an_item_is_not_retried_where_prefect_is_elsewhere() -> None:
