@@ -179,9 +179,12 @@ class Ledger:
 
     def finish(self, claim: Claim, inputs: str, result: str, trace: str) -> None:
         """Store a result; the first one stays. Raises `Killed` if another worker has taken over."""
-        with self._store.transaction() as db:
+
+        def finish(db: sa.Connection) -> None:
             self._check(db, claim)
             add(db, FINISHED, token=claim.token, goal=claim.goal, inputs=inputs, result=result, trace=trace)
+
+        self._store.do(finish)
 
     @contextmanager
     def claim(self, token: str, goal: str, work: Work | None = None) -> Iterator[Claim]:
@@ -243,10 +246,13 @@ class Ledger:
 
     def disregard(self, claim: Claim) -> None:
         """Forget what attempts before this one did: they came to nothing. Raises `Killed` if taken over."""
-        with self._store.transaction(HURRY_S) as db:
+
+        def disregard(db: sa.Connection) -> None:
             self._check(db, claim)
             earlier = INTENTS.c.epoch < claim.epoch
             db.execute(sa.delete(INTENTS).where(*_of(INTENTS, claim.token, claim.goal), earlier))
+
+        self._store.do(disregard, HURRY_S)
 
     def intents(self, token: str, goal: str | None = None) -> tuple[Intent, ...]:
         """Return what attempts at unfinished work did, in order."""
@@ -254,7 +260,7 @@ class Ledger:
             return self._intents(db, token, goal)
 
     def intend(self, claim: Claim, action: str, frame: str) -> int:
-        with self._store.transaction(HURRY_S) as db:
+        def intend(db: sa.Connection) -> int:
             self._check(db, claim)
             last = db.execute(
                 sa.select(sa.func.max(INTENTS.c.number)).where(*_of(INTENTS, claim.token, claim.goal))
@@ -272,7 +278,9 @@ class Ledger:
                     done=False,
                 )
             )
-        return number
+            return number
+
+        return self._store.do(intend, HURRY_S)
 
     def settle(self, claim: Claim, number: int) -> None:
         with self._store.transaction(HURRY_S) as db:
@@ -295,8 +303,9 @@ class Ledger:
 
     def _try(self, token: str, goal: str, work: Work | None, vigil: _Vigil) -> Claim | None:
         """Return a claim, or None if it cannot be known yet whether it is free; raise `InvalidUsage` if it is not."""
-        asked = boot_s()
-        with self._store.transaction() as db:
+
+        def take(db: sa.Connection) -> Claim | None:
+            asked = boot_s()
             now = self._store.now_s(db)
             values = {"holder": _this_process(), "era": self._store.era, "expires_s": now + LEASE_S}
             if add(db, CLAIMS, token=token, goal=goal, epoch=1, **values):
@@ -313,7 +322,9 @@ class Ledger:
             earlier = self._intents(db, token, goal)
             if work is not None:
                 self._belongs_to(db, token, goal, work, begun=bool(earlier))
-        return Claim(self, token, goal, epoch, earlier, valid_until_s=asked + LEASE_S)
+            return Claim(self, token, goal, epoch, earlier, valid_until_s=asked + LEASE_S)
+
+        return self._store.do(take)
 
     def _belongs_to(self, db: sa.Connection, token: str, goal: str, work: Work, *, begun: bool) -> None:
         """Note what does the work. Once something was done, raise `TokenConflict` for anything else."""

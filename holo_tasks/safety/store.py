@@ -34,6 +34,9 @@ TABLES = sa.MetaData()
 """Every table; each module of this package adds its own. `schema` says how one is added, and how one is changed."""
 PATIENCE_S, HURRY_S = 30.0, 8.0
 """How long a transaction waits for others, and for an answer of the database; the second for what holds up input."""
+HELD_S = 20.0
+"""How long who is stopped in a transaction keeps what others wait for: less than they do."""
+_LIMITS = "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true)"
 _NAME = "holo-tasks"
 # What a pool has to say of a lost connection is a traceback with the statement; who uses the connection is told.
 logging.getLogger(f"sqlalchemy.pool.impl.QueuePool.{_NAME}").setLevel(logging.CRITICAL + 1)
@@ -57,6 +60,11 @@ class Store:
 
     On SQLite a transaction takes the write lock at its beginning and is synced to the disk at its end. On Postgres
     a condition has to be part of the UPDATE that relies on it, and rows are locked in the order of their keys.
+
+    Whoever changes several rows does it by `do`: there two can be in each other's way. Nothing else is done once more.
+    A connection that was lost in a transaction may have lost the answer to its COMMIT, and a silent database has been
+    waited for: whoever gets `StoreLost` has to reckon with both. One that was lost before is made anew.
+    ``patience_s`` is `HURRY_S` for what comes between the model's word and the input, or is asked again soon.
     """
 
     def __init__(self, url: str, home: Path | None = None) -> None:
@@ -100,7 +108,10 @@ class Store:
                 raise trouble(error, self.place, local=self.local) from None
 
     def do(self, work: Callable[[sa.Connection], T], patience_s: float = PATIENCE_S) -> T:
-        """Do some work in a transaction; once more, if the database took it back for another one's sake."""
+        """Do some work in a transaction; once more, if the database took it back for another one's sake.
+
+        What the ``work`` does besides may be done twice.
+        """
         try:
             with self.transaction(patience_s) as connection:
                 return work(connection)
@@ -203,6 +214,15 @@ class Store:
             record.info["new"] = True
             _prepare_session(connection)
 
+        @sa.event.listens_for(engine, "begin")
+        def _begin_transaction(connection: sa.Connection) -> None:
+            self._watch.begun()
+
+        @sa.event.listens_for(engine, "before_cursor_execute")
+        def _tell_limits(connection: sa.Connection, *_: Any) -> None:
+            if limits := self._watch.limits():
+                connection.exec_driver_sql(_LIMITS, limits)
+
         @sa.event.listens_for(engine, "checkout")
         def _look_alive(connection: Any, record: Any, proxy: Any) -> None:
             if record.info.pop("new", False):
@@ -272,8 +292,7 @@ def _prepare_session(connection: Any) -> None:
     # What was committed outlives a crash of the server; who is stopped while holding locks loses them.
     for statement in (
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
-        f"SET lock_timeout = '{PATIENCE_S:.0f}s'",
-        f"SET idle_in_transaction_session_timeout = '{PATIENCE_S:.0f}s'",
+        f"SET idle_in_transaction_session_timeout = '{HELD_S:.0f}s'",
     ):
         connection.execute(statement)
     connection.commit()

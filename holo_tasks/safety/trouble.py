@@ -42,7 +42,14 @@ _POSTGRES: dict[str, tuple[str, str]] = {
     "53100": ("the disk of its server is full", _FULL),
     "53200": ("its server is out of memory", "give it more, or run fewer workers"),
     "53300": ("it takes no more connections", "raise max_connections or the role's limit, or run fewer workers"),
-    "55P03": ("another transaction holds what is needed", "look in pg_stat_activity for who holds it, and end that"),
+    "55P03": (
+        "another transaction has held for too long what is needed",
+        "try again; if it stays so, look in pg_stat_activity for who holds it, and end that",
+    ),
+    "57014": (
+        "it has not done in time what it was asked for, or somebody ended that",
+        "try again; if it stays so, see that its server is not overloaded",
+    ),
     "57P01": _GONE,
     "57P02": _GONE,
     "57P03": ("its server is starting or stopping", "try again when it is up"),

@@ -2,6 +2,9 @@
 
 A server that hangs still acknowledges what it is sent, as its machine does that: no time-out of TCP ends the wait. So
 the connection's socket is shut from a thread, and who waits for it hears that the connection is lost.
+
+A server that is well may have to wait, too, for what another one's transaction holds. It is told to give that up, and
+say so, before it would count as silent: else all that ask it next would not wait for it, either.
 """
 
 from __future__ import annotations
@@ -17,13 +20,15 @@ from types import TracebackType
 BRIEF_S, SILENT_S = 2.0, 30.0
 """How long a database is waited for that was silent a moment ago, and how long that counts: what ends asks it often."""
 CONNECT_S = 10.0
+LOCKED, SLOW = 0.75, 0.9
+"""After which part of the patience a server gives up to wait for others, and a statement whatever it waits for."""
 
 _silent: dict[str, float] = {}
 """Until when databases that did not answer count as silent, by URL."""
 
 
 class Watch:
-    """The wait of one transaction; to be used by the thread that waits.
+    """The wait of one transaction for its server; to be used by the thread that waits. It begins with the connection.
 
     ``fired`` says that its time was up; whoever finds out in another way that nothing answers says so there.
     """
@@ -33,7 +38,8 @@ class Watch:
         self.patience_s = min(patience_s, BRIEF_S) if silent else patience_s
         self.fired = False
         self._url = url
-        self._began_s = time.monotonic()
+        self._began_s: float | None = None
+        self._known_s = 0.0
         self._file = -1
         self._over = False
         self._lock = threading.Lock()
@@ -41,7 +47,6 @@ class Watch:
         self._timer.daemon = True
 
     def __enter__(self) -> Watch:
-        self._timer.start()
         return self
 
     def __exit__(
@@ -59,20 +64,41 @@ class Watch:
     @property
     def waited_s(self) -> float:
         """For how long there has been a wait."""
-        return time.monotonic() - self._began_s
+        return 0.0 if self._began_s is None else time.monotonic() - self._began_s
 
     @property
     def connect_s(self) -> int:
         """How many seconds the driver may take to connect, as it wants to be told."""
+        self._begin()
         return max(1, math.ceil(min(CONNECT_S, self.patience_s - self.waited_s)))
 
     def over(self, file: int) -> None:
         """Watch over a connection by its file descriptor, in place of the one before."""
+        self._begin()
         with self._lock:
             # A descriptor of our own: the driver may close its, and another file get the number.
             self._keep(os.dup(file))
             if self.fired:
                 self._shut()
+
+    def begun(self) -> None:
+        """Take note of a new transaction, in which the server knows nothing of any patience."""
+        self._known_s = math.inf
+
+    def limits(self) -> tuple[str, str] | None:
+        """Return for how long the server is to wait for others, and to work, if it has to be told by now."""
+        left_s = max(0.0, self.patience_s - self.waited_s)
+        # It counts anew with each statement, and most need no time.
+        if left_s >= 0.8 * self._known_s:
+            return None
+        self._known_s = left_s
+        return f"{left_s * LOCKED * 1000 + 1:.0f}ms", f"{left_s * SLOW * 1000 + 1:.0f}ms"
+
+    def _begin(self) -> None:
+        # Not before: a process whose connections are all in use says nothing of the server.
+        if self._began_s is None:
+            self._began_s = time.monotonic()
+            self._timer.start()
 
     def _cut(self) -> None:
         with self._lock:

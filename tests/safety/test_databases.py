@@ -370,6 +370,56 @@ class TestAServerThatFails:
         for connection in held:
             connection.close()
 
+    def test_what_another_one_holds_is_waited_for_and_told_apart_from_silence(self, postgres: Postgres) -> None:
+        url = postgres.new_database()
+        store, other = open_store(url), open_store(url)
+        used(store)
+        held = pytest.raises(StoreLost, match=r"another transaction has held for too long what is needed\); try again")
+        with other.transaction() as theirs:
+            theirs.execute(sa.update(BUDGETS).values(actions=1))
+            for _ in range(2):
+                began = time.monotonic()
+                with held, store.transaction(1.0) as db:
+                    db.execute(sa.update(BUDGETS).values(actions=2))
+                assert time.monotonic() - began > 0.5
+            theirs.execute(sa.text("SELECT 1"))
+        assert watch._silent == {}
+        assert Budgets(store).balance("s").actions == 1
+
+    def test_all_locks_of_a_transaction_together_are_waited_for_no_longer(self, postgres: Postgres) -> None:
+        url = postgres.new_database()
+        store, other = open_store(url), open_store(url)
+        used(store)
+        with other.transaction() as theirs:
+            theirs.execute(sa.update(BUDGETS).values(actions=1))
+
+            def waits_at_the_end() -> None:
+                with store.transaction(2.0) as db:
+                    db.execute(sa.text("SELECT pg_sleep(1.4)"))
+                    db.execute(sa.update(BUDGETS).values(actions=2))
+
+            with pytest.raises(StoreLost, match="another transaction has held"):
+                waits_at_the_end()
+            with (
+                pytest.raises(StoreLost, match="has not done in time what it was asked for"),
+                store.transaction(1.0) as db,
+            ):
+                db.execute(sa.text("SELECT pg_sleep(30)"))
+        assert watch._silent == {}
+
+    def test_a_process_that_has_no_connection_left_says_nothing_of_the_server(self, postgres: Postgres) -> None:
+        store = open_store(postgres.new_database())
+        used(store)
+        store._engine.pool._timeout = 0.5  # type: ignore[attr-defined]
+        with store._patient(30.0):
+            held = [store._engine.connect() for _ in range(15)]
+        with pytest.raises(StoreLost, match="all connections of this process are in use"), store.transaction(0.1):
+            pass
+        assert watch._silent == {}
+        for connection in held:
+            connection.close()
+        used(store)
+
     def test_two_that_are_in_each_others_way_go_one_after_the_other(self, postgres: Postgres) -> None:
         store = open_store(postgres.new_database())
         for name in "ab":
