@@ -40,7 +40,9 @@ class Door:
 
     def enter(self, path: str) -> tuple[bool, str]:
         """Return whether the desktop may be used by who asks for a path, and the path below the token."""
-        token, slash, rest = path.removeprefix("/").partition("/")
+        if not path.startswith("/"):  # no browser asks so, and no path is to have two spellings
+            raise Unknown
+        token, slash, rest = path[1:].partition("/")
         given = token.encode(errors="surrogateescape")  # as it was sent, whatever it was
         # Both are compared, whatever the first comes to: the time it takes tells nothing.
         use, watch = (hmac.compare_digest(given, each.encode()) for each in (self.use, self.watch))
