@@ -249,10 +249,18 @@ def _escaped(value: str) -> Iterator[str]:
     """Return a value as it is written where not every character can be; large letters may come for small ones."""
     data = value.encode(errors="surrogatepass")
     forms = {data.hex(), data.hex(" "), data.hex(":"), value.encode("utf-16-le", errors="surrogatepass").hex()}
-    forms |= {quote(data, safe=safe) for safe in ("", "/", "/:@!$&'()*+,;=~")} | {quote_plus(data)}
+    # Python's, an address bar's, and encodeURIComponent and encodeURI of JavaScript.
+    kept = ("", "/", "/:@!$&'()*+,;=~", "!~*'()", ";,/?:@&=+$!~*'()#")
+    forms |= {quote(data, safe=safe) for safe in kept} | {quote_plus(data)}
     forms |= {html.escape(value), html.escape(value, quote=False), html.escape(value).replace("&#x27;", "&#39;")}
     forms |= {"".join(f"&#{ord(letter)};" for letter in value), value.encode("ascii", "xmlcharrefreplace").decode()}
     yield from forms - {value}
+
+
+def encodings(value: str) -> Iterator[str]:
+    """Return a value as it shows where it was encoded: as in a URL, as in HTML, in hexadecimal and in base64."""
+    yield from _escaped(value)
+    yield from _in_base64(value)
 
 
 def _in_base64(value: str) -> Iterator[str]:

@@ -308,6 +308,30 @@ def test_what_programs_call_their_fields_is_no_piece_of_a_secret(secret: str, te
     assert bool(list(masker._secrets_in(text))) is seen
 
 
+KEY = "S3cr&t/P@ss+w0rd#9!"
+
+
+@pytest.mark.parametrize(
+    ("secret", "text", "seen"),
+    [
+        (KEY, "localhost:8080/next?token=S3cr%26t%2FP%40ss%2Bw0rd%239%21&go=1", True),
+        (KEY, "next?token=S3cr%26t%2FP%40ss%2Bw0rd%239!", True),
+        (KEY, "next?token=S3cr%26t/P@ss+w0rd%239!", True),
+        (KEY, "…%2FP%40ss%2Bw0rd%239%21", True),
+        (KEY, "S3cr&amp;t/P@ss+w0rd#9!", True),
+        (KEY, "Basic bWU6UzNjciZ0L1BAc3MrdzByZCM5IQ==", True),
+        (KEY, KEY.encode().hex(), True),
+        ("tok_9f3A-7Kq2", "746f6b5f396633412d374b7132", True),
+        ("password&123", "password", False),
+        ("4711", "Transactions of 2026: 34,373,131.00 EUR; NDcx", False),
+        (KEY, "The invoice TX-10482 of Paper & Pine: 84.20 EUR, 100 % paid", False),
+    ],
+)
+def test_a_secret_is_found_as_a_browser_or_a_log_encodes_it(secret: str, text: str, seen: bool) -> None:
+    masker = TextMasker(CellReader(), kinds=(), secrets={"pw": secret})
+    assert bool(list(masker._secrets_in(text))) is seen
+
+
 async def test_a_wireframe_shows_no_outlines_of_letters_that_could_not_be_read() -> None:
     class Blind(CellReader):
         """Sees edges and reads nothing."""

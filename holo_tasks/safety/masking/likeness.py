@@ -54,7 +54,11 @@ def _folded(text: str, keeps: Callable[[str], bool], same: dict[int, int]) -> Fo
 
 def secret_in(secret: str, seen: Folded) -> Iterator[tuple[int, int]]:
     """Return where a secret, or a long piece of it, stands in a text, as places in the whole text."""
-    wanted = folded_secret(secret).text
+    yield from folded_in(folded_secret(secret).text, seen)
+
+
+def folded_in(wanted: str, seen: Folded) -> Iterator[tuple[int, int]]:
+    """Return the same for a secret that is folded already."""
     if not wanted:
         return
     allowed = 0 if len(wanted) <= _EXACT else max(1, len(wanted) // _PER_MISTAKE)

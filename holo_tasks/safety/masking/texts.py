@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from holo_tasks.core.frame import Frame, Mask
+from holo_tasks.core.scrub import encodings
 from holo_tasks.safety.masking.kinds import CHECKED, FINDERS, Found, find
-from holo_tasks.safety.masking.likeness import folded_secret, name_in, secret_in
+from holo_tasks.safety.masking.likeness import folded_in, folded_secret, name_in, secret_in
 from holo_tasks.safety.masking.lines import LineReader, Row, rows_of, wraps_of
 from holo_tasks.safety.masking.patterns import Pattern
 from holo_tasks.safety.masking.placing import part_of, rounded
@@ -20,6 +21,8 @@ SECRET = "secret"
 _KNOWN_TEXTS = 4096
 _FOLDED = 4
 """Secrets with fewer letters and digits are looked for as they are."""
+_ENCODABLE, _ENCODED = 6, 8
+"""Shorter secrets, and shorter forms of one, are too much like harmless words and amounts."""
 _COMMON = frozenset(folded_secret(word).text for word in WORDS)
 """What is on screens in any case is no piece of a secret, and would tell what one begins with: `Password` is none of
 `password123`."""
@@ -37,8 +40,9 @@ class TextMasker:
     """Masks texts of some kinds, names, what patterns match, and ``secrets``: values by name, shown in whatever way.
 
     A secret counts as shown when OCR may have confused its characters, when it is spaced apart or goes on in the next
-    line, and when a long piece of it is there; one of less than four characters when it is a word of its own, as it
-    is. ``patterns`` are regular expressions by the kind they stand for.
+    line, when it is encoded (as in a URL, HTML, hexadecimal, base64), and when a long piece of it is there; one of less
+    than four characters when it is a word of its own, as it is. ``patterns`` are regular expressions by the kind they
+    stand for.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class TextMasker:
         self._names = tuple(names)
         self._patterns = {kind: Pattern(kind, pattern) for kind, pattern in (patterns or {}).items()}
         self._secrets = tuple((secrets or {}).values())
+        self._encoded = tuple(dict.fromkeys(form for secret in self._secrets for form in _encoded(secret)))
         self._detectors = tuple(detectors)
         self._padding = padding
         self._known: OrderedDict[str, tuple[Found, ...]] = OrderedDict()
@@ -119,6 +124,10 @@ class TextMasker:
                 # Of so few characters that it would be everywhere: as it is, and not within a word or a number.
                 whole = rf"(?<!\w)(?<!\w[.,]){re.escape(plain)}(?!\w)(?![.,]\w)" if known else re.escape(plain)
                 yield from (Found(SECRET, *match.span()) for match in re.finditer(whole, text))
+        for form in self._encoded:
+            for start, end in folded_in(form, seen):
+                if folded_secret(text[start:end]).text not in _COMMON:
+                    yield Found(SECRET, start, end)
 
     def _is_misread(self, frame: Frame, row: Row, one: Found) -> bool:
         """Say whether what has a number's form may be one although its check digits are wrong as it was read."""
@@ -132,3 +141,12 @@ class TextMasker:
                 if any(again.sure for again in find(text, (one.kind,))):
                     return True
         return False
+
+
+def _encoded(secret: str) -> Iterator[str]:
+    """Return, folded, what a program may show in place of a value, as an address bar does."""
+    known = folded_secret(secret).text
+    for form in encodings(secret):
+        folded = folded_secret(form).text
+        if len(secret) >= _ENCODABLE and len(folded) >= _ENCODED and folded != known:
+            yield folded
