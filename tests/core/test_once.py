@@ -199,6 +199,19 @@ async def test_what_is_certain_not_to_be_done_by_any_button_may_be_pressed_again
     assert case.presses == 2
 
 
+async def test_what_is_certain_of_one_button_is_not_certain_of_another() -> None:
+    case = Case(SUBMIT, SUBMIT, SUBMIT, SUBMIT, found=(True, False), labels=("Save", "Submit"))
+    read = iter(("Save", "Submit", "Submit", "Save"))
+
+    async def in_turn(frame: Frame, where: Point | Box) -> str:
+        return next(read)
+
+    case.walk.doors = replace(case.walk.doors, reader=in_turn)
+    with pytest.raises(GaveUp, match="‘Save’ was pressed, and nobody knows"):
+        await case.pursue()
+    assert case.presses == 2
+
+
 async def test_a_press_that_the_hands_held_back_does_not_count() -> None:
     class Shifting(ColouredProgram):
         held = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import ChainMap, UserList, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -215,10 +215,26 @@ def test_text_hides_in_no_object(around: Callable[[Any], Any]) -> None:
     assert any("hidden" in text for text in outside.strings_in([1, around("hidden")]))
 
 
+class Counted(Iterator[str]):
+    """Can be gone through once, and knows how far it is to the end."""
+
+    def __init__(self) -> None:
+        self.left = 2
+
+    def __len__(self) -> int:
+        return self.left
+
+    def __next__(self) -> str:
+        if not self.left:
+            raise StopIteration
+        self.left -= 1
+        return "d"
+
+
 def test_what_can_be_gone_through_once_is_left_to_whoever_is_to_have_it() -> None:
-    texts, lines = (text for text in ["a", "b"]), iter(["c"])
-    assert list(outside.strings_in([texts, {"lines": lines}])) == ["lines"]
-    assert [*texts, *lines] == ["a", "b", "c"]
+    texts, lines, counted = (text for text in ["a", "b"]), iter(["c"]), Counted()
+    assert list(outside.strings_in([texts, {"lines": lines}, counted])) == ["lines"]
+    assert [*texts, *lines, *counted] == ["a", "b", "c", "d", "d"]
 
 
 class Failing:

@@ -8,7 +8,7 @@ import pytest
 
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
-from holo_tasks.core.pressing import focus_after, presses
+from holo_tasks.core.pressing import focus_after, is_word, is_wordy, presses, tabbed_after
 
 AT, OTHER = Point(5, 5), Point(9, 9)
 
@@ -58,7 +58,7 @@ def test_what_deletes_does_so_in_a_field_only_as_replacing_all_does(keys: str) -
     assert presses(hotkey(keys)) == "outside a field"
 
 
-@pytest.mark.parametrize("gesture", [hotkey("y"), hotkey("shift+y"), HoldAndTap(("shift",), ("y", "é")), hotkey("7")])
+@pytest.mark.parametrize("gesture", [hotkey("y"), hotkey("shift+y"), HoldAndTap(("shift",), ("y", "é")), hotkey("ж")])
 def test_a_letter_is_text_in_a_field_only(gesture: Gesture) -> None:
     assert presses(gesture) == "outside a field"
 
@@ -103,3 +103,45 @@ def test_what_is_written_is_text_in_a_field_only(write: Write, how: str) -> None
 )
 def test_the_keyboard_stays_where_the_click_was_as_long_as_nothing_moves_it(gesture: Any, focus: Any) -> None:
     assert focus_after(gesture, AT) == focus
+
+
+@pytest.mark.parametrize(
+    ("write", "word", "wordy"),
+    [
+        (Write("Paper"), True, True),
+        (Write("1284.50"), True, True),
+        (Write("Paper and Pine"), False, True),
+        (Write("ok"), False, False),
+        (Write("y!?…-"), False, False),
+        (Write("Paper", press_enter=True), False, True),
+        (Write("Paper\n"), False, True),
+        (hotkey("p"), False, False),
+    ],
+)
+def test_a_word_is_told_from_the_keys_of_a_menu(write: Gesture, word: bool, wordy: bool) -> None:
+    assert (is_word(write), is_wordy(write)) == (word, wordy)
+
+
+@pytest.mark.parametrize(
+    ("gesture", "where"),
+    [
+        (hotkey("tab"), AT),
+        (hotkey("shift+tab"), AT),
+        (Write("a\tb"), AT),
+        (Write("a\tb", at=Point(1, 1)), Point(1, 1)),
+        (Write("a\tb\n"), None),
+        (Write("a\tb", press_enter=True), None),
+        (hotkey("ctrl+tab"), None),
+        (hotkey("enter"), None),
+        (Click(AT), None),
+    ],
+)
+def test_it_is_known_which_field_was_left_by_nothing_but_tab(gesture: Gesture, where: Point | None) -> None:
+    assert tabbed_after(gesture, AT, None) == where
+
+
+def test_what_is_written_behind_a_tab_leaves_the_keyboard_there() -> None:
+    assert tabbed_after(Write("Paper"), None, AT) == AT
+    assert tabbed_after(hotkey("tab"), None, AT) == AT
+    assert tabbed_after(Write("Paper", press_enter=True), None, AT) is None
+    assert tabbed_after(Write("Paper", at=OTHER), None, AT) is None

@@ -8,7 +8,7 @@ import string
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.signs import hides, signs
+from holo_tasks.core.signs import hides, may_show, signs
 
 VALUES = ("pass-W0rd!", "1234", "tok_9f3A-7Kq2-canary", "472")
 
@@ -50,3 +50,41 @@ def test_dots_of_another_number_or_none_hide_nothing() -> None:
     assert not signs(field(), field())
     assert not hides("tok_9f3A", field().crop((5, 5, 5, 5)), field().crop((5, 5, 5, 5)))
     assert not hides("tok_9f3A", field(), field(caret=0)), "a caret alone"
+
+
+def bars(lefts: list[int]) -> Image.Image:
+    image = field()
+    for left in lefts:
+        ImageDraw.Draw(image).rectangle((left, 8, left + 3, 14), fill="black")
+    return image
+
+
+def test_one_and_the_same_sign_that_is_not_evenly_apart_is_a_text() -> None:
+    assert signs(field(), bars([4, 12, 20, 28, 36, 44])) == 4
+    assert signs(field(), bars([4, 12, 20, 31, 36, 44])) == 0
+    assert signs(field(), bars([4, 12, 26, 40, 48])) == 3
+    assert not hides("pass-W", field(), bars([4, 10, 22, 27, 40, 46]))
+
+
+def test_a_value_that_is_longer_than_its_field_is_hidden_where_only_signs_are_seen_of_it() -> None:
+    value = VALUES[2] * 3
+    assert 8 <= signs(field(caret=0), field("o" * len(value))) < len(value) - 2
+    assert hides(value, field(caret=0), field("o" * len(value)))
+    assert not hides(value, field(caret=0), field(value))
+
+
+@pytest.mark.parametrize("size", [9, 12, 16])
+@pytest.mark.parametrize("value", [*VALUES, "1111", "llll", "iIl1", "WWWW"])
+def test_what_has_room_for_a_value_may_show_it(value: str, size: int) -> None:
+    for colours in (("white", "black"), ("#202020", "#dddddd")):
+        assert may_show(value, field(size=size, colours=colours), field(value, size=size, colours=colours))
+        assert may_show(value, field("x", size=size, colours=colours), field(f"x {value}", size=size, colours=colours))
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_what_was_there_before_a_bar_or_another_colour_shows_no_value(value: str) -> None:
+    assert not may_show(value, field("a long label of something"), field("a long label of something", caret=1))
+    assert not may_show(value, field(value), field(value))
+    assert not may_show(value, field(), field(colours=("yellow", "black")))
+    assert not may_show(value, field(), bars([20]))
+    assert not may_show(value, field("Log in"), field("Log in", colours=("#dddddd", "black")))

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.programs import may_run, runs
-from holo_tasks.desktop import owners
-from holo_tasks.desktop.scripts import Started
+from holo_tasks.desktop import owners, scripts
+from holo_tasks.desktop.scripts import HARMLESS, Started, _first
 
 SLEEP = "import time; time.sleep(60)"
 
@@ -42,7 +42,10 @@ def running() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         started.append(process)
         told = b"".join(os.fsencode(word) + b"\0" for word in shown or command)
         until = time.monotonic() + 60
+        ended = os.WEXITED | os.WNOHANG | os.WNOWAIT  # at once, as by an option that it does not know
         while Path(f"/proc/{process.pid}/cmdline").read_bytes() != told and time.monotonic() < until:
+            if os.waitid(os.P_PID, process.pid, ended) is not None:
+                break
             time.sleep(0.005)  # until then it is still us
         return process
 
@@ -126,3 +129,44 @@ def test_a_relative_path_counts_in_the_command_of_a_program_that_we_started(fold
         assert found == (str(folder / script) if script else ""), command
         other = running([sys.executable, "app.py"])
         assert owners._program(other.pid, Started(process, command, folder)).script == "", "somebody else's"
+
+
+def test_another_process_may_have_the_number_of_one_that_has_ended(tmp_path: Path) -> None:
+    process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    started = Started(process, ["cat"], tmp_path)
+    assert started.has_id(process.pid)
+    assert not started.has_id(process.pid + 1)
+    process.communicate()
+    assert not started.has_id(process.pid)
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "words", "first"),
+    [
+        ("python", ["-Bu", "a.py"], "a.py"),
+        ("python", ["-Bcprint", "a.py"], "-Bcprint"),
+        ("python", ["-X", "dev", "a.py"], "a.py"),
+        ("python", ["-X", "importtime", "a.py"], "-X"),
+        ("python", ["-X"], "-X"),
+        ("perl", ["-wMevil", "a.pl"], "-wMevil"),
+        ("bash", ["-X", "dev", "a.sh"], "-X"),
+        ("lua", ["-i", "a.lua"], "-i"),
+        ("java", ["-jar", "a.jar"], "a.jar"),
+        ("bash", ["-eu"], ""),
+    ],
+)
+def test_the_first_word_is_a_file_only_behind_options_that_take_no_word(
+    interpreter: str, words: list[str], first: str
+) -> None:
+    assert _first(words, HARMLESS.get(interpreter)) == first
+
+
+def test_what_is_run_without_a_file_mentions_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["-c", "import sys", "/srv/ledger.py"]
+    monkeypatch.setattr(scripts, "_words", lambda pid: words)
+    assert scripts.script(1, Path("/usr/bin/python3"), None) == ("", ())
+    words[0] = "-W"
+    assert scripts.script(1, Path("/usr/bin/python3"), None) == ("", ("import sys", "ledger.py"))
+    words[:] = ["/srv/no such file.py", "ledger.py"]
+    assert scripts.script(1, Path("/usr/bin/python3"), None) == ("", ("no such file.py", "ledger.py"))
+    assert scripts.script(1, Path("/usr/bin/python3-config"), None) == ("", ())
