@@ -10,6 +10,7 @@ from PIL import Image
 
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.playbooks.boxes import around, surrounds, within
 from holo_tasks.playbooks.outlines import areas_of, edges_of
 from holo_tasks.playbooks.papers import field_in, is_large
 from holo_tasks.playbooks.reading import Reader
@@ -19,9 +20,11 @@ from holo_tasks.safety.policy import Rules
 BESIDE, ABOVE = 48, 20
 """A text this close to a point, in pixels, belongs to what is there: the label of a check box, a link's other words."""
 WIDEST, HIGHEST = 400, 80
-"""How far from a point a control may reach, in pixels; its text stands in its middle, however wide it is."""
+"""How far from a field its label may be, in pixels; and what reaches no farther is a button rather than a page."""
 REACH = 400
-"""A text area may reach so far above and below a point, in pixels, and as wide as the screen."""
+"""A control may reach so far above and below a point, in pixels, and as wide as the screen."""
+_CONTROL = 64
+"""What is as wide, in pixels, on something that is higher than a button, is a control of its own, no hole of a letter."""
 
 
 def can_read() -> bool:
@@ -53,6 +56,10 @@ class ScreenText:
         """Return what is written on the control at a point, and nothing else."""
         return await asyncio.to_thread(self._read_control, frame, at)
 
+    async def unread_at(self, frame: Frame, at: Point) -> bool:
+        """Say whether at a point is a button, as far as anybody can say, with a sign on it that is no text."""
+        return await asyncio.to_thread(self._is_unread, frame, at)
+
     async def field_at(self, frame: Frame, at: Point) -> Box | None:
         """Return the text field at a point; None if what is there is none, or may be a button."""
         return await asyncio.to_thread(self._read_field, frame, at)
@@ -76,33 +83,65 @@ class ScreenText:
 
     def _read_control(self, frame: Frame, at: Point) -> str:
         screen = _image(frame)
-        part = _clipped(_around(at, WIDEST, HIGHEST), frame.size)
-        picture = _crop(screen, part)
-        return self._texts(picture, _control(picture, Point(at.x - part.left, at.y - part.top)))
+        box = _pressed(screen, at)
+        return "" if box is None else self._texts(screen, [box])
+
+    def _is_unread(self, frame: Frame, at: Point) -> bool:
+        screen = _image(frame)
+        box = _pressed(screen, at)
+        if box is None or box.width > WIDEST or box.height > HIGHEST or self._read_field(frame, at) is not None:
+            return False
+        return not self._texts(screen, [box]).strip()
 
     def _read(self, frame: Frame, where: Point | Box) -> str:
         screen = _image(frame)
         if isinstance(where, Box):
-            part = _clipped(where, frame.size)
-            return self._texts(_crop(screen, part), Box(0, 0, part.width, part.height))
-        part = _clipped(_around(where, WIDEST, HIGHEST), frame.size)
-        picture, at = _crop(screen, part), Point(where.x - part.left, where.y - part.top)
-        return " ".join((self._texts(picture, _control(picture, at)), self._texts(picture, _around(at, BESIDE, ABOVE))))
+            return self._texts(screen, [where], margin=0)
+        box = _pressed(screen, where)
+        return self._texts(screen, [*([] if box is None else [box]), _around(where, BESIDE, ABOVE)])
 
-    def _texts(self, picture: Image.Image, inside: Box | None) -> str:
-        if inside is None:
-            return ""
-        lines = self._reader.read(picture).sight.lines
-        return " ".join(line.text for line in lines if _touch(line.box, inside))
+    def _texts(self, screen: Image.Image, boxes: Sequence[Box], *, margin: int = HIGHEST) -> str:
+        """Return what is written in some boxes that lie together: all lines that touch one of them."""
+        whole = around(boxes)
+        wide, high = whole.width + 2 * margin, whole.height + 2 * margin
+        part = _clipped(Box(whole.left - margin, whole.top - margin, wide, high), Size(*screen.size))
+        lines = self._reader.read(_crop(screen, part)).sight.lines
+        inside = [Box(box.left - part.left, box.top - part.top, box.width, box.height) for box in boxes]
+        return " ".join(line.text for box in inside for line in lines if _touch(line.box, box))
+
+
+def _pressed(screen: Image.Image, at: Point) -> Box | None:
+    """Return what is pressed at a point: the smallest even area with an edge around it, however wide or high.
+
+    The ground that other controls lie on is nothing to press, if it is higher than a row of buttons.
+    """
+    part = _clipped(Box(0, at.y - REACH, screen.width, 2 * REACH + 1), Size(*screen.size))
+    every = _areas(_crop(screen, part))
+    box = _smallest(every, Point(at.x, at.y - part.top))
+    if box is None:
+        return None
+    on_it = (other for other in every if other is not box and surrounds(box, other) and other.width >= _CONTROL)
+    half = box.width * box.height // 2  # an area that takes up more is the same control, inside its frame
+    if box.height > 2 * HIGHEST and any(other.width * other.height < half for other in on_it):
+        return None
+    return Box(box.left, part.top + box.top, box.width, box.height)
 
 
 def _control(picture: Image.Image, at: Point) -> Box | None:
     """Return the smallest even area with an edge around it, such as a button, that a point is in."""
+    return _smallest(_areas(picture), at)
+
+
+def _areas(picture: Image.Image) -> list[Box]:
     import numpy as np
 
     pixels = np.asarray(picture)
-    around = [area.box for area in areas_of(pixels, edges_of(pixels)) if _touch(area.box, Box(at.x, at.y, 1, 1))]
-    return min(filter(is_large, around), key=lambda box: box.width * box.height, default=None)
+    return [area.box for area in areas_of(pixels, edges_of(pixels)) if is_large(area.box)]
+
+
+def _smallest(boxes: Sequence[Box], at: Point) -> Box | None:
+    there = (box for box in boxes if within(at, box))
+    return min(there, key=lambda box: box.width * box.height, default=None)
 
 
 def _labels(box: Box, lines: Sequence[Line]) -> list[str]:

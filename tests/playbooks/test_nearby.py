@@ -50,6 +50,60 @@ async def test_the_text_of_what_is_at_a_point(text: ScreenText, at: Point, there
     assert elsewhere not in found
 
 
+BIG = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 60)
+
+
+def pressed(box: Box, written: str, *, font: Any = FONT, paper: Any = (250, 250, 250)) -> Frame:
+    """Draw one button, of any size, on a screen with a heading."""
+    image = Image.new("RGB", (1280, 800), (236, 236, 236))
+    draw = ImageDraw.Draw(image)
+    draw.text((20, 20), "Harmless form", fill="black", font=FONT)
+    draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=(90, 90, 90), fill=paper)
+    draw.multiline_text((box.center.x, box.center.y), written, fill="black", font=font, anchor="mm", align="center")
+    return Frame(image.tobytes(), Size(1280, 800), ":0")
+
+
+@pytest.mark.parametrize("font", [FONT, BIG], ids=["small", "big"])
+@pytest.mark.parametrize("box", [Box(5, 200, 1270, 90), Box(50, 100, 700, 600)], ids=["wide", "high"])
+async def test_a_control_is_read_as_a_whole_wherever_it_is_pressed(text: ScreenText, font: Any, box: Box) -> None:
+    frame = pressed(box, "Submit payment", font=font)
+    for at in (
+        Point(box.left + 5, box.top + 5),
+        Point(box.right - 6, box.bottom - 6),
+        Point(box.left + 5, box.center.y),
+    ):
+        for read in (text, text.on_target):
+            found = await read(frame, at)
+            assert "Submit payment" in found
+            assert "Harmless" not in found
+
+
+async def test_the_ground_that_controls_lie_on_is_nothing_to_press(text: ScreenText) -> None:
+    frame = pressed(Box(300, 300, 400, 300), "")
+    image = Image.frombytes("RGB", (1280, 800), frame.rgb)
+    draw = ImageDraw.Draw(image)
+    for top in (320, 540):
+        draw.rectangle((320, top, 440, top + 34), outline=(90, 90, 90), fill=(220, 220, 220))
+    draw.text((380, 557), "Submit", fill="black", font=FONT, anchor="mm")
+    frame = Frame(image.tobytes(), frame.size, ":0")
+    assert (await text(frame, Point(600, 450))).strip() == ""
+    assert (await text(frame, Point(600, 557))).strip() == ""
+    assert "Submit" in await text(frame, Point(330, 545))
+
+
+async def test_a_button_with_a_sign_is_told_from_fields_and_pages(text: ScreenText) -> None:
+    image = Image.frombytes("RGB", (900, 640), with_fields().rgb)
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((700, 400, 740, 430), outline=(90, 90, 90), fill=(220, 220, 220))
+    draw.line((712, 408, 728, 422), fill="black", width=3)
+    draw.line((712, 422, 728, 408), fill="black", width=3)
+    frame = Frame(image.tobytes(), Size(900, 640), ":0")
+    assert await text.unread_at(frame, Point(703, 403))
+    fields = [Point(box.left + 200, box.top + 4) for box in FIELDS.values()]
+    for at in (*fields, *(box.center for box in BUTTONS.values()), Point(800, 620), Point(899, 639), Point(108, 108)):
+        assert not await text.unread_at(frame, at), at
+
+
 FIELDS = {"empty": Box(300, 160, 260, 30), "filled": Box(300, 210, 260, 30), "mixed": Box(300, 260, 260, 60)}
 
 
