@@ -24,7 +24,7 @@ WIDEST, HIGHEST = 400, 80
 REACH = 400
 """A control may reach so far above and below a point, in pixels, and as wide as the screen."""
 _CONTROL = 64
-"""What is as wide, in pixels, on something that is higher than a button, is a control of its own, no hole of a letter."""
+"""What is as wide, in pixels, on something higher than a button, is a control of its own, no hole of a letter."""
 
 
 def can_read() -> bool:
