@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office import letter_reader
 from holo_tasks.office.letter import read_letter
 from holo_tasks.office.letter_reader import LetterReader
 from holo_tasks.office.mailbox import Letter, read_maildir
@@ -326,6 +327,42 @@ def test_honest_letters_cost_nothing_of_what_costly_ones_may_take() -> None:
         for raw in [HEAD + b"\r\nEUR 5.00"] * 50 + [with_pdfs(*[one_page_pdf(("EUR 5.00",))] * 2)] * 2:
             assert reader.read(raw, source="x").problems == ()
         assert reader.left_s == reader.reading_s
+
+
+def test_a_letter_that_takes_too_much_memory_costs_only_its_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    greedy = "real = it.read_letter; it.read_letter = lambda *a, **k: (bytearray(2 << 30), real(*a, **k))[1]; it.main()"
+    monkeypatch.setattr(letter_reader, "_BOOT", letter_reader._BOOT.replace("it.main()", greedy))
+    with LetterReader() as reader:
+        letter = reader.read(HEAD + b"\r\nEUR 5.00", source="x")
+    assert (letter.sender, letter.text) == ("Shop <shop@a.example>", "")
+    assert letter.problems[0] == "the message takes more time or memory than one is given: not read"
+
+
+def test_a_letter_whose_reading_hangs_costs_only_its_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    hangs = "import time; real = it.read_letter; "
+    hangs += "it.read_letter = lambda *a, **k: (time.sleep(30), real(*a, **k))[1]; it.main()"
+    monkeypatch.setattr(letter_reader, "_BOOT", letter_reader._BOOT.replace("it.main()", hangs))
+    monkeypatch.setattr(letter_reader, "_WALL_SECONDS", 2)
+    with LetterReader() as reader:
+        letter = reader.read(HEAD + b"\r\nEUR 5.00", source="x")
+    assert (letter.sender, letter.text) == ("Shop <shop@a.example>", "")
+
+
+def test_a_child_that_has_become_big_reads_no_other_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    with LetterReader() as reader:
+        assert reader.read(HEAD + b"\r\nfirst", source="x").text == "first"
+        assert (kept := reader._child) is not None
+        monkeypatch.setattr(letter_reader, "_MOST_RSS_KB", 1)
+        assert reader.read(HEAD + b"\r\nsecond", source="x").text == "second"
+        assert (reader._child, kept.poll() is None) == (None, False)
+        assert reader.read(HEAD + b"\r\nlast", source="x").text == "last"
+
+
+def test_a_costly_letter_counts_though_it_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(letter_reader, "_FREE_SECONDS", 0)
+    with LetterReader() as reader:
+        assert reader.read(with_pdfs(*[one_page_pdf(("EUR 5.00",))] * 2), source="x").problems == ()
+        assert reader.left_s < reader.reading_s
 
 
 def test_what_comes_back_from_the_child_is_what_was_read(maildir: Path) -> None:
