@@ -13,6 +13,7 @@ from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached, ModelFailed, TransientModelFault
 from holo_tasks.core.model import Request
 from holo_tasks.core.money import Usage, image_tokens
+from holo_tasks.core.overbilling import Overbilling
 from holo_tasks.core.ports import Reply, ToolRequest
 from holo_tasks.core.predict import FAIR_OUTPUT_TOKENS, most_prompt_tokens, predict, prompt_tokens
 from holo_tasks.core.transcript import Observed
@@ -336,3 +337,19 @@ async def test_a_model_nobody_knows_the_price_of_is_never_free() -> None:
     with pytest.raises(InvalidUsage, match="price"):
         await asked(walk)
     assert len(client.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("known", "affordable", "allowed"),
+    [
+        (Overbilling(), 1000, 1000),
+        (Overbilling(completion=2.0), 1000, 500),
+        (Overbilling(completion=2.0, longest=1500), 3000, 1500),
+        (Overbilling(completion=2.0, longest=1500), 1000, 0),
+    ],
+)
+def test_no_more_is_allowed_than_can_be_paid_as_its_server_bills(
+    known: Overbilling, affordable: int, allowed: int
+) -> None:
+    assert known.allowed(affordable) == allowed
+    assert not allowed or known.most_completion(allowed) <= affordable

@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 from s3_server import S3Server
 
-from holo_tasks import InvalidUsage, NeedsPerson, pursue, subgoal
+from holo_tasks import InvalidUsage, NeedsPerson, oneshot, pursue, subgoal
 from holo_tasks.audit import Destination
 from holo_tasks.audit.errors import DiskFull
 from holo_tasks.audit.trace import LocalTrace
+from holo_tasks.claims import current_journal
 from holo_tasks.core.errors import StoreLost
 from holo_tasks.filing import file_noted
 from holo_tasks.machine import notes
+from holo_tasks.models.profile import profile_for
+from holo_tasks.outcome import Settings
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.runbook import RunBook
@@ -213,6 +216,25 @@ async def test_a_mistake_after_an_action_is_filed_and_stays_what_it_is(world: Wo
     with pytest.raises(InvalidUsage):
         await world.run(lambda: refuse("I-2"), [])
     assert [item.token for item in world.items] == ["I-1"]
+
+
+@pytest.mark.parametrize("begun", [True, False])
+async def test_a_mistake_in_a_run_of_one_goal_is_filed_if_something_was_done(
+    world: World, monkeypatch: pytest.MonkeyPatch, begun: bool
+) -> None:
+    async def broken(*args: Any, **kwargs: Any) -> str:
+        journal = current_journal()
+        assert journal is not None
+        if begun:
+            await journal.intend("click ‘OK button’", "frame")
+        raise InvalidUsage("The second half is missing.")
+
+    monkeypatch.setattr(oneshot, "pursue", broken)
+    where, home = Destination.parse(str(world.folder / "runs")), world.folder / "holo"
+    settings = Settings("Press OK.", "http://127.0.0.1:9/v1", profile_for("rehearsal"), where, token="I-1", home=home)
+    outcome = await oneshot._claimed(settings, world.desktop)
+    assert (outcome.status, outcome.message) == ("invalid", "The second half is missing.")
+    assert [(item.token, item.goal, item.status) for item in world.items] == [("I-1", "run", "invalid")] * begun
 
 
 @pytest.mark.parametrize("fails", ["at once", "when the run is written down", "as its trace is opened"])

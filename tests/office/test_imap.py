@@ -20,6 +20,7 @@ import pytest
 from pydantic import SecretStr
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office import imap
 from holo_tasks.office.letter_reader import LetterReader
 from holo_tasks.office.mailbox import ImapAccount, Letter, MailboxUnreachable, read_imap, read_maildir
 
@@ -137,6 +138,20 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
                 return
         time.sleep(0.05)
     pytest.fail("dovecot did not come up")
+
+
+def test_a_message_over_the_limit_is_fetched_as_far_as_its_head_and_not_read(
+    dovecot: Callable[..., ImapAccount], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imap, "MAX_MESSAGE_BYTES", 70)
+    monkeypatch.setattr(imap, "HEAD_BYTES", 67)
+    asked: list[str] = []
+    real = imaplib.IMAP4.uid
+    monkeypatch.setattr(imaplib.IMAP4, "uid", lambda *args: (asked.append(str(args[-1])), real(*args))[1])
+    (letter,) = read_imap(dovecot(folder="Récus"))
+    assert (letter.message_id.partition("+")[0], letter.text) == ("1@a.example", "")
+    assert "not read" in letter.problems[0]
+    assert asked[-1] == "(BODY.PEEK[]<0.67>)"
 
 
 @pytest.mark.parametrize("security", ["tls", "starttls", "plain"])

@@ -53,6 +53,13 @@ def test_wrong_rules_are_refused_in_one_sentence(values: Any, said: str) -> None
     assert "\n" not in str(caught.value)
 
 
+def test_what_others_have_written_is_no_longer_in_a_message_than_can_be_read() -> None:
+    for values in ({"x" * 100_000: 1}, {"actions": ["x" * 100_000]}):
+        with pytest.raises(InvalidUsage, match="…") as caught:
+            Rules.read(values)
+        assert len(str(caught.value)) < 1000
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for content in (None, b"trust = ", b"\xff\xfe"):
         file = tmp_path / "rules.toml"
