@@ -122,10 +122,12 @@ class Typed:
 class Receipt:
     """Proof that a gesture was carried out: when the last input event was sent, and how long it took.
 
-    ``events`` counts all keys of a secret as one. ``typed`` says where secrets show since.
+    ``events`` counts all keys of a secret as one. ``typed`` says where secrets show since. ``left_out`` says what
+    of the gesture was not done, and why: its first press brought up something else than it was decided on.
     """
 
     done_at_ns: int
     took_ns: int
     events: int
     typed: tuple[Typed, ...] = ()
+    left_out: str = ""

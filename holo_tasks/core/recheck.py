@@ -176,10 +176,10 @@ def _caret(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) 
 
 
 def _difference(before: Sighting, now: Sighting, area: Box) -> Image.Image:
-    return ImageChops.difference(_part(before.pixels, area), _part(now.pixels, area))
+    return ImageChops.difference(part(before.pixels, area), part(now.pixels, area))
 
 
-def _part(pixels: Pixels, area: Box) -> Image.Image:
+def part(pixels: Pixels, area: Box) -> Image.Image:
     """Return a part of a picture; only its rows are read."""
     lines = _lines(pixels, area.top, area.bottom)
     image = Image.frombuffer("RGB", (pixels.size.width, area.height), lines, "raw", "BGRX", 0, 1)

@@ -300,11 +300,11 @@ class Walk:
         gesture = to_gesture(call, self._seen().shot)
         if gesture is None:
             raise ValueError(f"{call.tool_name} is nothing for hands")
-        await self._carry_out(call, gesture, named=not step.replaced)
-        return f"Done: {call.tool_name}."
+        left_out = await self._carry_out(call, gesture, named=not step.replaced)
+        return f"Done: {call.tool_name}. {left_out}".rstrip()
 
-    async def _carry_out(self, call: AnyCall, gesture: Gesture, *, named: bool = True) -> None:
-        """Have a gesture permitted, written down, done, and written down as done.
+    async def _carry_out(self, call: AnyCall, gesture: Gesture, *, named: bool = True) -> str:
+        """Have a gesture permitted, written down, done, and written down as done; return what was left out of it.
 
         ``named`` says that whoever decided it named the secrets in it; else they wrote what is typed as it is, under
         the secret's binding: who does not know that it is one has nothing to correct.
@@ -367,6 +367,9 @@ class Walk:
         await self._record(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
         self._done = gesture
         self._focus = focus_after(gesture, clicked), tabbed_after(gesture, clicked, tabbed), seen.frame.holds
+        if receipt.left_out:
+            await self._record(events.Corrected(reason=receipt.left_out))
+        return receipt.left_out
 
     async def _check_written(self, write: Write, frame: Frame) -> None:
         """Raise if a text names a secret that is not to be typed, or not like this; nothing is typed then."""

@@ -147,7 +147,8 @@ class Desktop:
             self._refuse_held()
             told = {"gesture": wire.from_gesture(gesture), "slip": wire.from_slip(slip)}
             answer = await child.ask("do", **told, deadline=deadline)
-        return Receipt(answer["done_at_ns"], answer["took_ns"], answer["events"], wire.to_typed(answer["typed"]))
+        typed, left_out = wire.to_typed(answer["typed"]), answer["left_out"]
+        return Receipt(answer["done_at_ns"], answer["took_ns"], answer["events"], typed, left_out)
 
     async def windows(self) -> list[Window]:
         """List the visible windows, the topmost last."""

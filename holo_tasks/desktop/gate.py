@@ -101,6 +101,11 @@ class Gate(Interrupt):
         self._decided = (slip.frame, gesture) if slip.frame else None
         self._compared = self._touched = self._pressed = False
 
+    @property
+    def decided(self) -> bool:
+        """Whether the gesture was decided on by a picture that is remembered."""
+        return self._decided is not None
+
     def leave(self) -> None:
         """End a gesture; nothing is pressed any more."""
         self._slip = self._decided = None

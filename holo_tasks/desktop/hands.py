@@ -67,8 +67,9 @@ class Hands:
         self.typed = []
         self._value_events = 0
         self._gate.check()
+        left_out = ""
         try:
-            self._carry_out(gesture)
+            left_out = self._carry_out(gesture)
         finally:
             self.let_go()
             if isinstance(gesture, Click | Drag | Scroll):
@@ -77,7 +78,7 @@ class Hands:
                 self._pulse.await_manager()
         # How many keys a value takes is not told: it would give its length away.
         events = self._events - before - self._value_events
-        return Receipt(time.time_ns(), time.monotonic_ns() - began, events, tuple(self.typed))
+        return Receipt(time.time_ns(), time.monotonic_ns() - began, events, tuple(self.typed), left_out)
 
     def let_go(self) -> None:
         """Release all that is pressed."""
@@ -93,20 +94,21 @@ class Hands:
     def _events(self) -> int:
         return self._pointer.events + self._keyboard.events
 
-    def _carry_out(self, gesture: Gesture) -> None:
+    def _carry_out(self, gesture: Gesture) -> str:
+        """Do what a gesture says; return what of it was left out and why, or nothing."""
         pointer = self._pointer
         match gesture:
             case Click(at, button, count):
                 self._check(at)
                 _in_range("clicks", count, MOST_CLICKS)
-                pointer.click(at, button, count)
+                return pointer.click(at, button, count)
             case Move(to):
                 self._check(to)
                 pointer.move(to)
             case Drag(start, end, button):
                 self._check(start, end)
                 self._gate.belongs(end)  # what is dropped is dropped there
-                pointer.drag(start, end, button)
+                return pointer.drag(start, end, button)
             case Scroll(at, direction, notches):
                 self._check(at)
                 _in_range("notches", notches, MOST_NOTCHES)
@@ -122,6 +124,7 @@ class Hands:
                 if not (math.isfinite(seconds) and seconds >= 0):
                     raise InvalidUsage(f"A pause lasts a number of seconds from 0 up, not {seconds!r}.")
                 self._gate.sleep(seconds)
+        return ""
 
     def _check(self, *points: Point) -> None:
         size = self._link.size()

@@ -11,7 +11,9 @@ from typing import Any
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Button, Direction
+from holo_tasks.core.likeness import close
 from holo_tasks.desktop.gate import Gate
+from holo_tasks.desktop.glance import Glance, Spot
 
 # Toolkits start a drag after a few pixels and follow the pointer from one event-loop turn to the
 # next: without time in between they fold all moves into one and see a click. HTML5 and Xdnd ask
@@ -27,14 +29,22 @@ DOUBLE_CLICK_PX = 10
 
 PRESS, RELEASE, MOTION = 4, 5, 6  # events of the X protocol
 
+ONCE = "Only press {} of {} was made: by then something else was there. Look again before you press it."
+BUSY = "Only press {} of {} was made: the program is still busy with it."
+BACK = (
+    "It was called off: after the press something else came up where it was to end. The button was released where it "
+    "was pressed. Look again."
+)
+
 
 class Pointer:
     """Moves, clicks, drags, scrolls. pyautogui is loaded at first use: it takes a third of a second."""
 
-    def __init__(self, display: str, authority: Path, gate: Gate) -> None:
+    def __init__(self, display: str, authority: Path, gate: Gate, glance: Glance) -> None:
         self._display = display
         self._authority = authority
         self._gate = gate
+        self._glance = glance
         self._mouse: Any = None
         self._fake: Any = None
         self._at = Point(0, 0)
@@ -82,28 +92,67 @@ class Pointer:
         self._count()
         mouse.moveTo(to.x, to.y, _pause=False)
 
-    def click(self, at: Point, button: Button, count: int) -> None:
+    def click(self, at: Point, button: Button, count: int) -> str:
+        """Press and release a button; return what was left out and why, or nothing.
+
+        It is not pressed again where the press before brought up something else: nobody decided to press that.
+        """
         self._keep_apart(at, button)
         self._gate.compare()  # before the pointer is there: what it hovers over may change its looks
+        before = self._glance.at(at) if count > 1 else None
         self.move(at)
-        for _ in range(count):
+        for number in range(count):
+            if number and before is not None:
+                if not self._glance.await_answer(self.last_event_ns):
+                    return BUSY.format(number, count)
+                if self._glance.changed(before):
+                    return ONCE.format(number, count)
             self._press(at, button)
             self._release(at, button)
+        return ""
 
-    def drag(self, start: Point, end: Point, button: Button) -> None:
+    def drag(self, start: Point, end: Point, button: Button) -> str:
+        """Press at one point and release at another; return what was left out and why, or nothing.
+
+        A menu that the press opens is nothing to drop on: nobody has seen what would be chosen there.
+        """
         self._keep_apart(start, button)
         self._gate.compare()
+        before = self._glance.at(end)
         self.move(start)
         self._press(start, button)
         now = start
         try:
+            if before is not None:
+                self._glance.await_answer(self.last_event_ns)
+                beside = close(start, end)  # what is pressed may look different
+                if self._glance.another_window(before) or (not beside and self._glance.changed(before, near=True)):
+                    return BACK
             for step in range(1, DRAG_STEPS + 1):
                 self._gate.sleep(DRAG_STEP_S)
                 now = _between(start, end, step / DRAG_STEPS)
                 self.move(now)
             self._gate.sleep(DRAG_REST_S)
+            if before is not None and self._came_up(before, _between(start, end, 1 - 1 / DRAG_STEPS)):
+                now = start
+                self.move(start)
+                return BACK
         finally:
             self._release(now, button)
+        return ""
+
+    def _came_up(self, before: Spot, short: Point) -> bool:
+        """Say whether another window is where a drag is to end, but for one that follows the pointer."""
+        glance, at = self._glance, before.at
+        if not glance.another_window(before):
+            return False
+        there = glance.place(at)
+        self.move(short)
+        self._gate.sleep(DRAG_REST_S)
+        stays = glance.place(at) == there
+        self.move(at)
+        self._gate.sleep(DRAG_REST_S)
+        return stays
 
     def scroll(self, at: Point, direction: Direction, notches: int) -> None:
         self._gate.compare()

@@ -59,7 +59,7 @@ class Remembered:
     def acted(self, gesture: Gesture) -> None:
         """Note where was clicked last: what is typed later may be meant for it."""
         if isinstance(gesture, Click | Write) and gesture.at is not None:
-            self._clicked = gesture.at, _top_at(self._link, gesture.at)
+            self._clicked = gesture.at, top_at(self._link, gesture.at)
 
     def compare(self, number: int, gesture: Gesture) -> None:
         """Return when the screen is as in that picture where a gesture goes.
@@ -93,13 +93,13 @@ class Remembered:
 
     def same_window(self, at: Point | None) -> None:
         """Raise `ScreenChanged` unless the window there, or with the keyboard, is the one of the last comparison."""
-        if at in self._under and _top_at(self._link, at) != self._under[at]:
+        if at in self._under and top_at(self._link, at) != self._under[at]:
             where = "has the keyboard" if at is None else "is there"
             raise ScreenChanged(f"The screen changed at the last moment: another window {where}. Nothing was done.")
 
     def _arranged(self, where: Aim) -> Arrangement:
         """Look at the windows, first at those that the input would reach: what comes up between is noticed."""
-        under: dict[Point | None, int] = {point: _top_at(self._link, point) for point in where.points}
+        under: dict[Point | None, int] = {point: top_at(self._link, point) for point in where.points}
         windows = arrangement(self._link)
         self._under = under or {None: windows.focus}
         return windows
@@ -130,10 +130,10 @@ def arrangement(link: XLink) -> Arrangement:
         if shown:
             border = 2 * place.border_width
             panes.append(Pane(window, Box(place.x, place.y, place.width + border, place.height + border)))
-    return Arrangement(tuple(panes), _top_at(link, None))
+    return Arrangement(tuple(panes), top_at(link, None))
 
 
-def _top_at(link: XLink, at: Point | None) -> int:
+def top_at(link: XLink, at: Point | None) -> int:
     """Return the window directly on the root that gets a press at a point or, without one, the keys; 0 for none."""
     core = link.conn.core
     try:

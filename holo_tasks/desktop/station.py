@@ -151,6 +151,7 @@ class Station:
         from holo_tasks.desktop.binding import Binding
         from holo_tasks.desktop.eyes import Eyes
         from holo_tasks.desktop.fields import Fields
+        from holo_tasks.desktop.glance import Glance
         from holo_tasks.desktop.grabs import held
         from holo_tasks.desktop.guest import Guest
         from holo_tasks.desktop.hands import Hands
@@ -171,7 +172,8 @@ class Station:
         pulse = self._pulse = Pulse(link, repaints)
         self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), gate, lambda: stacked(link))
         self._keyboard = Keyboard(link, gate)
-        self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate)
+        glance = Glance(link, self._screen, pulse, repaints, gate)
+        self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate, glance)
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
         free = gate.for_person()
         keyboard = Keyboard(link, free)
@@ -242,6 +244,7 @@ class Station:
             "done_at_ns": receipt.done_at_ns,
             "took_ns": receipt.took_ns,
             "events": receipt.events,
+            "left_out": receipt.left_out,
         }
 
     def typed(self) -> list[Typed]:
