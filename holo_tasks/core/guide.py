@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from holo_tasks.core import events
@@ -377,6 +377,7 @@ async def escape(walk: Walk, act: Act) -> str:
     await walk.record(events.Backtracked(by="Escape"))
     step = Step(thought="Nothing came of it; going back.", tool_call=call)
     await walk.decided(step, scripted=True)
+    doors, walk.doors = walk.doors, replace(walk.doors, approver=None)  # nobody is asked about a way back
     try:
         await act(walk, step)
     except ScreenChanged as error:
@@ -384,6 +385,8 @@ async def escape(walk: Walk, act: Act) -> str:
         return f"Escape was not pressed to get back: {error}"
     except (PolicyRefused, InvalidUsage) as error:
         return f"Escape could not be pressed to get back: {error}"
+    finally:
+        walk.doors = doors
     await walk.verify(before, call, started_s=started)
     return "Escape was pressed to get back."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holo_tasks.core.errors import InvalidUsage
 
-RETURN, TAB = 0xFF0D, 0xFF09
+RETURN, TAB, ESC = 0xFF0D, 0xFF09, 0xFF1B
 SHIFT, CONTROL, CAPS_LOCK = 0xFFE1, 0xFFE3, 0xFFE5
 HOME, END, DELETE = 0xFF50, 0xFF57, 0xFFFF
 LOCKS = frozenset((CAPS_LOCK, 0xFF7F, 0xFF14))
@@ -19,7 +19,7 @@ MODIFIERS = {
 NAMED = {
     **MODIFIERS,
     "enter": RETURN,
-    "esc": 0xFF1B,
+    "esc": ESC,
     "tab": TAB,
     "space": 0x20,
     "backspace": 0xFF08,

@@ -151,7 +151,7 @@ async def pursue(
         except (InvalidUsage, SecretRefused) as error:
             # Nothing was sent to the screen: the model asked for something hands cannot do.
             if once is not None:
-                once.pressed.discard(pressed)
+                once.pressed -= pressed
             told, is_error = str(error), True
         assert before is not None
         sentence = await walk.verify(before, call, started_s=started, repeat=not pressed)

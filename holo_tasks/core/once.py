@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Set
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from holo_tasks.core.chords import chords_in
 from holo_tasks.core.errors import GaveUp
-from holo_tasks.core.gestures import Click, Gesture, HoldAndTap, Hotkey, Write
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Write
 from holo_tasks.core.guide import Guide
-from holo_tasks.core.keynames import MODIFIERS, RETURN, keysym
-from holo_tasks.core.permit import ReadsTargets, Scene
+from holo_tasks.core.keynames import ESC, MODIFIERS, RETURN, TAB, keysym
+from holo_tasks.core.permit import ReadsTargets, Scene, TextReader
+from holo_tasks.core.pressing import LINE_ENDS
 from holo_tasks.core.repeating import fits
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import PATIENCE_S, Walk
 
 SPACE, ALT = keysym("space"), MODIFIERS["alt"]
+_BLANKS = LINE_ENDS | {" "}
 ENTER = "Enter"
 """How the key that submits a form is declared."""
-_LINE_ENDS = frozenset("\n\r")
 
 
 @dataclass
@@ -40,29 +44,32 @@ class Once:
 
     async def pressed_by(self, walk: Walk, step: Step) -> frozenset[str]:
         """Return which of the buttons a step may press: all of them where nobody can say which."""
-        seen, reader = walk.seen, walk.doors.reader
+        seen = walk.seen
         gesture = to_gesture(step.tool_call, seen.shot) if seen is not None else None
         if gesture is None or seen is None:
             return frozenset()
         entered = frozenset({ENTER} if _enters(gesture) else ()) & set(self.labels)
         if await self._by_keys(gesture, walk.scene(seen.frame)):
             return entered | self._buttons
-        at = gesture.at if isinstance(gesture, Click | Write) else None
-        if at is None:
-            return entered
+        called = str(getattr(step.tool_call, "element", ""))
+        for at in _aims(gesture):
+            entered |= await self._on(seen.frame, at, called, walk.doors.reader)
+        return entered
+
+    async def _on(self, frame: Frame, at: Point, called: str, reader: TextReader | None) -> frozenset[str]:
+        """Return the button at a point; any of them if reading fails, and what the model calls it does not tell."""
         text, unknown = "", frozenset[str]()
         if reader is not None:
             try:
                 reading = reader.on_target if isinstance(reader, ReadsTargets) else reader
-                text = await reading(seen.frame, at)
+                text = await reading(frame, at)
             except Exception:
                 unknown = self._buttons
         if not text.strip():  # then what the model calls it has to do
-            named = str(getattr(step.tool_call, "element", ""))
-            found = next((label for label in self.labels if fits(f"*{label}*", named)), "")
+            found = next((label for label in self.labels if fits(f"*{label}*", called)), "")
         else:
             found = next((label for label in self.labels if fits(label, text)), "")
-        return entered | ({found} if found else unknown)
+        return frozenset({found}) if found else unknown
 
     @property
     def _buttons(self) -> frozenset[str]:
@@ -72,19 +79,21 @@ class Once:
         """Say whether keys may press one of the buttons, without saying which.
 
         The rule is that of `Rules.confirm`: keys that may press something mean all that their window shows. A space,
-        and Alt with a letter of a button's, count whatever is read there: a button may have no text.
+        right behind a tab even from within a field, and Alt with a letter of a button's, count whatever is read there:
+        a button may have no text. Escape presses none of them: it leaves.
         """
-        if not self._buttons:
+        if not self._buttons or _escapes(gesture):
             return False
-        if self._presses_some(gesture) and not await scene.in_field(None):
+        if _spaces_behind_tab(gesture) or (self._presses_some(gesture) and not await scene.in_field(None)):
             return True
         if scene.reader is None:  # and nobody knows what is shown, nor what is a field
-            blank = (
-                isinstance(gesture, Write) and gesture.at is None and not {" ", *_LINE_ENDS}.isdisjoint(gesture.text)
-            )
-            return blank and await scene.written_at(None) is None
+            if not isinstance(gesture, Write):
+                return False
+            nowhere = await scene.written_at(gesture.at) is None
+            return not _BLANKS.isdisjoint(gesture.text if nowhere else gesture.text.partition("\t")[2])
         try:
-            return await scene.may_press(gesture) and self._shown(await scene.window_text())
+            at = next(reversed(_aims(gesture)), None)
+            return await scene.may_press(gesture) and self._shown(await scene.window_text(at))
         except Exception:
             return True  # a window that cannot be read may show one
 
@@ -113,8 +122,9 @@ class Once:
             case HoldAndTap(tap=tap):
                 return sum(keysym(key) in (RETURN, SPACE) for key in tap) > 1
             case Write(text, press_enter=enter):
-                entered = sum(map(text.count, _LINE_ENDS)) + enter
-                blanks = text.count(" ") + entered if _is_blank(gesture) else 0
+                entered = sum(map(text.count, LINE_ENDS)) + enter
+                behind = max(map(_leading, text.split("\t")[1:]), default=0)
+                blanks = text.count(" ") + entered if _is_blank(gesture) else behind
                 return max(entered if ENTER in self.labels else 0, blanks) > 1
             case _:
                 return False
@@ -155,10 +165,42 @@ def _is_blank(write: Write) -> bool:
     return write.at is None and len(write.text.strip()) <= 1
 
 
+def _leading(text: str) -> int:
+    """Return how many blanks and line ends a text begins with."""
+    return len(text) - len(text.lstrip("".join(_BLANKS)))
+
+
+def _aims(gesture: Gesture) -> tuple[Point, ...]:
+    """Return where a button of the mouse goes down or up, in this order."""
+    match gesture:
+        case Drag(start, end):
+            return start, end
+        case Click(at=at) | Write(at=Point() as at):
+            return (at,)
+        case _:
+            return ()
+
+
+def _spaces_behind_tab(gesture: Gesture) -> bool:
+    """Say whether a space is pressed right after a tab has gone on to something else."""
+    match gesture:
+        case Write(text):
+            return "\t " in text
+        case HoldAndTap(tap=tap):
+            keys = [keysym(key) for key in tap]
+            return any(before == TAB and key == SPACE for before, key in pairwise(keys))
+        case _:
+            return False
+
+
+def _escapes(gesture: Gesture) -> bool:
+    return isinstance(gesture, Hotkey) and {keysym(key) for key in gesture.keys} == {ESC}
+
+
 def _enters(gesture: Gesture) -> bool:
     match gesture:
         case Write(text, press_enter=enter):
-            return enter or not _LINE_ENDS.isdisjoint(text)
+            return enter or not LINE_ENDS.isdisjoint(text)
         case Hotkey(keys):
             return any(keysym(key) == RETURN for key in keys)
         case HoldAndTap(tap=tap):

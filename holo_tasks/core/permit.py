@@ -18,8 +18,8 @@ from holo_tasks.core.pressing import is_word, is_wordy, presses
 from holo_tasks.core.slip import Slip as Slip
 from holo_tasks.core.slip import gesture_digest as gesture_digest
 
-HIGHEST = 160
-"""A field that is higher, in pixels, may be a terminal: a single letter is a command there, as it is in a menu."""
+HIGHEST = 48
+"""A field that is higher, in pixels, may be a list or a terminal: a single letter is a command there, as in a menu."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,15 @@ class TellsFields(Protocol):
 
     async def field_at(self, frame: Frame, at: Point) -> Box | None:
         """Return the text field at a point; None if what is there is none, or may be something else."""
+        ...
+
+
+@runtime_checkable
+class TellsSigns(Protocol):
+    """A reader that can tell a button with a sign on it from where nothing is."""
+
+    async def unread_at(self, frame: Frame, at: Point) -> bool:
+        """Say whether at a point is a button, as far as anybody can say, with a sign on it that is no text."""
         ...
 
 
@@ -115,8 +124,8 @@ class Scene:
         return not (is_word(gesture) and await self.beside_field())
 
     def shown_in(self, owner: Owner) -> Box:
-        """Return where on the screen a window shows something: anywhere, if nobody knows where it is."""
-        return owner.box or Box(0, 0, self.frame.size.width, self.frame.size.height)
+        """Return where on the screen a window shows something: anywhere, if nobody knows, or a menu of it is open."""
+        return (not owner.popup and owner.box) or Box(0, 0, self.frame.size.width, self.frame.size.height)
 
     async def written_at(self, at: Point | None) -> Point | None:
         """Return where keys go: the point they are written at, or that of the last click if its window has them."""
@@ -144,9 +153,15 @@ class Scene:
             return ""
         return await self.reader(await self.look() if self.look else self.frame, where)
 
-    async def window_text(self) -> str:
-        """Return all that is written by now in the window that gets keys."""
-        return await self.text(self.shown_in(await self.owner_at(None)))
+    async def unread(self, at: Point) -> bool:
+        """Say whether what is at a point by now is a button on which nothing can be read."""
+        if not isinstance(self.reader, TellsSigns):
+            return False
+        return await self.reader.unread_at(await self.look() if self.look else self.frame, at)
+
+    async def window_text(self, at: Point | None) -> str:
+        """Return all that is written by now in the window that gets a press at a point or, without one, the keys."""
+        return await self.text(self.shown_in(await self.owner_at(at)))
 
 
 class Policy(Protocol):

@@ -28,7 +28,8 @@ class Owner:
     ``executable`` is the path of its program file, empty if it cannot be known, and ``why`` then says why not.
     ``script`` is the path of what an interpreter runs, as far as its command line leaves no doubt; else ``said`` are
     names of files that it may run: good for what is to be kept away, not for what is let in. ``title`` may be
-    anything; ``box`` is where the window is.
+    anything; ``box`` is where the window is, and ``popup`` says that a menu or the like is open, wherever it lies,
+    which keys may go to.
     """
 
     executable: str = ""
@@ -38,6 +39,7 @@ class Owner:
     box: Box | None = None
     why: str = ""
     said: tuple[str, ...] = ()
+    popup: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "said", tuple(self.said))  # a list, from another process

@@ -7,20 +7,24 @@ from typing import Literal, TypeAlias
 from holo_tasks.core import keynames
 from holo_tasks.core.chords import Chord, chords_in
 from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Gesture, HoldAndTap, Hotkey, Move, Pause, Write
+from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Write
 
 Presses: TypeAlias = Literal["never", "outside a field", "may"]
 """Whether keys may press a button: in a text field the letters of a word are text, anywhere else a letter may be the
 key of a menu, a space presses what has the keyboard, and to replace all is to delete all."""
 WORD = 3
 """So many letters or digits are written as a text, not pressed one by one as the keys of a menu."""
+LINE_ENDS = frozenset("\n\r")
+"""What presses Enter where it is written."""
 
 _COMMANDING = frozenset(keynames.MODIFIERS[name] for name in ("ctrl", "alt", "super"))
 _MOVING = frozenset(
-    keynames.keysym(name) for name in ("home", "end", "left", "right", "up", "down", "pageup", "pagedown", "esc")
+    keynames.keysym(name) for name in ("home", "end", "left", "right", "up", "down", "pageup", "pagedown")
 )
 _WITHIN = frozenset(keynames.keysym(name) for name in ("home", "end", "left", "right", "backspace"))
 _DELETE = keynames.keysym("delete")
+_DOING = frozenset((_DELETE, keynames.ESC))
+"""What does something by itself, such as to delete the row that is selected or to throw a draft away."""
 _MARKING = frozenset(keynames.keysym(name) for name in "ac")
 """What marks and copies with Ctrl held; with Alt the very same keys are those of menus and buttons."""
 _CHANGING = frozenset(keynames.keysym(name) for name in "vxyz") | {_DELETE}
@@ -33,9 +37,14 @@ _CTRL = keynames.MODIFIERS["ctrl"]
 
 
 def presses(gesture: Gesture) -> Presses:
-    """Say whether a gesture's keys may press a button, or do what a menu does, rather than only write and edit."""
+    """Say whether a gesture's keys may press a button, or do what a menu does, rather than only write and edit.
+
+    What the middle button pastes counts as keys: it may hold a line end.
+    """
     if isinstance(gesture, Write):
         return _written(gesture)
+    if isinstance(gesture, Click | Drag):
+        return "may" if gesture.button == "middle" else "never"
     found = [_chord(chord) for chord in chords_in(gesture)]
     return "may" if "may" in found else "outside a field" if "outside a field" in found else "never"
 
@@ -46,7 +55,7 @@ def focus_after(gesture: Gesture, focus: Point | None) -> Point | None:
         case Click(at, button):
             return at if button == "left" else None
         case Write(text, press_enter=enter, at=at):
-            return None if enter or set(text) & set("\n\r\t") else at or focus
+            return None if enter or set(text) & (LINE_ENDS | {"\t"}) else at or focus
         case Move() | Pause():
             return focus
         case Hotkey() | HoldAndTap() if all(_stays(chord) for chord in chords_in(gesture)):
@@ -73,7 +82,7 @@ def tabbed_after(gesture: Gesture, focus: Point | None, tabbed: Point | None) ->
     ``focus`` is where it was that the keyboard had followed, ``tabbed`` what this returned, before the gesture.
     """
     match gesture:
-        case Write(text, press_enter=False, at=at) if "\t" in text and not set(text) & set("\n\r"):
+        case Write(text, press_enter=False, at=at) if "\t" in text and not set(text) & LINE_ENDS:
             return at or focus or tabbed
         case Hotkey() | HoldAndTap() if all(_tabs(chord) for chord in chords_in(gesture)):
             return focus or tabbed
@@ -86,11 +95,12 @@ def _tabs(chord: Chord) -> bool:
 
 
 def _written(write: Write) -> Presses:
-    if write.press_enter or set(write.text) & set("\n\r\t"):
+    if write.press_enter or set(write.text) & (LINE_ENDS | {"\t"}):
         return "may"  # what the keys behind a tab go to, nobody has clicked
     if not write.text:
         return "outside a field" if write.overwrite else "never"
-    return "outside a field" if write.text.strip() else "may"
+    # A field that is full may move on to a button, which a blank behind the text then presses.
+    return "may" if write.text[-1].isspace() else "outside a field"
 
 
 def _chord(chord: Chord) -> Presses:
@@ -99,7 +109,7 @@ def _chord(chord: Chord) -> Presses:
         return "may"
     if keys <= (_WITHIN | _MARKING if commanding else _ALONE):
         return "never"
-    return "outside a field" if commanding or all(key == _DELETE or _is_sign(key) for key in keys) else "may"
+    return "outside a field" if commanding or all(key in _DOING or _is_sign(key) for key in keys) else "may"
 
 
 def _edits(chord: Chord) -> bool:

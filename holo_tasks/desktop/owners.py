@@ -43,7 +43,7 @@ def owner_of(link: XLink, at: Point | None) -> Owner:
     try:
         client = client_of(link, window) or window
         title = link.text(client, "_NET_WM_NAME") or link.text(client, "WM_NAME")
-        return replace(owner, title=title[:200], box=box(link, client))
+        return replace(owner, title=title[:200], box=box(link, client), popup=at is None and bool(popup(link)))
     except Refused:
         return owner
 

@@ -92,6 +92,14 @@ class Confirm(BaseModel):
         try:
             if await scene.may_press(gesture):
                 targets.append(scene.shown_in(owner))
-            return any([wanted.search(await scene.text(target)) for target in targets])
+            return any([await _fits(wanted, target, scene) for target in targets])
         except Exception:
             return True  # a target that cannot be read may be the one
+
+
+async def _fits(wanted: re.Pattern[str], target: Point | Box, scene: Scene) -> bool:
+    """Say whether a text is what is written somewhere; a button with nothing but a sign on it may mean it."""
+    text = await scene.text(target)
+    if wanted.search(text):
+        return True
+    return not text.strip() and isinstance(target, Point) and await scene.unread(target)

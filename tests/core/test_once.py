@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.errors import GaveUp, ScreenChanged
+from holo_tasks.core.errors import GaveUp, InvalidUsage, ScreenChanged
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Gesture, Pause
+from holo_tasks.core.gestures import Gesture, Hotkey, Pause
 from holo_tasks.core.guide import Guide
 from holo_tasks.core.loop import Answered, pursue
 from holo_tasks.core.once import ENTER, Once
@@ -305,10 +305,11 @@ def written(text: str, **how: Any) -> Any:
 ALWAYS = [
     *(written("Paper\n"), written("a\rb"), written("Paper\tand"), written(" "), written("Paper", press_enter=True)),
     *(keys("enter"), keys("space"), keys("ctrl", "s"), keys("ctrl", "enter"), keys("f9"), keys("alt", "x")),
+    *(written("x "), wrote(step("click", element="nothing", x=10, y=900, button="middle"))),
     *(keys("ctrl", "shift", "v"), wrote(step("hold_and_tap_key", hold_keys=["shift"], tap_keys=["tab", "enter"]))),
 ]
 AS_TEXT = [
-    *(written("Paper and Pine"), written("x "), written("a b c"), written("s"), written("", overwrite=True)),
+    *(written("Paper and Pine"), written("a b c"), written("s"), written("", overwrite=True)),
     *(keys("s"), keys("ctrl", "v"), keys("ctrl", "z"), keys("delete")),
 ]
 EDITING = [keys("ctrl", "a"), keys("tab"), keys("left"), keys("esc"), keys("backspace")]
@@ -379,6 +380,51 @@ async def test_where_nothing_can_read_blanks_count_unless_something_was_clicked_
     assert case.presses == len(before) + 1 + (not counts)
 
 
+@pytest.mark.parametrize("drag", [{"x1": 500, "x2": 502}, {"x1": 500, "x2": 900}, {"x1": 10, "x2": 502}], ids=str)
+async def test_a_drag_presses_where_it_starts_and_where_it_ends(drag: dict[str, int]) -> None:
+    dragged = wrote(step("drag_and_drop", element="it", y1=500, y2=500, **drag))
+    case = Case(dragged, dragged, found=(False,))
+    with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
+        await case.pursue()
+    assert case.presses == 1
+    away = wrote(step("drag_and_drop", element="it", x1=10, y1=10, x2=40, y2=10))
+    case = Case(away, away, DONE, guided=False)
+    await case.pursue()
+    assert case.presses == 2
+
+
+BEHIND_TAB = [
+    written("ab\t cd"),
+    written("ab\tcd\t "),
+    wrote(step("hold_and_tap_key", hold_keys=["shift"], tap_keys=["a", "tab", "space"])),
+]
+
+
+@pytest.mark.parametrize("behind", BEHIND_TAB)
+@pytest.mark.parametrize("reads", [True, False])
+async def test_a_blank_behind_a_tab_presses_a_button_even_one_without_a_text(behind: Any, reads: bool) -> None:
+    pressing = wrote(step("click", element="Submit", x=500, y=500))
+    case = Case(IN_FIELD, behind, pressing, found=(False,), field=FIELD, window="Name", guided=False)
+    if not reads:
+        case.walk.doors = replace(case.walk.doors, reader=None)
+    with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
+        await case.pursue()
+    assert case.presses == 2
+
+
+async def test_keys_that_the_hands_cannot_press_have_pressed_nothing() -> None:
+    class Clumsy(ColouredProgram):
+        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Any:
+            if not self.gestures and isinstance(gesture, Hotkey):
+                raise InvalidUsage("There is no such key on this keyboard.")
+            return await super().do(gesture, deadline=deadline, slip=slip)
+
+    case = Case(ENTERED, SUBMIT, DONE)
+    case.walk.doors = replace(case.walk.doors, desktop=Clumsy("form", filed_after(0)))
+    await case.pursue()
+    assert len(case.walk.doors.desktop.gestures) == 1  # type: ignore[attr-defined]
+
+
 async def test_enter_may_press_the_button_that_is_declared_beside_it() -> None:
     case = Case(ENTERED, SUBMIT, labels=("Submit", ENTER), found=(False,))
     with pytest.raises(GaveUp, match="‘Submit’ was pressed"):
@@ -391,7 +437,13 @@ async def test_enter_may_press_the_button_that_is_declared_beside_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [step("write", content="  "), step("write", content="\n\n"), step("hotkey", keys=["space"], repeat_count=2)]
+    "keys",
+    [
+        step("write", content="  "),
+        step("write", content="\n\n"),
+        step("write", content="ab\t  "),
+        step("hotkey", keys=["space"], repeat_count=2),
+    ],
 )
 async def test_two_blanks_at_once_are_two_presses(keys: Any) -> None:
     case = Case(wrote(keys), DONE, guided=False)

@@ -38,7 +38,7 @@ def test_keys_that_may_press_or_command(chord: str) -> None:
     "chord",
     [
         *("ctrl+a", "ctrl+c", "ctrl+C", "ctrl+left", "ctrl+shift+end", "ctrl+shift+left", "ctrl"),
-        *("tab", "shift+tab", "left", "shift+left", "home", "pageup", "esc", "backspace", "ctrl+backspace", "shift"),
+        *("tab", "shift+tab", "left", "shift+left", "home", "pageup", "backspace", "ctrl+backspace", "shift"),
     ],
 )
 def test_keys_that_only_move_and_edit(chord: str) -> None:
@@ -53,8 +53,8 @@ def test_what_pastes_or_takes_back_edits_in_a_field_only(modifier: str, keys: st
     assert focus_after(hotkey(f"{modifier}+{keys}"), AT) == AT
 
 
-@pytest.mark.parametrize("keys", ["delete", "shift+delete"])
-def test_what_deletes_does_so_in_a_field_only_as_replacing_all_does(keys: str) -> None:
+@pytest.mark.parametrize("keys", ["delete", "shift+delete", "esc", "shift+esc"])
+def test_what_deletes_or_throws_away_does_so_outside_a_field_as_replacing_all_does(keys: str) -> None:
     assert presses(hotkey(keys)) == "outside a field"
 
 
@@ -66,19 +66,28 @@ def test_a_letter_is_text_in_a_field_only(gesture: Gesture) -> None:
 @pytest.mark.parametrize(
     ("write", "how"),
     [
-        (Write("x "), "outside a field"),
         (Write("y"), "outside a field"),
         (Write("Paper and Pine"), "outside a field"),
         (Write("", overwrite=True), "outside a field"),
         (Write("{{secret:pw}}", overwrite=True), "outside a field"),
         (Write(""), "never"),
-        *((Write(text), "may") for text in (" ", "\t", "a\n", "a\r", "a\tb", "\u3000")),
+        *((Write(text), "may") for text in (" ", "\t", "a\n", "a\r", "a\tb", "\u3000", "x ", "123456 ", "a b\u00a0")),
         (Write("a", press_enter=True), "may"),
         (Write("", press_enter=True), "may"),
     ],
 )
 def test_what_is_written_is_text_in_a_field_only(write: Write, how: str) -> None:
     assert presses(write) == how
+
+
+@pytest.mark.parametrize("gesture", [Click(AT, "middle"), Drag(AT, OTHER, "middle")])
+def test_what_the_middle_button_pastes_may_press(gesture: Gesture) -> None:
+    assert presses(gesture) == "may"
+
+
+@pytest.mark.parametrize("gesture", [Click(AT), Click(AT, "right"), Drag(AT, OTHER), Scroll(AT, "down", 3), Move(AT)])
+def test_the_other_buttons_press_no_keys(gesture: Gesture) -> None:
+    assert presses(gesture) == "never"
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,16 @@ def named(owner):
     return Path(owner.script).stem
 
 
+async def test_an_open_menu_is_told_wherever_it_lies(desktop, show, until):
+    await show.script("ledger", "150x80+100+100")
+    assert not (await desktop.owner_at(None)).popup
+    await desktop.do(Click(Point(220, 170), "right"))
+    await desktop.look()
+    owner = await desktop.owner_at(None)
+    assert owner.popup
+    assert not (await desktop.owner_at(Point(110, 110))).popup
+
+
 async def test_two_programs_with_one_title_are_two(desktop, show):
     await show.script("ledger", "300x200+100+100")
     await show.script("impostor", "300x200+600+100")

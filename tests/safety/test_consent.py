@@ -17,6 +17,7 @@ from holo_tasks.core.errors import NeedsPerson, PolicyRefused
 from holo_tasks.core.frame import Frame, RedactedFrame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Pause
+from holo_tasks.core.guide import escape
 from holo_tasks.core.person import Answer
 from holo_tasks.core.ports import Owner
 from holo_tasks.core.walk import Walk
@@ -218,6 +219,9 @@ async def test_an_approver_that_waits_can_let_the_work_go_on() -> None:
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["ctrl", "shift", "v"]}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["ctrl", "z"]}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["tab"]}), False),
+        ({"text": r"pay\b"}, ("hotkey", {"keys": ["esc"]}), True),
+        ({"text": r"other"}, ("hotkey", {"keys": ["esc"]}), False),
+        ({"text": r"pay\b"}, ("click", {"element": "e", "x": 10, "y": 10, "button": "middle"}), True),
         ({"text": r"pay\b"}, ("write_at", {"element": "e", "x": 10, "y": 10, "content": "a\n"}), True),
         ({"text": r"pay\b"}, ("hotkey", {"keys": ["shift", "left"]}), False),
     ],
@@ -291,7 +295,7 @@ OVER = a_step("write", content="y", overwrite=True)
         ([NOWHERE, TAB], WORD, True),
         ([TAB], WORD, True),
         ([in_field(), TAB, NOWHERE], WORD, True),
-        ([in_field(), TAB, a_step("hotkey", keys=["esc"])], WORD, True),
+        ([in_field(), TAB, a_step("hotkey", keys=["down"])], WORD, True),
         ([in_high()], WORDS, False),
         ([in_high()], OVER, True),
         ([in_high()], a_step("hotkey", keys=["y"]), True),
@@ -299,8 +303,12 @@ OVER = a_step("write", content="y", overwrite=True)
         ([in_field()], a_step("write", content="1", press_enter=True), True),
         ([in_field()], a_step("write", content="1\t "), True),
         ([in_field()], a_step("write", content=" "), True),
+        ([in_field()], a_step("write", content="123456 "), True),
         ([in_field()], a_step("hotkey", keys=["f9"]), True),
-        *(([in_field()], a_step("hotkey", keys=keys), False) for keys in (["ctrl", "v"], ["ctrl", "z"], ["delete"])),
+        *(
+            ([in_field()], a_step("hotkey", keys=keys), False)
+            for keys in (["ctrl", "v"], ["ctrl", "z"], ["delete"], ["esc"])
+        ),
         *(([in_high()], a_step("hotkey", keys=keys), True) for keys in (["ctrl", "v"], ["ctrl", "x"], ["delete"])),
         ([in_field()], a_step("hotkey", keys=["ctrl", "shift", "v"]), True),
         ([in_field(), TAB], a_step("hotkey", keys=["ctrl", "v"]), True),
@@ -320,6 +328,57 @@ async def test_words_into_a_field_that_was_just_clicked_need_no_yes_and_other_ke
     else:
         await one.act(step)
     assert len(desktop.gestures) == len(before) + (not asks)
+
+
+@pytest.mark.parametrize(
+    ("step", "asks"), [(NOWHERE, True), (in_field(), False), (a_step("click", element="e", x=1, y=1), False)]
+)
+async def test_a_button_on_which_nothing_can_be_read_needs_a_yes_and_a_page_does_not(step: Any, asks: bool) -> None:
+    class Signs(Form):
+        async def __call__(self, frame: Frame, where: Point | Box) -> str:
+            return ""
+
+        async def unread_at(self, frame: Frame, at: Point) -> bool:
+            return at.x > 200
+
+    one = walk(PaintedDesktop(frozen=True), None, reader=Signs())
+    await one.look()
+    if asks:
+        with pytest.raises(PolicyRefused, match="needs a person's yes"):
+            await one.act(step)
+    else:
+        await one.act(step)
+
+
+@pytest.mark.parametrize("keys", [["enter"], ["d"], ["esc"]])
+async def test_a_menu_outside_of_its_window_is_read_too(keys: list[str]) -> None:
+    async def reader(frame: Frame, where: Point | Box) -> str:
+        assert isinstance(where, Box)
+        return "Delete" if where.right > 200 else "Record"
+
+    desktop = PaintedDesktop(frozen=True)
+    small = Owner("/usr/bin/painted", box=Box(10, 10, 100, 80))
+    desktop.owners = lambda at: small
+    one = walk(desktop, None, policy=Rules.read({"trust": "act", "confirm": [{"text": "delete"}]}), reader=reader)
+    await one.look()
+    await one.act(a_step("hotkey", keys=keys))
+    desktop.owners = lambda at: replace(small, popup=True)
+    with pytest.raises(PolicyRefused, match="needs a person's yes"):
+        await one.act(a_step("hotkey", keys=keys))
+
+
+async def test_nobody_is_asked_about_the_agents_own_way_back(approvals: Approvals) -> None:
+    async def reader(frame: Frame, where: Point | Box) -> str:
+        return "Submit"
+
+    desktop = PaintedDesktop(frozen=True)
+    one = walk(desktop, on_request(approvals), reader=reader)
+    await one.look()
+    assert "could not be pressed" in await escape(one, Walk.act)
+    assert approvals.waiting() == []
+    with pytest.raises(NeedsPerson):
+        await one.act(a_step("hotkey", keys=["esc"]))
+    assert desktop.gestures == []
 
 
 async def test_a_field_in_a_window_that_has_lost_the_keyboard_is_not_written_into() -> None:
@@ -343,7 +402,7 @@ async def test_where_nothing_can_read_whatever_may_press_needs_a_yes() -> None:
     for step in (*pressing, a_step("write", content="words"), a_step("write", content="Paper and Pine")):
         with pytest.raises(PolicyRefused, match="needs a person's yes"):
             await one.act(step)
-    for keys in (["tab"], ["ctrl", "a"], ["esc"], ["shift", "left"]):
+    for keys in (["tab"], ["ctrl", "a"], ["down"], ["shift", "left"]):
         await one.act(a_step("hotkey", keys=keys))
     await one.act(a_step("move_to", element="Submit", x=5, y=5))
 
