@@ -22,7 +22,9 @@ BESIDE, ABOVE = 48, 20
 WIDEST, HIGHEST = 400, 80
 """How far from a field its label may be, in pixels; and what reaches no farther is a button rather than a page."""
 REACH = 400
-"""A control may reach so far above and below a point, in pixels, and as wide as the screen."""
+"""A text area may reach so far above and below a point, in pixels, and as wide as the screen."""
+MOST_LINES = 12
+"""What has more lines of text is a page or a terminal: of that, the lines near to a point are what is there."""
 _CONTROL = 64
 """What is as wide, in pixels, on something higher than a button, is a control of its own, no hole of a letter."""
 
@@ -84,30 +86,35 @@ class ScreenText:
     def _read_control(self, frame: Frame, at: Point) -> str:
         screen = _image(frame)
         box = _pressed(screen, at)
-        return "" if box is None else self._texts(screen, [box])
+        return "" if box is None else self._texts(screen, [box], at)
 
     def _is_unread(self, frame: Frame, at: Point) -> bool:
         screen = _image(frame)
         box = _pressed(screen, at)
         if box is None or box.width > WIDEST or box.height > HIGHEST or self._read_field(frame, at) is not None:
             return False
-        return not self._texts(screen, [box]).strip()
+        return not self._texts(screen, [box], at).strip()
 
     def _read(self, frame: Frame, where: Point | Box) -> str:
         screen = _image(frame)
         if isinstance(where, Box):
-            return self._texts(screen, [where], margin=0)
+            return self._texts(screen, [where])
         box = _pressed(screen, where)
-        return self._texts(screen, [*([] if box is None else [box]), _around(where, BESIDE, ABOVE)])
+        return self._texts(screen, [*([] if box is None else [box]), _around(where, BESIDE, ABOVE)], where)
 
-    def _texts(self, screen: Image.Image, boxes: Sequence[Box], *, margin: int = HIGHEST) -> str:
-        """Return what is written in some boxes that lie together: all lines that touch one of them."""
-        whole = around(boxes)
+    def _texts(self, screen: Image.Image, boxes: Sequence[Box], at: Point | None = None) -> str:
+        """Return what is written in some boxes that lie together: all lines that touch one, or that are near a point
+        if they are many.
+        """
+        whole, margin = around(boxes), HIGHEST if at else 0
         wide, high = whole.width + 2 * margin, whole.height + 2 * margin
         part = _clipped(Box(whole.left - margin, whole.top - margin, wide, high), Size(*screen.size))
         lines = self._reader.read(_crop(screen, part)).sight.lines
         inside = [Box(box.left - part.left, box.top - part.top, box.width, box.height) for box in boxes]
-        return " ".join(line.text for box in inside for line in lines if _touch(line.box, box))
+        found = [line for box in inside for line in lines if _touch(line.box, box)]
+        if at is not None and len(found) > MOST_LINES:
+            found = [line for line in found if abs(line.box.center.y + part.top - at.y) <= HIGHEST]
+        return " ".join(line.text for line in found)
 
 
 def _pressed(screen: Image.Image, at: Point) -> Box | None:
@@ -115,16 +122,15 @@ def _pressed(screen: Image.Image, at: Point) -> Box | None:
 
     The ground that other controls lie on is nothing to press, if it is higher than a row of buttons.
     """
-    part = _clipped(Box(0, at.y - REACH, screen.width, 2 * REACH + 1), Size(*screen.size))
-    every = _areas(_crop(screen, part))
-    box = _smallest(every, Point(at.x, at.y - part.top))
+    every = _areas(screen)
+    box = _smallest(every, at)
     if box is None:
         return None
     on_it = (other for other in every if other is not box and surrounds(box, other) and other.width >= _CONTROL)
     half = box.width * box.height // 2  # an area that takes up more is the same control, inside its frame
     if box.height > 2 * HIGHEST and any(other.width * other.height < half for other in on_it):
         return None
-    return Box(box.left, part.top + box.top, box.width, box.height)
+    return box
 
 
 def _control(picture: Image.Image, at: Point) -> Box | None:

@@ -28,6 +28,8 @@ _LIKE = 12
 _LINES, _ALIGNED = 3, 6
 """So many lines that begin below one another, give or take some pixels, are a text, even in the middle of an area."""
 _CARET = 2
+_BESIDE = 3
+"""The selected row of a list may end this many pixels before the list does."""
 _APART, _WIDEST_RULE = 6, 8
 
 
@@ -39,7 +41,8 @@ def is_large(box: Box) -> bool:
 def field_in(picture: Image.Image, at: Point) -> Box | None:
     """Return the field to write in that a point of a picture is in; None if what is there is none, or may be a button.
 
-    Nothing that another control is in, or that reaches to the end of the picture, is a field.
+    Nothing that another control is in, or that reaches to the end of the picture, is a field, nor is the selected row
+    of a list.
     """
     import numpy as np
 
@@ -48,6 +51,8 @@ def field_in(picture: Image.Image, at: Point) -> Box | None:
     there = [box for box in every if box.left <= at.x < box.right and box.top <= at.y < box.bottom]
     box = min(there, key=lambda box: box.width * box.height, default=None)
     if box is None or any(other is not box and surrounds(box, other) for other in every):
+        return None
+    if any(_is_row(box, other) for other in every):
         return None
     box = _with_part_behind_caret(box, every, pixels)
     closed = box.left > 0 and box.top > 0 and box.right < picture.width and box.bottom < picture.height
@@ -58,6 +63,13 @@ def field_in(picture: Image.Image, at: Point) -> Box | None:
     if ink is None or (_is_text(ink) if tall else _begins_at_a_side(ink)) is False:
         return None
     return box
+
+
+def _is_row(box: Box, other: Box) -> bool:
+    """Say whether an area lies on another with no line in between, and ends where that does, as in a list."""
+    touches = other.top == box.bottom or other.bottom == box.top
+    covers = other.left <= box.left + _BESIDE and other.right >= box.right - _BESIDE
+    return touches and covers and min(abs(other.left - box.left), abs(other.right - box.right)) <= _BESIDE
 
 
 def _with_part_behind_caret(box: Box, every: Sequence[Box], pixels: Any) -> Box:

@@ -91,6 +91,18 @@ async def test_the_ground_that_controls_lie_on_is_nothing_to_press(text: ScreenT
     assert "Submit" in await text(frame, Point(330, 545))
 
 
+@pytest.mark.parametrize(("lines", "whole"), [(6, True), (25, False)])
+async def test_of_a_page_only_the_lines_at_a_point_are_read(text: ScreenText, lines: int, whole: bool) -> None:
+    frame = pressed(Box(50, 100, 900, 600), "")
+    image = Image.frombytes("RGB", (1280, 800), frame.rgb)
+    written = "\n".join(["Submit payment", *["a line of some words,"] * lines])
+    ImageDraw.Draw(image).multiline_text((60, 110), written, fill="black", font=FONT)
+    frame = Frame(image.tobytes(), frame.size, ":0")
+    for read in (text, text.on_target):
+        assert ("Submit" in await read(frame, Point(800, 600))) == whole
+        assert "Submit" in await read(frame, Point(800, 130))
+
+
 async def test_a_button_with_a_sign_is_told_from_fields_and_pages(text: ScreenText) -> None:
     image = Image.frombytes("RGB", (900, 640), with_fields().rgb)
     draw = ImageDraw.Draw(image)
@@ -133,6 +145,19 @@ async def test_fields_are_told_from_buttons(text: ScreenText) -> None:
     elsewhere = [box.center for box in BUTTONS.values()]
     for at in (*elsewhere, Point(108, 108), Point(680, 175), Point(800, 620), Point(0, 0), Point(899, 639)):
         assert await text.field_at(frame, at) is None, at
+
+
+@pytest.mark.parametrize("selected", [0, 1, 4])
+@pytest.mark.parametrize("colour", [(0, 120, 215), (195, 195, 195)], ids=str)
+async def test_the_selected_row_of_a_list_is_no_field(text: ScreenText, selected: int, colour: Any) -> None:
+    image = Image.new("RGB", (900, 640), (217, 217, 217))
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((100, 100, 400, 201), outline=(120, 120, 120), fill="white")
+    draw.rectangle((101, 101 + 20 * selected, 399, 120 + 20 * selected), fill=colour)
+    for row in range(5):
+        draw.text((104, 102 + 20 * row), f"Invoice of month {row}", fill="black", font=FONT)
+    frame = Frame(image.tobytes(), Size(900, 640), ":0")
+    assert await text.field_at(frame, Point(350, 111 + 20 * selected)) is None
 
 
 DARK, LIGHT = ((43, 43, 43), (30, 30, 30), (220, 220, 220)), ((236, 236, 236), (255, 255, 255), (0, 0, 0))
