@@ -49,8 +49,9 @@ class Confirm(BaseModel):
     text: Annotated[str | None, AfterValidator(_pattern)] = Field(
         default=None,
         description="A regular expression, in any case, for what is written on the target: in the model's own words "
-        "and on the screen, which takes OCR; without it every action that may press something needs a yes. Keys may "
-        "mean all that their window shows, but for moving, and for writing and editing in a field just clicked.",
+        "and on the screen, which takes OCR; without it every action that may press something needs a yes. Keys, and "
+        "what the middle button pastes, may mean all that their window shows, or the screen while a menu is open, but "
+        "for moving, and for writing and editing in a field just clicked.",
     )
     kinds: Kinds = Field(default=None, description="Names of actions, for example click and hotkey; empty: all.")
     programs: tuple[str, ...] | None = Field(default=None, description="Executables or scripts; empty: all.")
