@@ -141,6 +141,8 @@ class Hands:
         if gesture.at is not None:
             self._check(gesture.at)
         secrets = [part for part in parts if isinstance(part, Secret)]
+        for secret in secrets:
+            self._typist.check_alone(secret)
         with self._gate.typing(secrets, gesture.at):
             if gesture.at is not None:
                 self._pointer.click(gesture.at, "left", 1)

@@ -19,12 +19,14 @@ import xcffib.xtest
 from holo_tasks.core import keynames
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop.gate import Gate
+from holo_tasks.desktop.grabs import taken
 from holo_tasks.desktop.layout import Layout, Stroke
+from holo_tasks.desktop.owners import passed
 from holo_tasks.desktop.xlink import XLink
 
 PRESS, RELEASE, RELEASE_BUTTON = 2, 3, 5
 CORE_KEYBOARD = 0x100
-LOCK = 2  # the CapsLock bit of a modifier mask
+SHIFT, LOCK = 1, 2  # the Shift and CapsLock bits of a modifier mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,15 @@ class Keyboard:
             self._link.alone = False
             self._link.conn.core.UngrabServer()
             self._link.conn.flush()
+
+    def overheard(self, strokes: Iterable[Stroke]) -> bool:
+        """Say whether another program asked to get one of these keys, typed `plain`, whatever window they are for."""
+        strokes = list(strokes)
+        held = self._state().locks & ~LOCK
+        keys = [(stroke.keycode, held | SHIFT if stroke.shift else held) for stroke in strokes]
+        if any(stroke.shift for stroke in strokes):
+            keys.append((self.shift, held))
+        return taken(self._link, keys, passed(self._link))
 
     def press(self, keycode: int) -> None:
         if self._sent:  # what is sent in one go goes to one window

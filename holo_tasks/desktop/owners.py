@@ -48,6 +48,19 @@ def owner_of(link: XLink, at: Point | None) -> Owner:
         return owner
 
 
+def passed(link: XLink) -> list[int]:
+    """Return the windows that a key passes, from the one that gets it up to the root."""
+    found = []
+    try:
+        window = _focused(link) or link.root
+        while window:
+            found.append(window)
+            window = int(link.conn.core.QueryTree(window).reply().parent)
+    except Refused:
+        return [*found, link.root]
+    return found
+
+
 def _owner(link: XLink, at: Point | None) -> tuple[Owner, int]:
     try:
         window = _pressed(link, at) if at is not None else _focused(link)

@@ -13,7 +13,8 @@ from contextlib import nullcontext, suppress
 from itertools import islice
 
 from holo_tasks.core import keynames
-from holo_tasks.core.errors import DesktopFailed, HoloError
+from holo_tasks.core.errors import DesktopFailed, HoloError, PolicyRefused, SecretRefused
+from holo_tasks.core.secret import Secret
 from holo_tasks.desktop.gate import POLL_S, Gate
 from holo_tasks.desktop.keyboard import Keyboard
 from holo_tasks.desktop.layout import Stroke
@@ -25,6 +26,10 @@ BATCH = 8
 # Keys sent ahead of the program, so that what it shows and what a stop means stay close to each other.
 AHEAD = 128
 PATIENCE_S = 10.0
+OVERHEARD = (
+    "another program asked for some of its keys as hot keys, and would get them whatever window has the keyboard. "
+    "End that program, or have it ask for none that are typed."
+)
 
 # How long a program takes to draw what was typed, and to go on drawing it. The second pair is for
 # programs that cannot be asked whether they have read their keys (xterm, Motif).
@@ -53,6 +58,12 @@ class Typist:
         """Raise if the text holds something that cannot be typed, before anything is."""
         for character in text:
             keynames.of_character(character)
+
+    def check_alone(self, secret: Secret) -> None:
+        """Raise if another program gets keys of a value, wherever that is typed, before any of them is pressed."""
+        symbols = map(keynames.of_character, secret.value)
+        if self._keyboard.overheard(stroke for symbol in symbols if (stroke := self._keyboard.stroke(symbol))):
+            raise SecretRefused(f"The secret {secret.name!r} is not typed: {OVERHEARD} Nothing was typed.")
 
     def type(self, text: str) -> None:
         """Type a text; the keyboard must be `Keyboard.plain`."""
@@ -124,6 +135,8 @@ class Typist:
             self._gate.turn()
             # Between the look at whose window it is and the keys, nobody may put another one there.
             with self._keyboard.undisturbed() if self._gate.guards_secrets else nullcontext():
+                if self._gate.guards_secrets and self._keyboard.overheard(map(self.stroke, batch)):
+                    raise PolicyRefused(f"Typing a secret was stopped: {OVERHEARD}")
                 self._send(batch)
             sent += len(batch)
             if sent >= AHEAD:

@@ -112,6 +112,51 @@ async def test_typing_a_secret_stops_when_a_program_takes_the_keyboard(ready, un
     await desktop.do(Write("", overwrite=True))
 
 
+KEYS = range(10, 62)
+SHIFTED, CTRL_ALT, ANY = 1, 12, 1 << 15
+
+
+@pytest.mark.parametrize("asked", [f"key 0 {ANY}", "key 0 0", f"key 0 {SHIFTED}", "xinput", "window"])
+async def test_a_secret_is_not_typed_while_a_program_gets_its_keys_wherever_they_go(ready, asked, monkeypatch):
+    desktop, told, grabber = ready
+    if asked == "window":
+        monkeypatch.setenv("XAUTHORITY", str(desktop.authority))
+        link = XLink(desktop.display)
+        asked = f"key {link.conn.core.GetInputFocus().reply().focus} 0"
+        link.close()
+    if asked == "xinput":
+        assert [grabber.ask(f"xinput {code}") for code in KEYS] == ["0"] * len(KEYS)
+    else:
+        assert grabber.ask(f"{asked} {' '.join(map(str, KEYS))}") == "0"
+    for gesture in (Write("{{secret:pw}}"), Write("{{secret:pw}}", at=told.at("entry"))):
+        with pytest.raises(SecretRefused, match=r"hot keys.*Nothing was typed") as refused:
+            await desktop.do(gesture)
+        assert VALUE not in str(refused.value)
+    grabber.ask("release")
+    assert [got for got in grabber.got if got.startswith("key")] == []
+    await desktop.do(Write("{{secret:pw}}"))
+    assert await told.becomes("entry", VALUE) == VALUE
+
+
+async def test_chords_that_a_window_manager_asked_for_keep_no_secret_from_being_typed(ready):
+    desktop, told, grabber = ready
+    assert grabber.ask(f"key 0 {CTRL_ALT} {' '.join(map(str, KEYS))}") == "0"
+    await desktop.do(Write("{{secret:pw}}"))
+    assert await told.becomes("entry", VALUE) == VALUE
+
+
+async def test_typing_a_secret_stops_when_a_program_asks_for_its_keys(ready, until):
+    desktop, told, grabber = ready
+    typing = asyncio.create_task(desktop.do(Write("{{secret:long}}")))
+    await until(lambda: told.read()["fields"]["entry"])
+    assert await asyncio.to_thread(grabber.ask, f"key 0 {ANY} {' '.join(map(str, KEYS))}") == "0"
+    with pytest.raises(PolicyRefused, match=r"was stopped.*hot keys"):
+        await typing
+    grabber.ask("release")
+    assert grabber.got == []
+    await desktop.do(Write("", overwrite=True))
+
+
 async def test_a_secret_is_not_clicked_for_while_a_program_holds_the_pointer(ready):
     desktop, told, grabber = ready
     assert grabber.ask("pointer") == "0"
