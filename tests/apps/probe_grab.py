@@ -1,6 +1,7 @@
 """Holds the keyboard or the pointer of a display: a line on stdin says what to do, keys and buttons go to stdout.
 
-`keyboard`, `pointer`, `key`, `xinput` and `release` are answered with a line; what is got is written as `key CODE` or `button NUMBER`.
+`keyboard`, `pointer`, `key …`, `xinput CODE` and `release` are answered with a line; what is got is written as
+`key CODE` or `button NUMBER`.
 """
 
 import os
