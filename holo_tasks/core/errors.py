@@ -89,7 +89,10 @@ class PolicyRefused(HoloError):
 
 
 class SecretRefused(PolicyRefused):
-    """A secret is not typed into this window; no input event was sent, and the model may do something else."""
+    """A secret is not typed into this window, and the model may do something else.
+
+    No input event was sent, except where ``typed`` says what shows: it went to another field than its own.
+    """
 
 
 class RedactionFailed(PolicyRefused):

@@ -149,7 +149,7 @@ async def pursue(
             await stock.take(walk)
             continue
         except (InvalidUsage, SecretRefused) as error:
-            # Nothing was sent to the screen: the model asked for something hands cannot do.
+            # The model asked for something hands cannot do. Nothing was sent, or a few signs of a secret at most.
             if once is not None:
                 once.pressed -= pressed
             told, is_error = str(error), True

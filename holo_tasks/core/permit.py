@@ -35,9 +35,12 @@ class Permit:
     owner: str = ""
     asks: bool = False
 
-    def slip(self, gesture: Gesture, expires_s: float, frame: int = 0) -> Slip:
-        """Return what the hands are shown; ``frame`` is the number of the frame that the action was decided on."""
-        return Slip(gesture_digest(gesture), expires_s, self.owner, frame)
+    def slip(self, gesture: Gesture, expires_s: float, frame: int = 0, field: Box | None = None) -> Slip:
+        """Return what the hands are shown; ``frame`` is the number of the frame that the action was decided on.
+
+        ``field`` is where a secret that is typed has to show, if it is bound to fields.
+        """
+        return Slip(gesture_digest(gesture), expires_s, self.owner, frame, field)
 
 
 class TextReader(Protocol):
@@ -77,8 +80,8 @@ class TellsSigns(Protocol):
 class TellsLabels(Protocol):
     """A reader that can tell what a field is called."""
 
-    async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> bool:
-        """Say whether one of some labels is read beside or above the field at a point."""
+    async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> Box | None:
+        """Return the text field at a point if it is called by one of some labels; None if not, or nobody can say."""
         ...
 
 
@@ -170,21 +173,27 @@ class Policy(Protocol):
     async def permit(self, call: AnyCall, gesture: Gesture, scene: Scene) -> Permit: ...
 
 
-async def check_field(name: str, labels: Sequence[str], at: Point | None, scene: Scene, *, moved: bool = False) -> None:
-    """Raise `SecretRefused` if a secret that is bound to fields would go to another one, or nobody can say.
+async def check_field(
+    name: str, labels: Sequence[str], at: Point | None, scene: Scene, *, moved: bool = False
+) -> Box | None:
+    """Return the field that a secret which is bound to fields goes to, None for one that is bound to none.
+
+    Raises `SecretRefused` if it would go to another field, or nobody can say.
 
     ``moved`` says that keys come first which may take the keyboard to another field.
     """
     if not labels:
-        return
+        return None
     only = f"The secret {name!r} is typed into the field {' or '.join(f'‘{label}’' for label in labels)} only"
     if not isinstance(scene.reader, TellsLabels):
         raise SecretRefused(f"{only}, and nothing here can read labels: pip install 'prefect-holo[rehearsal]'.")
     where = None if moved else await scene.written_at(at)
     if where is None:
         raise SecretRefused(f"{only}: click that field, then write the secret at once. Nothing was typed.")
-    if not await scene.reader.labelled(scene.frame, where, labels):
-        raise SecretRefused(f"{only}, and no such label is read beside or above the one that was clicked.")
+    field = await scene.reader.labelled(scene.frame, where, labels)
+    if field is None:
+        raise SecretRefused(f"{only}, and no such label is read right beside or above the one that was clicked.")
+    return field
 
 
 def action_digest(call: AnyCall, gesture: Gesture, owner: str) -> str:

@@ -28,7 +28,7 @@ class Secret:
     the program that the desktop was started with, and what that started. ``title``, if given, has to be part of the
     window's title, which narrows the choice among that program's windows; a title alone is no proof of anything.
     ``fields``, if given, are labels: an agent types it into the field it has just clicked, and only if one of these is
-    read beside or above it.
+    read right beside or above it, outside any field; typing stops when it does not show there.
     """
 
     name: str

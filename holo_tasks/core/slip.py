@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Gesture
 
 
@@ -14,13 +15,15 @@ class Slip:
 
     It is good once, for exactly the gesture with this digest, until ``expires_s`` on the monotonic clock, while the
     window that gets the input belongs to ``owner`` (an `Owner.name`; empty for any), and while the screen is, where the
-    input goes, as in the frame with the number ``frame`` (0 for any).
+    input goes, as in the frame with the number ``frame`` (0 for any). A secret in it has to show in ``field``, if that
+    is given, as it is typed.
     """
 
     gesture: str
     expires_s: float
     owner: str = ""
     frame: int = 0
+    field: Box | None = None
 
 
 def gesture_digest(gesture: Gesture) -> str:

@@ -53,8 +53,8 @@ LEAST_ROOM_TOKENS = 4096
 small context."""
 SLIP_S, SLOW_KEY_S = 10.0, 0.1
 """How long the hands may take for an action, and for each key of it in a program that is slow to read its keys."""
-SLOW_SECRET_S = 12.0
-"""And for each secret, on a screen that never rests: it is looked at before and after, until the secret shows."""
+SLOW_SECRET_S, SLOW_FIELD_S = 12.0, 60.0
+"""And for each secret, on a screen that never rests: one looks before and after, and in between if it has a field."""
 DECISION_VERSION = 2
 """To be raised when a kept decision would be read or acted on otherwise than before."""
 STRIP_TURNS = 10
@@ -312,8 +312,7 @@ class Walk:
         seen, doors, guard = self._seen(), self.doors, self.guard
         self._done, self._expected = None, ANYWHERE
         guard.check_time(doors.now_s())
-        if isinstance(gesture, Write) and named:
-            await self._check_written(gesture, seen.frame)
+        field = await self._check_written(gesture, seen.frame) if isinstance(gesture, Write) and named else None
         acting = isinstance(call, ACTING)
         permit: Permit | None = None
         if acting:
@@ -340,14 +339,15 @@ class Walk:
         self._focus = (None, None, 0)
         try:
             until_s = doors.now_s() + SLIP_S + SLOW_KEY_S * keys(gesture) + SLOW_SECRET_S * _secrets(gesture)
-            slip = permit.slip(gesture, until_s, seen.frame.number if doors.recheck else 0) if permit else None
+            until_s += SLOW_FIELD_S if field else 0.0
+            slip = permit.slip(gesture, until_s, seen.frame.number if doors.recheck else 0, field) if permit else None
             receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
-            # Gestures are checked as a whole before they begin: nothing was sent.
-            self._focus = clicked, tabbed, seen.frame.holds
             self._tell(gesture, error.typed)
+            if not error.typed:  # gestures are checked as a whole before they begin: nothing was sent
+                self._focus = clicked, tabbed, seen.frame.holds
             if journal:
-                await journal.void(number)
+                await (journal.done if error.typed else journal.void)(number)
             changed = isinstance(error, ScreenChanged)
             await self._record((events.LookedAgain if changed else events.ActionFailed)(reason=str(error)))
             raise
@@ -371,17 +371,22 @@ class Walk:
             await self._record(events.Corrected(reason=receipt.left_out))
         return receipt.left_out
 
-    async def _check_written(self, write: Write, frame: Frame) -> None:
-        """Raise if a text names a secret that is not to be typed, or not like this; nothing is typed then."""
+    async def _check_written(self, write: Write, frame: Frame) -> Box | None:
+        """Return the field that a secret in a text is bound to, if it is.
+
+        Raises if a text names a secret that is not to be typed, or not like this; nothing is typed then.
+        """
+        field = None
         try:
             check_written(write.text, self.secrets)
             moved = not set(write.text.partition("{{")[0]).isdisjoint("\t\r\n")
             for name in names_in(write.text):
                 labels = self.doors.secret_fields.get(name, ())
-                await check_field(name, labels, write.at, self.scene(frame), moved=moved)
+                field = await check_field(name, labels, write.at, self.scene(frame), moved=moved)
         except (InvalidUsage, SecretRefused) as error:
             await self._record(events.Corrected(reason=str(error)))
             raise
+        return field
 
     def _tell(self, gesture: Gesture, typed: Sequence[Typed]) -> None:
         """Tell where secrets show; also that one was typed and shows nowhere yet."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.frame import OnScreen
+from holo_tasks.core.geometry import Box
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.pulse import Ping, Pulse
 from holo_tasks.desktop.repaints import Repaints
@@ -58,6 +59,10 @@ class Eyes:
         """
         self._acted_ns = at_ns
         self._ping = self._pulse.ask() if at_ns is not None else None
+
+    def drawn(self, since_ns: int) -> list[Box]:
+        """Return what was repainted since a time, also where the same is drawn as before."""
+        return [repaint.box for repaint in self._repaints.latest() if repaint.at_ns >= since_ns]
 
     def met(self) -> None:
         """Note that a program has just come up, and ask it to say when it has drawn itself."""

@@ -57,7 +57,7 @@ class Fields:
         """Look at the screen before a text is typed, once it has come to rest."""
         self._before = None
         self._began_in = self._window()
-        self._before, _ = self._look(last_event_ns)
+        self._before, _ = self.look(last_event_ns)
 
     def shown(self, last_event_ns: int, text: str) -> list[Typed]:
         """Return where a text shows since; nowhere, if nothing of it shows after a while either.
@@ -66,8 +66,8 @@ class Fields:
         """
         until = time.monotonic_ns() + LATE_NS
         while True:
-            after, settled = self._look(last_event_ns)
-            windows = [self._began_in, self._window()]
+            after, settled = self.look(last_event_ns)
+            windows = self.windows()
             found = self._between(after, windows)
             if found and not self._blinked(after, windows):
                 hiding = [typed for typed in found if hides(text, *_inner(typed))]
@@ -114,7 +114,21 @@ class Fields:
             return False
         return all(blinked(before, after, window) for window in windows)
 
-    def _look(self, last_event_ns: int) -> tuple[Pixels, bool]:
+    @property
+    def marked(self) -> Pixels | None:
+        """The screen from before the text is typed."""
+        return self._before
+
+    def windows(self) -> list[Box | None]:
+        """Return the window that had the keyboard then, and the one that has it now."""
+        return [self._began_in, self._window()]
+
+    def drawn(self, since_ns: int) -> list[Box]:
+        """Return what was repainted since a time, also where the same is drawn as before."""
+        return self._eyes.drawn(since_ns)
+
+    def look(self, last_event_ns: int) -> tuple[Pixels, bool]:
+        """Return the screen, once it has come to rest after an input event, and whether it has."""
         self._eyes.acted(last_event_ns)
         seen = self._eyes.look(after_action=True)
         return _image(seen.picture), seen.settled
@@ -123,14 +137,14 @@ class Fields:
 def _wholes(after: Pixels, windows: Sequence[Box | None]) -> list[Typed]:
     """Return windows, or the screen, as fields: of each pixel it is taken that it was another before."""
     whole = Box(0, 0, *after.size)
-    inside = dict.fromkeys(_common(window, whole) if window is not None else whole for window in windows)
+    inside = dict.fromkeys(common(window, whole) if window is not None else whole for window in windows)
     return [_typed(box, ImageChops.invert(after), after, whole) for box in inside]
 
 
 def fields(before: Pixels, after: Pixels, window: Box | None) -> list[Typed]:
     """Return the fields of a window, or of the whole screen, that are different."""
     whole = Box(0, 0, *after.size)
-    inside = _common(window, whole) if window is not None else whole
+    inside = common(window, whole) if window is not None else whole
     found = dict.fromkeys(outline(before, change, inside) for change in changes(before, after, inside))
     # What lies outside of its window says nothing of it: that may be moved.
     return [_typed(box, before, after, inside) for box in found]
@@ -182,7 +196,7 @@ def changes(before: Pixels, after: Pixels, inside: Box) -> list[Box]:
 def blinked(before: Pixels, after: Pixels, window: Box | None) -> bool:
     """Say whether nothing in a window is different but what may be one text caret, gone or come or both."""
     whole = Box(0, 0, *after.size)
-    found = changes(before, after, _common(window, whole) if window is not None else whole)
+    found = changes(before, after, common(window, whole) if window is not None else whole)
     return len(found) <= CARETS and all(each.width <= CARET_WIDE and each.height <= CARET_TALL for each in found)
 
 
@@ -217,11 +231,11 @@ def outline(before: Pixels, change: Box, inside: Box) -> Box:
         left -= 1
     while right < inside.right and not edge([(right, y) for y in rows], 0.05):
         right += 1
-    return _common(Box(left - PADDING, top - PADDING, right - left + 2 * PADDING, bottom - top + 2 * PADDING), inside)
+    return common(Box(left - PADDING, top - PADDING, right - left + 2 * PADDING, bottom - top + 2 * PADDING), inside)
 
 
 def _typed(box: Box, before: Pixels, after: Pixels, whole: Box) -> Typed:
-    around = _common(Box(box.left - AROUND, box.top - AROUND, box.width + 2 * AROUND, box.height + 2 * AROUND), whole)
+    around = common(Box(box.left - AROUND, box.top - AROUND, box.width + 2 * AROUND, box.height + 2 * AROUND), whole)
     corners = (around.left, around.top, around.right, around.bottom)
     return Typed(box, around, before.crop(corners).tobytes(), after.crop(corners).tobytes())
 
@@ -230,7 +244,8 @@ def _image(picture: Picture) -> Pixels:
     return Image.frombytes("RGB", (picture.size.width, picture.size.height), picture.rgb())
 
 
-def _common(one: Box, other: Box) -> Box:
+def common(one: Box, other: Box) -> Box:
+    """Return what two boxes have in common; all of the other one if that is nothing."""
     left, top = max(one.left, other.left), max(one.top, other.top)
     right, bottom = min(one.right, other.right), min(one.bottom, other.bottom)
     return Box(left, top, max(0, right - left), max(0, bottom - top)) if right > left and bottom > top else other

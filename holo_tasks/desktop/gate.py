@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holo_tasks.core.errors import DesktopFailed, Killed, PolicyRefused, ScreenHeld, SecretRefused
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Pause
 from holo_tasks.core.secret import Secret
 from holo_tasks.core.slip import Slip, gesture_digest
@@ -204,6 +204,11 @@ class Gate(Interrupt):
             yield
         finally:
             self._secrets = ()
+
+    @property
+    def field(self) -> Box | None:
+        """Where a secret that is typed now has to show; None if it may show anywhere."""
+        return self._slip.field if self._slip is not None else None
 
     @property
     def guards_secrets(self) -> bool:

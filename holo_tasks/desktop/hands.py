@@ -7,7 +7,7 @@ import time
 
 from holo_tasks.core import keynames
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import (
     Click,
     Drag,
@@ -25,10 +25,11 @@ from holo_tasks.core.secret import Secret
 from holo_tasks.desktop.fields import Fields
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.keyboard import Keyboard
+from holo_tasks.desktop.landing import Landing
 from holo_tasks.desktop.layout import Stroke
 from holo_tasks.desktop.pointer import Pointer
 from holo_tasks.desktop.pulse import Pulse
-from holo_tasks.desktop.typist import Typist
+from holo_tasks.desktop.typist import BATCH, Typist
 from holo_tasks.desktop.vault import Vault
 from holo_tasks.desktop.xlink import XLink
 
@@ -153,17 +154,26 @@ class Hands:
                 if gesture.overwrite:
                     self._clear_field()
                 for part in parts:
-                    self._write_secret(part) if isinstance(part, Secret) else self._typist.type(part)
+                    if isinstance(part, Secret):
+                        self._write_secret(part, self._gate.field)
+                    else:
+                        self._typist.type(part)
                 if gesture.press_enter:
                     self._typist.type("\n")
 
-    def _write_secret(self, secret: Secret) -> None:
-        """Type a value, and note where on the screen that shows, before anything else is done."""
+    def _write_secret(self, secret: Secret, field: Box | None = None) -> None:
+        """Type a value, and note where on the screen that shows, before anything else is done.
+
+        If it has to show in a field, the first sign is typed alone, and typing goes on while it does.
+        """
         self._fields.mark(self.last_event_ns)
         before = self._events
         try:
             try:
-                self._typist.type(secret.value)
+                if field is None:
+                    self._typist.type(secret.value)
+                else:
+                    self._write_in(field, secret)
             finally:
                 self._value_events += max(0, self._events - before - 1)
                 self._typist.forget()
@@ -173,6 +183,16 @@ class Hands:
                 self.typed += self._fields.stopped()
             raise
         self.typed += shown
+
+    def _write_in(self, field: Box, secret: Secret) -> None:
+        landing, rest, some = Landing(self._fields, field, secret.name), secret.value.replace("\r\n", "\n"), 1
+        while rest:
+            began_ns = time.monotonic_ns()
+            self._typist.type(rest[:some])
+            rest = rest[some:]
+            only = landing.check(began_ns, self.last_event_ns)
+            # What else it changed may be a hint, or the field that the program has moved on to: one sign tells.
+            some = BATCH if only or some == 1 else 1
 
     def _clear_field(self) -> None:
         """Select all that the field holds, and delete it.

@@ -127,7 +127,10 @@ def from_slip(slip: Slip | None) -> Message | None:
 @_understood
 def to_slip(message: Message | None) -> Slip | None:
     """Build the slip that `from_slip` described."""
-    return Slip(**message) if message is not None else None
+    if message is None:
+        return None
+    field = message.get("field")
+    return Slip(**{**message, "field": Box(**field) if field else None})
 
 
 def from_typed(fields: Sequence[Typed]) -> list[Message]:

@@ -11,10 +11,11 @@ from PIL import Image
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.playbooks.boxes import around, surrounds, within
+from holo_tasks.playbooks.labels import labels_of
 from holo_tasks.playbooks.outlines import areas_of, edges_of
-from holo_tasks.playbooks.papers import field_in, is_large
+from holo_tasks.playbooks.papers import areas_and_fields, field_in, is_large
 from holo_tasks.playbooks.reading import Reader
-from holo_tasks.playbooks.sight import Line, matches
+from holo_tasks.playbooks.sight import matches
 from holo_tasks.safety.policy import Rules
 
 BESIDE, ABOVE = 48, 20
@@ -66,16 +67,19 @@ class ScreenText:
         """Return the text field at a point; None if what is there is none, or may be a button."""
         return await asyncio.to_thread(self._read_field, frame, at)
 
-    async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> bool:
-        """Say whether one of some labels is read beside or above the field at a point."""
-        read = await asyncio.to_thread(self._read_labels, frame, at)
-        return any(matches(label, text) for label in labels for text in read)
+    async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> Box | None:
+        """Return the text field at a point if it is called by one of some labels; None if not, or nobody can say."""
+        return await asyncio.to_thread(self._read_labelled, frame, at, labels)
 
-    def _read_labels(self, frame: Frame, at: Point) -> list[str]:
-        part = _clipped(Box(0, at.y - HIGHEST, frame.size.width, 2 * HIGHEST + 1), frame.size)
+    def _read_labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> Box | None:
+        field = self._read_field(frame, at)
+        if field is None:
+            return None
+        part = _clipped(Box(0, field.top - HIGHEST, frame.size.width, field.height + 2 * HIGHEST), frame.size)
         picture = _crop(_image(frame), part)
-        box = _control(picture, Point(at.x, at.y - part.top))
-        return [] if box is None else _labels(box, self._reader.read(picture).sight.lines)
+        inside = Box(field.left, field.top - part.top, field.width, field.height)
+        read = labels_of(inside, *areas_and_fields(picture), self._reader.read(picture).sight.lines)
+        return field if any(matches(label, text) for label in labels for text in read) else None
 
     def _read_field(self, frame: Frame, at: Point) -> Box | None:
         part = _clipped(Box(0, at.y - REACH, frame.size.width, 2 * REACH + 1), frame.size)
@@ -148,24 +152,6 @@ def _areas(picture: Image.Image) -> list[Box]:
 def _smallest(boxes: Sequence[Box], at: Point) -> Box | None:
     there = (box for box in boxes if within(at, box))
     return min(there, key=lambda box: box.width * box.height, default=None)
-
-
-def _labels(box: Box, lines: Sequence[Line]) -> list[str]:
-    """Return what stands next to an area on its left, and right above it."""
-    beside = [
-        line
-        for line in lines
-        if box.top <= line.box.center.y < box.bottom and 0 <= box.left - line.box.right + 4 <= WIDEST
-    ]
-    above = [
-        line
-        for line in lines
-        if -4 <= box.top - line.box.bottom <= 2 * line.box.height
-        and line.box.left < box.right
-        and box.left < line.box.right
-    ]
-    nearest = [max(beside, key=lambda line: line.box.right)] if beside else []
-    return [line.text for line in (*nearest, *([max(above, key=lambda line: line.box.bottom)] if above else []))]
 
 
 def _image(frame: Frame) -> Image.Image:

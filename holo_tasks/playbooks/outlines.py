@@ -64,14 +64,14 @@ def edges_of(pixels: Pixels) -> Pixels:
     return found
 
 
-def areas_of(pixels: Pixels, edges: Pixels) -> list[Area]:
-    """Find areas, unsorted; they hold one another. Those that cover most of the picture are left out."""
+def areas_of(pixels: Pixels, edges: Pixels, *, most: float = _MOST_OF_PICTURE) -> list[Area]:
+    """Find areas, unsorted; they hold one another. Those that cover more than a part of the picture are left out."""
     import cv2
     import numpy as np
 
     _, labels, stats, _ = cv2.connectedComponentsWithStats(1 - edges, connectivity=4)
     left, top, width, height, area = stats.T
-    good = (width >= _SMALLEST_AREA) & (height >= _SMALLEST_AREA) & (width * height <= _MOST_OF_PICTURE * edges.size)
+    good = (width >= _SMALLEST_AREA) & (height >= _SMALLEST_AREA) & (width * height <= most * edges.size)
     # The hair-thin rest between two lines of an outline is no area.
     good &= area >= width + height
     good[0] = False

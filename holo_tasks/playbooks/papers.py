@@ -50,12 +50,28 @@ def field_in(picture: Image.Image, at: Point) -> Box | None:
     every = [area.box for area in areas_of(pixels, edges_of(pixels)) if is_large(area.box)]
     there = [box for box in every if box.left <= at.x < box.right and box.top <= at.y < box.bottom]
     box = min(there, key=lambda box: box.width * box.height, default=None)
-    if box is None or any(other is not box and surrounds(box, other) for other in every):
+    return None if box is None else _field(box, every, pixels)
+
+
+def areas_and_fields(picture: Image.Image) -> tuple[list[Box], list[Box]]:
+    """Return all areas of a picture that are large enough to be a control, and those that surely are fields."""
+    import numpy as np
+
+    pixels = np.asarray(picture)
+    every = [area.box for area in areas_of(pixels, edges_of(pixels), most=1.0) if is_large(area.box)]
+    fields = [_field(box, every, pixels) for box in every]
+    return every, [field for field in fields if field is not None]
+
+
+def _field(box: Box, every: Sequence[Box], pixels: Any) -> Box | None:
+    """Return the field that an area is, if it surely is one."""
+    if any(other is not box and surrounds(box, other) for other in every):
         return None
     if any(_is_row(box, other) for other in every):
         return None
     box = _with_part_behind_caret(box, every, pixels)
-    closed = box.left > 0 and box.top > 0 and box.right < picture.width and box.bottom < picture.height
+    height, width = pixels.shape[:2]
+    closed = box.left > 0 and box.top > 0 and box.right < width and box.bottom < height
     tall = box.height >= _LOW
     if not closed or box.width < (_NARROW_TALL if tall else 1.5 * box.height):
         return None

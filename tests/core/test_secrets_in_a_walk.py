@@ -155,8 +155,8 @@ class Labels:
     async def __call__(self, frame: Frame, where: Point | Box) -> str:
         return ""
 
-    async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> bool:
-        return at.x < 160 and "Password" in labels
+    async def labelled(self, frame: Frame, at: Point, labels: Sequence[str]) -> Box | None:
+        return FIELD.box if at.x < 160 and "Password" in labels else None
 
 
 SECRET, LEFT, RIGHT = a_step("write", content="{{secret:pw}}"), {"x": 100, "y": 500}, {"x": 900, "y": 500}
@@ -212,6 +212,48 @@ async def test_where_nothing_can_read_labels_a_bound_secret_is_not_typed() -> No
     with pytest.raises(SecretRefused, match="click that field"):
         await walk.act(SECRET)
     assert len(desktop.gestures) == 1
+
+
+class Journal:
+    """Remembers what becomes of the one action it is told of."""
+
+    became = "begun"
+
+    async def intend(self, action: str, frame: str) -> int:
+        return 1
+
+    async def done(self, number: int) -> None:
+        self.became = "done"
+
+    async def void(self, number: int) -> None:
+        self.became = "void"
+
+
+@pytest.mark.parametrize(
+    ("typed", "became", "then"), [((), "void", "elsewhere"), ((FIELD,), "done", "click that field")]
+)
+async def test_what_was_refused_after_a_sign_was_typed_counts_as_done(
+    typed: tuple[Typed, ...], became: str, then: str
+) -> None:
+    told: list[object] = []
+    walk, error = walk_of(as_model(MemoryModel([])), desktop=(desktop := Form())), SecretRefused("It went elsewhere.")
+    walk.doors = replace(
+        walk.doors,
+        reader=Labels(),
+        secret_fields={"pw": ("Password",)},
+        typed=told.extend,
+        journal=(journal := Journal()),
+    )
+    await walk.look()
+    await walk.act(at(LEFT))
+    told.clear()
+    desktop.fails, error.typed = error, typed
+    with pytest.raises(SecretRefused, match="elsewhere"):
+        await walk.act(SECRET)
+    assert journal.became == became
+    assert told == list(typed)
+    with pytest.raises(SecretRefused, match=then):  # where the keyboard is, nobody knows any more
+        await walk.act(SECRET)
 
 
 async def test_fields_are_told_before_the_next_frame_is_taken() -> None:

@@ -1,0 +1,81 @@
+"""Watches that what is typed shows in one field, so that no more than a few signs of it go to another one.
+
+Where the keyboard is inside a window only its program knows. A click on a field that takes no input leaves it where it
+was, and a program may move it on as it likes; both are seen by what is drawn.
+"""
+
+from __future__ import annotations
+
+import time
+
+from holo_tasks.core.errors import SecretRefused
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
+from holo_tasks.desktop.fields import LATE_NS, Fields, Pixels, changes, common
+
+AROUND = 8
+"""The outline of a field is as wide, in pixels, and is drawn anew with it."""
+
+
+class Landing:
+    """Compares the screen from before and after each piece of the secret with a name, which is about to be typed."""
+
+    def __init__(self, fields: Fields, field: Box, name: str) -> None:
+        self._fields = fields
+        self._field = field
+        self._near = Box(field.left - AROUND, field.top - AROUND, field.width + 2 * AROUND, field.height + 2 * AROUND)
+        self._name = name
+        self._before = fields.marked
+        self._first = True
+
+    def check(self, began_ns: int, last_event_ns: int) -> bool:
+        """Say whether what was typed since a time shows in the field and changed nothing else.
+
+        Raises `SecretRefused` if it does not show in the field.
+        """
+        until = time.monotonic_ns() + LATE_NS
+        while True:
+            after, settled = self._fields.look(last_event_ns)
+            inside, beside = self._compared(after)
+            late = (last_event_ns := time.monotonic_ns()) >= until
+            if self._landed(inside, beside, began_ns, settled=settled, late=late):
+                self._before, self._first = after, False
+                return not beside
+            if late:
+                what = "its first sign does" if self._first else "some of it did"
+                raise SecretRefused(
+                    f"The secret {self._name!r} is typed into its own field only, and {what} not show there. That "
+                    "field takes no input, or something else has the keyboard: look where it went, and take it out "
+                    "there. Typing was stopped."
+                )
+
+    def _landed(self, inside: list[Box], beside: list[Box], began_ns: int, *, settled: bool, late: bool) -> bool:
+        if not all(map(_is_caret, inside)):
+            return True
+        astray = not all(map(_is_caret, beside))
+        if self._first:
+            # A sign may be as slim as a caret, and a caret is where the keyboard is.
+            return late and bool(inside) and not astray
+        # A field that is full of dots looks the same with one more.
+        return (settled and not astray) or any(_surrounds(self._near, box) for box in self._fields.drawn(began_ns))
+
+    def _compared(self, after: Pixels) -> tuple[list[Box], list[Box]]:
+        """Return what is different in the field, and what is elsewhere."""
+        before, near = self._before, self._near
+        whole = Box(0, 0, *after.size)
+        if before is None or before.size != after.size:
+            return [], [whole]
+        rest = after.copy()
+        rest.paste(before.crop((near.left, near.top, near.right, near.bottom)), (near.left, near.top))
+        windows = {window or whole for window in self._fields.windows()}
+        beside = [change for window in windows for change in changes(before, rest, common(window, whole))]
+        return changes(before, after, self._field), beside
+
+
+def _is_caret(change: Box) -> bool:
+    return change.width <= CARET_WIDE and change.height <= CARET_TALL
+
+
+def _surrounds(outer: Box, inner: Box) -> bool:
+    across = outer.left <= inner.left and inner.right <= outer.right
+    return across and outer.top <= inner.top and inner.bottom <= outer.bottom
