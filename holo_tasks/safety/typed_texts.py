@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.core.ports import Masker
 from holo_tasks.safety.masking.texts import SECRET
 from holo_tasks.safety.typed_fields import TypedFields
+
+SIZES = 96
+"""Masks of values that were read are so many pixels wide, or a multiple of it."""
 
 logger = logging.getLogger(__name__)
 
@@ -44,4 +48,12 @@ class TypedTexts:
                 type(error).__name__,  # its text may quote the screen
             )
             return self._fields.unread()
-        return [*found, *self._fields.judged(frame, [mask.box for mask in found if mask.kind == SECRET])]
+        judged = self._fields.judged(frame, [mask.box for mask in found if mask.kind == SECRET])
+        return [*(_widened(mask, frame.size.width) if mask.kind == SECRET else mask for mask in found), *judged]
+
+
+def _widened(mask: Mask, screen: int) -> Mask:
+    """Return a mask that is as wide as those of values that are somewhat shorter or longer: nobody counts its signs."""
+    box = mask.box
+    width = min(-(-box.width // SIZES) * SIZES, screen - box.left)
+    return replace(mask, box=replace(box, width=max(box.width, width)))

@@ -183,5 +183,15 @@ async def test_only_what_is_read_as_a_secret_is_where_a_lost_field_shows() -> No
         await fields.masks(other)
         found = list(await texts.masks(other))
         wide = [mask for mask in found if mask.box.width == SIZE[0]]
-        assert found[0] == hit
+        assert found[0] == (Mask(kind, Box(10, 20, 96, 12)) if kind == SECRET else hit)
         assert bool(wide) == (kind == SECRET), "as wide as its window"
+
+
+async def test_from_how_wide_the_mask_of_a_value_is_nobody_knows_how_long_it_is() -> None:
+    for left, widths, masked in ((16, (30, 64, 96), 96), (16, (97, 180), 192), (340, (30, 60), 60)):
+        for width in widths:
+            fields = TypedFields()
+            fields.typed([typed(page(), page(VALUE))])
+            texts = TypedTexts(fields, Reads(Mask(SECRET, Box(left, 20, width, 12))), asked_for=True)
+            found = list(await texts.masks(frame(page(VALUE))))
+            assert found[0].box.width == masked
