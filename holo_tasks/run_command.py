@@ -113,10 +113,18 @@ def _hush(secrets: Iterable[Secret]) -> None:
 
 
 def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, ...]:
-    """Return the command's arguments to be kept: without values where a person writes freely, else as they are."""
+    """Return the command's arguments to be kept: without values where a person writes freely, and without a login in
+    the model's address; else as they are.
+    """
+    from holo_tasks.models.address import without_login
+
     free = {options.goal, options.app, *options.secret, *options.data}
+
+    def kept(text: str) -> str:
+        return without_login(text) if text == options.base_url else scrubber.text(text) if text in free else text
+
     return tuple(
-        "=".join([*name, scrubber.text(text)]) if text in free else word
+        "=".join([*name, kept(text)])
         for word in options.given
         for *name, text in [word.split("=", 1) if word.startswith("--") else [word]]
     )

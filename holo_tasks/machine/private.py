@@ -54,6 +54,7 @@ def private_folder(home: Path, *below: str) -> Path:
 
 def own_folder(folder: Path) -> None:
     """See to it that a folder in which nothing can be but what is ours is there, and closed to others."""
+    _refuse_foreign_link(folder)
     make_private(folder)
     found = folder.stat()
     if _is_ours(found) and stat.S_IMODE(found.st_mode) != FOLDER:
@@ -65,6 +66,7 @@ def open_private(path: Path, flags: int) -> int:
 
     Not for a database: to close any descriptor of its file gives up the locks that SQLite holds on it.
     """
+    _refuse_foreign_link(path)
     descriptor = os.open(path, flags | os.O_CLOEXEC, FILE)
     try:
         _close_file(descriptor, os.fstat(descriptor))
@@ -89,6 +91,7 @@ def private_file(path: Path) -> None:
 
 def close_to_others(path: Path) -> None:
     """Take from others what they may do with a file of this user's, if it is there."""
+    _refuse_foreign_link(path)
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -144,6 +147,18 @@ def _close_home(home: Path) -> None:
                 f"run `chmod go-w {home}`, or set HOLO_HOME to another folder that is not in it."
             )
         _check_planted(home, found.st_uid)
+
+
+def _refuse_foreign_link(path: Path) -> None:
+    """Raise `InvalidUsage` for a link that somebody else has made: by it they could choose whose mode is changed."""
+    try:
+        found = path.lstat()
+    except OSError:  # what is the matter shows as it is used
+        return
+    if stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), 0):
+        raise InvalidUsage(
+            f"{path} is a link that another user has made: remove it, or set HOLO_HOME to your own folder."
+        )
 
 
 def _check_planted(home: Path, owner: int) -> None:

@@ -28,7 +28,7 @@ def check_base_url(base_url: str) -> str:
 
 def no_base_url(text: str) -> InvalidUsage:
     """Say that something is no base URL."""
-    said = _without_login(text)[:100]
+    said = without_login(text)[:100]
     return InvalidUsage(f"{said!r} is not a base URL; give one like http://127.0.0.1:8000/v1.")
 
 
@@ -52,5 +52,6 @@ def shown(base_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _without_login(text: str) -> str:
+def without_login(text: str) -> str:
+    """Return what may be a URL without the login that may be in it, and else as it is."""
     return re.sub(r"//[^/]*@", "//", text)

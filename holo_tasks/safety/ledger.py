@@ -452,14 +452,14 @@ def _busy(token: str) -> InvalidUsage:
 
 def _this_process() -> str:
     """Name this process so that others on this machine can tell when it is gone."""
-    return "|".join((_machine(), str(os.getpid()), _started(os.getpid())))
+    return "|".join((_machine(), str(os.getpid()), _started(os.getpid()) or ""))
 
 
 def _is_gone(holder: str) -> bool:
-    """Say whether the process that holds a claim has ended; one on another machine may still be there."""
+    """Say whether the process that holds a claim has ended; one on another machine, or one that hides, may be there."""
     machine, _, rest = holder.partition("|")
     pid, _, started = rest.partition("|")
-    return machine == _machine() and pid.isdigit() and _started(int(pid)) != started
+    return machine == _machine() and pid.isdigit() and _started(int(pid)) not in (started, None)
 
 
 def _machine() -> str:
@@ -467,10 +467,24 @@ def _machine() -> str:
     return f"{socket.gethostname()}/{boot}/{os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115
 
 
-def _started(pid: int) -> str:
-    """When a process began, in clock ticks since the machine did; empty if it has ended."""
+def _started(pid: int) -> str | None:
+    """When a process began, in clock ticks since the machine did; empty if it has ended, None if nobody tells.
+
+    Where `/proc` is mounted with ``hidepid`` it does not show the processes of others, nor those that are closed to
+    others of the same user, as ours are.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return ""
+        return None if _is_there(pid) else ""
     return "" if fields[0] in "ZX" else fields[19]
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        pass
+    return True

@@ -181,13 +181,14 @@ def test_a_command_is_kept_to_be_asked_again_without_values_but_with_all_its_opt
         "act",
         "--max-steps",
         "30",
+        "--base-url=http://me:Kranich@127.0.0.1:9/v1",
     ]
     options = command_line().parse_args(given)
     options.given = given
     scrubber = Scrubber([Secret("a", "hunter2"), Secret("b", "act"), Secret("c", "30"), Secret("d", "run")])
     assert run_command._asked_again(options, scrubber) == (
         *("run", "Type {{secret:a}}.", "--app=xterm -e {{secret:a}}"),
-        *("--token", "act-7", "--allow", "act", "--max-steps", "30"),
+        *("--token", "act-7", "--allow", "act", "--max-steps", "30", "--base-url=http://127.0.0.1:9/v1"),
     )
 
 

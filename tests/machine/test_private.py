@@ -7,8 +7,8 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from holo_tasks.machine.private import (
     close_to_others,
     make_private,
     open_private,
+    own_folder,
     private_file,
     private_folder,
     replaceable,
@@ -195,3 +196,20 @@ def test_the_persons_umask_is_known_without_changing_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, umask=0o002, check=True)
     assert done.stdout.split() == [str(0o002), str(0o077)]
+
+
+@as_root
+@pytest.mark.parametrize("use", [close_to_others, private_file, lambda path: open_private(path, os.O_RDWR), own_folder])
+def test_a_link_that_somebody_else_has_made_changes_no_mode(tmp_path: Path, use: Callable[[Path], object]) -> None:
+    victim, link = tmp_path / "victim", tmp_path / "holo.db"
+    victim.mkdir() if use is own_folder else victim.touch()
+    victim.chmod(0o755)
+    link.symlink_to(victim)
+    os.chown(link, 65_534, 65_534, follow_symlinks=False)
+    with pytest.raises(InvalidUsage, match="another user has made"):
+        use(link)
+    assert mode(victim) == 0o755
+    os.chown(link, os.geteuid(), os.getegid(), follow_symlinks=False)
+    with suppress(OSError):
+        os.close(use(link) or -1)
+    assert mode(victim) == (0o700 if use is own_folder else 0o600), "one's own link is followed"

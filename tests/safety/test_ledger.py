@@ -13,6 +13,7 @@ import pytest
 
 from holo_tasks.core.errors import InvalidUsage, TokenConflict
 from holo_tasks.outcome import digest_of
+from holo_tasks.safety import ledger as ledger_module
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
 
@@ -63,6 +64,24 @@ def test_the_claim_of_a_killed_process_is_free_again(tmp_path: Path) -> None:
         other.wait()
     with ledger.claim("R-1", "flag"):
         pass
+
+
+def test_a_process_that_does_not_show_is_not_taken_to_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `/proc` with ``hidepid`` shows no processes that are closed to others, as ours are, and none of others."""
+    living = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    before = Path.read_text
+    holder = "|".join([ledger_module._machine(), str(living.pid), ledger_module._started(living.pid) or ""])
+    assert not ledger_module._is_gone(holder)
+
+    def hidden(path: Path, *given: str, **named: str) -> str:
+        if path.parent == Path(f"/proc/{living.pid}"):
+            raise FileNotFoundError(path)
+        return before(path, *given, **named)
+
+    monkeypatch.setattr(Path, "read_text", hidden)
+    assert not ledger_module._is_gone(holder)
+    living.communicate(b"\n")
+    assert ledger_module._is_gone(holder)
 
 
 def test_a_damaged_ledger_is_refused_in_one_sentence(tmp_path: Path) -> None:
