@@ -106,6 +106,11 @@ class Gate(Interrupt):
         """Whether the gesture was decided on by a picture that is remembered."""
         return self._decided is not None
 
+    @property
+    def particular(self) -> bool:
+        """Whether a press may go to windows of one program only."""
+        return bool(self._secrets or (self._slip is not None and self._slip.owner))
+
     def leave(self) -> None:
         """End a gesture; nothing is pressed any more."""
         self._slip = self._decided = None

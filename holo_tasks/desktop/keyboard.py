@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,17 +120,9 @@ class Keyboard:
         self.layout = self.read()
         self._strokes = self.layout.strokes(self.layout.best_group())
 
-    @contextmanager
-    def undisturbed(self) -> Iterator[None]:
+    def undisturbed(self) -> AbstractContextManager[None]:
         """Keep all other programs waiting: the window that has the keyboard now has it until this is left."""
-        self._link.conn.core.GrabServer()
-        self._link.alone = True
-        try:
-            yield
-        finally:
-            self._link.alone = False
-            self._link.conn.core.UngrabServer()
-            self._link.conn.flush()
+        return self._link.undisturbed()
 
     def overheard(self, strokes: Iterable[Stroke]) -> bool:
         """Say whether another program asked to get one of these keys, typed `plain`, whatever window they are for."""

@@ -63,7 +63,7 @@ def passed(link: XLink) -> list[int]:
 
 def _owner(link: XLink, at: Point | None) -> tuple[Owner, int]:
     try:
-        window = _pressed(link, at) if at is not None else _focused(link)
+        window = pressed(link, at) if at is not None else _focused(link)
         if window == NOBODY:
             return Owner(why="no window has the keyboard"), 0
         if window == link.root:
@@ -103,7 +103,7 @@ def remember(link: XLink, started: Started) -> None:
     _started[link] = started
 
 
-def _pressed(link: XLink, at: Point) -> int:
+def pressed(link: XLink, at: Point) -> int:
     """Return the innermost window at a point, shapes and input-only windows considered."""
     window = below = link.root
     while below:
@@ -117,7 +117,7 @@ def _focused(link: XLink) -> int:
     focus = int(link.conn.core.GetInputFocus().reply().focus)
     if focus == NOBODY:
         return NOBODY
-    pointed = _pressed(link, link.pointer())
+    pointed = pressed(link, link.pointer())
     above = pointed
     while above and above != focus and focus != POINTER_ROOT:
         above = link.conn.core.QueryTree(above).reply().parent

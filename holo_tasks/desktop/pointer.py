@@ -12,6 +12,7 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Button, Direction
 from holo_tasks.core.likeness import close
+from holo_tasks.desktop.direct import Direct
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.glance import Glance, Spot
 
@@ -28,6 +29,7 @@ DOUBLE_CLICK_S = 0.5
 DOUBLE_CLICK_PX = 10
 
 PRESS, RELEASE, MOTION = 4, 5, 6  # events of the X protocol
+MOST_BUTTON = 3  # those above are wheels, which raise no window
 
 ONCE = "Only press {} of {} was made: by then something else was there. Look again before you press it."
 BUSY = "Only press {} of {} was made: the program is still busy with it."
@@ -40,11 +42,12 @@ BACK = (
 class Pointer:
     """Moves, clicks, drags, scrolls. pyautogui is loaded at first use: it takes a third of a second."""
 
-    def __init__(self, display: str, authority: Path, gate: Gate, glance: Glance) -> None:
+    def __init__(self, display: str, authority: Path, gate: Gate, glance: Glance, direct: Direct) -> None:
         self._display = display
         self._authority = authority
         self._gate = gate
         self._glance = glance
+        self._direct = direct
         self._mouse: Any = None
         self._fake: Any = None
         self._at = Point(0, 0)
@@ -79,6 +82,10 @@ class Pointer:
         if kind == MOTION:
             self._gate.motion()
             self._at = Point(where["x"], where["y"])
+        elif kind == PRESS and detail <= MOST_BUTTON and self._gate.particular:
+            self._direct.press(detail, self._at, display.sync)
+            self._held.append(detail)
+            return
         elif kind == PRESS:
             self._gate.press(self._at)
             self._held.append(detail)

@@ -149,6 +149,7 @@ class Station:
 
     def _furnish(self) -> None:
         from holo_tasks.desktop.binding import Binding
+        from holo_tasks.desktop.direct import Direct
         from holo_tasks.desktop.eyes import Eyes
         from holo_tasks.desktop.fields import Fields
         from holo_tasks.desktop.glance import Glance
@@ -173,7 +174,7 @@ class Station:
         self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), gate, lambda: stacked(link))
         self._keyboard = Keyboard(link, gate)
         glance = Glance(link, self._screen, pulse, repaints, gate)
-        self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate, glance)
+        self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate, glance, Direct(link, pulse, gate))
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
         free = gate.for_person()
         keyboard = Keyboard(link, free)

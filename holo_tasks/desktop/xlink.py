@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import xcffib
@@ -87,6 +89,18 @@ class XLink:
         raw = bytes(reply.value.buf())
         utf8 = reply.type == self.atom("UTF8_STRING")
         return raw.decode("utf-8" if utf8 else "latin-1", errors="replace").rstrip("\0")
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Keep all other programs waiting: whatever has the keyboard, or is at a point, stays so until this is left."""
+        self.conn.core.GrabServer()
+        self.alone = True
+        try:
+            yield
+        finally:
+            self.alone = False
+            self.conn.core.UngrabServer()
+            self.conn.flush()
 
     def close(self) -> None:
         """Hang up."""

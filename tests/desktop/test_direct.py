@@ -1,0 +1,95 @@
+"""A press that is permitted in one program goes to it, whatever comes up meanwhile; windows are raised as ever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.errors import PolicyRefused, ScreenChanged
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click, Drag, Gesture, Write
+from holo_tasks.core.slip import Slip, gesture_digest
+from holo_tasks.desktop import Settle, VirtualDesktop
+
+APPS = Path(__file__).parent.parent / "apps"
+TRIES = 30
+
+
+async def permitted(desktop: VirtualDesktop, gesture: Gesture, at: Point) -> None:
+    owner = (await desktop.owner_at(at)).name
+    await desktop.do(gesture, slip=Slip(gesture_digest(gesture), time.monotonic() + 60, owner))
+
+
+async def test_a_window_that_comes_up_with_a_press_does_not_get_it(events: Any, tmp_path: Path, until: Any) -> None:
+    desktop, log = events.desktop, tmp_path / "jumps"
+    env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+    jumper = subprocess.Popen([sys.executable, str(APPS / "probe_jump.py"), str(log)], env=env)
+    try:
+        await until(lambda: log.exists() and "ready" in log.read_text())
+        before = len(events.told.all("press"))
+        refused = 0
+        for number in range(TRIES):
+            at = Point(200 + number % 5, 200)
+            try:
+                await permitted(desktop, Click(at), at)
+            except (PolicyRefused, ScreenChanged):
+                refused += 1
+        await desktop.look(after_action=True)
+        said = log.read_text().split()
+        assert said.count("jump") == TRIES - refused > 0
+        assert "press" not in said
+        assert len(await events.told.has(before + TRIES - refused, "press")) == before + TRIES - refused
+    finally:
+        jumper.kill()
+        jumper.wait()
+
+
+@pytest.mark.parametrize("gesture", [Click, lambda at: Drag(at, Point(at.x + 60, at.y + 40))])
+async def test_a_permitted_press_raises_and_focuses_a_window_and_arrives(
+    tmp_path: Path, probe: Callable[..., list[str]], until: Any, gesture: Callable[[Point], Gesture]
+) -> None:
+    logs = [tmp_path / "low", tmp_path / "high"]
+    async with VirtualDesktop(settle=Settle(first_change_s=0.1)) as desktop:
+        env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+        started = []
+        for log, place in zip(logs, ("400x300+50+50", "400x300+250+150"), strict=True):
+            started.append(subprocess.Popen(probe("events", log, place), env=env))
+            await until(lambda log=log: log.exists() and "mapped" in log.read_text())
+        try:
+            await desktop.look()
+            low = min(await desktop.windows(), key=lambda window: window.box.left)
+            assert not low.active
+            at = Point(low.box.left + 20, low.box.top + 20)
+            await permitted(desktop, gesture(at), at)
+            assert [window.id for window in await desktop.windows() if window.active] == [low.id]
+            assert (await desktop.windows())[-1].id == low.id
+            assert await until(lambda: "press" in logs[0].read_text())
+            assert "press" not in logs[1].read_text()
+            right = Point(low.box.right - 8, low.box.top - 9)  # its close button, which is the window manager's
+            await permitted(desktop, Click(right), right)
+            await desktop.look(after_action=True)
+            assert await until(lambda: started[0].poll() is not None)
+        finally:
+            for program in started:
+                program.kill()
+                program.wait()
+
+
+async def test_a_browser_takes_a_permitted_press_as_any_other(browser: Any) -> None:
+    await permitted(browser.desktop, Click(Point(100, 150)), Point(100, 150))
+    await browser.desktop.do(Write("area", overwrite=True))
+    assert await browser.told.becomes("area", "area") == "area"
+    await permitted(browser.desktop, Click(Point(100, 50)), Point(100, 50))
+    await browser.desktop.do(Write("first second third", overwrite=True))
+    await permitted(browser.desktop, Click(Point(75, 50), count=2), Point(75, 50))
+    await browser.desktop.do(Write("X"))
+    assert await browser.told.becomes("input", "first X third") == "first X third"
+    await permitted(browser.desktop, Drag(Point(60, 18 + 350), Point(520, 18 + 400)), Point(60, 18 + 350))
+    assert await browser.told.becomes("dropped", "carried") == "carried"
