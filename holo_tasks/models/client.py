@@ -22,6 +22,7 @@ from holo_tasks.core.money import Usage
 from holo_tasks.core.ports import Reply, ToolRequest
 from holo_tasks.core.this_machine import Lookup, NotThisMachine, pinned_url, switched_on
 from holo_tasks.models.address import check_base_url, check_key, no_base_url, shown
+from holo_tasks.models.bounded import BoundedClient
 from holo_tasks.models.breaker import Breaker
 from holo_tasks.models.local import LocalClient
 
@@ -91,10 +92,7 @@ class ModelEndpoint:
                 base_url=self.base_url,
                 api_key=key or "none",
                 max_retries=0,
-                # A screenshot goes where it was meant to go, and nowhere else.
-                http_client=LocalClient(lookup)
-                if self.local_only
-                else openai.DefaultAsyncHttpxClient(follow_redirects=False),
+                http_client=LocalClient(self.endpoint, lookup) if self.local_only else BoundedClient(self.endpoint),
             )
         except Exception as error:
             # By name: which HTTP library the client library works with depends on its version.

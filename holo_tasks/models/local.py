@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import openai
-
 from holo_tasks.core.this_machine import Lookup, loopback_address
+from holo_tasks.models.bounded import BoundedClient
 
 
-class LocalClient(openai.DefaultAsyncHttpxClient):
+class LocalClient(BoundedClient):
     """Looks the host up before each request, checks what it got, and connects to that very address.
 
     A name that is checked once and looked up again to connect could stand for another machine by then. Proxies and
     other settings of the environment are not heeded, redirects not followed.
     """
 
-    def __init__(self, lookup: Lookup) -> None:
-        super().__init__(follow_redirects=False, trust_env=False)
+    def __init__(self, where: str, lookup: Lookup) -> None:
+        super().__init__(where, trust_env=False)
         self._lookup = lookup
 
     async def send(self, request: Any, **options: Any) -> Any:
