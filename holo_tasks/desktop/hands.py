@@ -6,7 +6,7 @@ import math
 import time
 
 from holo_tasks.core import keynames
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, SecretRefused
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import (
     Click,
@@ -22,6 +22,7 @@ from holo_tasks.core.gestures import (
     Write,
 )
 from holo_tasks.core.secret import Secret
+from holo_tasks.desktop import clipboard
 from holo_tasks.desktop.fields import Fields
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.keyboard import Keyboard
@@ -101,6 +102,8 @@ class Hands:
         match gesture:
             case Click(at, button, count):
                 self._check(at)
+                if button == "middle":
+                    self._check_pasted((clipboard.PRIMARY,), at)
                 _in_range("clicks", count, MOST_CLICKS)
                 return pointer.click(at, button, count)
             case Move(to):
@@ -118,8 +121,10 @@ class Hands:
                 self._write(gesture)
             case Hotkey(keys, repeat):
                 _in_range("repeats", repeat, MOST_REPEATS)
+                self._check_pasted(clipboard.pasted_by(keys), None)
                 self._tap(hold=(), groups=[keys] * repeat)
             case HoldAndTap(hold, tap):
+                self._check_pasted(clipboard.pasted_by({*hold, *tap}), None)
                 self._tap(hold=hold, groups=[(key,) for key in tap])
             case Pause(seconds):
                 if not (math.isfinite(seconds) and seconds >= 0):
@@ -134,6 +139,13 @@ class Hands:
                 raise InvalidUsage(
                     f"The point ({point.x}, {point.y}) is not on the screen of {size} pixels: look again."
                 )
+
+    def _check_pasted(self, selections: tuple[str, ...], at: Point | None) -> None:
+        """Raise `SecretRefused` if what would be pasted holds a value that is not typed there either."""
+        for selection in selections if self._vault.any else ():
+            found = self._vault.held_in(clipboard.text_of(self._link.display, selection))
+            if found and (refusal := self._gate.binding(found, at)):
+                raise SecretRefused(f"What would be pasted holds a secret's value. {refusal} Nothing was pasted.")
 
     def _write(self, gesture: Write) -> None:
         parts = self._vault.parts(gesture.text)

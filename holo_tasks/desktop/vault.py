@@ -18,9 +18,20 @@ class Vault:
     def __repr__(self) -> str:
         return f"Vault({sorted(self._secrets)})"
 
+    @property
+    def any(self) -> bool:
+        """Whether there is any secret."""
+        return bool(self._secrets)
+
     def parts(self, text: str) -> list[str | Secret]:
         """Return what is to be typed, piece by piece; raise `InvalidUsage` for a name that is not known."""
         return list(parts_of(text, self._secrets))
+
+    def held_in(self, text: str) -> list[Secret]:
+        """Return the secrets whose values are in a text, however they are written there."""
+        if not self._scrubber.finds(text):
+            return []
+        return [secret for secret in self._secrets.values() if Scrubber([secret]).holds(text)]
 
     def hide(self, text: str) -> str:
         """Return the text with every value replaced by its name."""

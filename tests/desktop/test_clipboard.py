@@ -1,0 +1,70 @@
+"""A value that was copied where it may be typed is not pasted where it may not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.errors import SecretRefused
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click, Gesture, HoldAndTap, Hotkey, Write
+from holo_tasks.core.secret import Secret
+from holo_tasks.desktop import Settle, VirtualDesktop
+from tests.desktop.conftest import State
+
+VALUE = "tok-Kranich-9"
+
+
+@pytest.mark.parametrize(
+    "paste",
+    [
+        lambda at: Hotkey(("ctrl", "v")),
+        lambda at: Hotkey(("shift", "Insert")),
+        lambda at: HoldAndTap(("ctrl",), ("v",)),
+        lambda at: Click(at, "middle"),
+    ],
+    ids=["ctrl-v", "shift-insert", "held", "middle"],
+)
+async def test_a_copied_secret_is_not_pasted_into_another_program(
+    tmp_path: Path, probe: Callable[..., list[str]], tk: str, until: Any, paste: Callable[[Point], Gesture]
+) -> None:
+    state, script = State(tmp_path / "state"), tmp_path / "portal.py"
+    script.write_text(
+        "import tkinter as tk\nr = tk.Tk(); r.title('Portal'); r.geometry('300x60+20+680')\n"
+        "e = tk.Entry(r); e.pack(fill='x'); e.focus_force(); r.mainloop()\n"
+    )
+    secrets = {"tok": Secret("tok", VALUE, program=str(script))}
+    async with VirtualDesktop(
+        app=probe("fields", state.path), secrets=secrets, settle=Settle(first_change_s=0.1)
+    ) as desktop:
+        env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+        with subprocess.Popen([tk, str(script)], env=env) as portal:
+
+            async def second() -> list[Any]:
+                return [window for window in await desktop.windows() if window.title == "Portal"]
+
+            while not await second():
+                pass
+            try:
+                box = (await second())[0].box
+                field = Point(box.left + 100, box.top + 12)
+                await desktop.do(Write("{{secret:tok}}", at=field))
+                await desktop.do(Hotkey(("shift", "home")))
+                await desktop.do(Hotkey(("ctrl", "c")))
+                entry = state.at("entry")
+                if not isinstance(paste(entry), Click):  # which comes with a press of its own
+                    await desktop.do(Click(entry))
+                with pytest.raises(SecretRefused, match="Nothing was pasted") as refused:
+                    await desktop.do(paste(entry))
+                assert VALUE not in str(refused.value)
+                await desktop.do(Write("x", at=entry))
+                assert await state.becomes("entry", "x") == "x"
+                await desktop.do(Click(field))
+                await desktop.do(paste(field))  # where it may be typed it may be pasted
+            finally:
+                portal.kill()
