@@ -28,7 +28,7 @@ def listing(home: Path, most: int, *, as_json: bool) -> str:
     if as_json:
         return json.dumps({"runs": [_plain(row) for row in rows], "items": [asdict(item) for item in items]})
     lines = list(_runs(rows)) if rows else ["No run yet."]
-    return "\n".join([*lines, *_items(items, most)])
+    return "\n".join([*lines, *_items(items, most), *_evidence(home, most)])
 
 
 def _as_it_is(row: RunRow, alive: set[str], *, local: bool) -> RunRow:
@@ -92,6 +92,21 @@ def _items(items: Sequence[Item], most: int) -> Iterable[str]:
     yield from _aligned([head, *table])
     if len(items) > most:
         yield f"and {len(items) - most} older ones: give --last more, or --json for all of them."
+
+
+def _evidence(home: Path, most: int) -> Iterable[str]:
+    """Name the evidence that waits for a bucket: its run said so once, perhaps to nobody."""
+    if not (home / "spool").is_dir():
+        return
+    from holo_tasks.audit.spool import left_behind  # it loads boto3, which takes a while
+
+    if not (left := left_behind(home)):
+        return
+    yield ""
+    yield f"{len(left)} not in the bucket yet (the next run that records there takes them along, or says why not):"
+    yield from _aligned([("EVIDENCE", "GOES TO"), *((str(folder), goes_to) for folder, goes_to in left[-most:])])
+    if len(left) > most:
+        yield f"and {len(left) - most} older ones."
 
 
 def _aligned(table: Sequence[tuple[str, ...]]) -> Iterable[str]:

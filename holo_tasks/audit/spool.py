@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -24,7 +26,10 @@ _LOCK = "lock"
 _DESTINATION = "destination.json"
 _UPLOADED = "uploaded.json"
 _SENT = "sent-frames.txt"
+_ENDS = "sent-segments.txt"
 _GONE = ".delivered-"
+_END = re.compile(r"<([0-9]{1,15})>")
+"""Between brackets, so that a note that was torn by a crash is none."""
 _PATIENCE_S = 1.0
 _Note = TypeVar("_Note", "Uploaded", Place)
 
@@ -126,6 +131,23 @@ class Spool:
         except OSError as error:
             raise self._stuck(error) from error
 
+    def note_segment(self, end: int) -> None:
+        """Write down, durably, that a segment with this end was sent: it is sent again with no other one (`Upload`)."""
+        try:
+            path = self.folder / _ENDS
+            with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "a", encoding="ascii") as ends:
+                ends.write(f"<{end}>\n")
+                ends.flush()
+                os.fsync(ends.fileno())
+        except OSError as error:
+            raise self._stuck(error) from error
+
+    def segment_ends(self) -> list[int]:
+        """Where the segments end that were sent, in order."""
+        path = self.folder / _ENDS
+        said = path.read_text("ascii", errors="replace") if path.exists() else ""
+        return sorted({int(end) for end in _END.findall(said)})
+
     def waiting_frames(self) -> Iterator[str]:
         """The pictures not known to have arrived."""
         path = self.folder / _SENT
@@ -224,3 +246,34 @@ def spooled(home: Path) -> list[Path]:
     for gone in root.glob(_GONE + "*"):
         shutil.rmtree(gone, ignore_errors=True)
     return sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+
+
+def left_behind(home: Path) -> list[tuple[Path, str]]:
+    """The folders that wait and that no process works on, and where each goes; of a damaged one, what it does not say.
+
+    Changes nothing.
+    """
+    root = spool_root(home)
+    folders = sorted(root.iterdir()) if root.is_dir() else []
+    waiting = (folder for folder in folders if not folder.name.startswith(".") and _is_left(folder))
+    return [(folder, _goes_to(folder)) for folder in waiting]
+
+
+def _is_left(folder: Path) -> bool:
+    if not (folder / EVENTS).exists():
+        return False
+    try:
+        with (folder / _LOCK).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return folder.is_dir()
+    return True
+
+
+def _goes_to(folder: Path) -> str:
+    try:
+        return f"{_place(folder).uri}/{folder.name}"
+    except DamagedTrace as damage:
+        return str(damage)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,6 +30,7 @@ class Upload:
         self._frames = frames
         self._state = spool.uploaded()
         self._holes: deque[Hole] = deque()
+        self._ends: list[int] = []
         self._looks = 0
 
     @property
@@ -51,6 +53,8 @@ class Upload:
             )
         self._frames.extend(lost.frames)
         self._holes.extend(lost.holes)
+        if lost.holes:
+            self._ends = self._spool.segment_ends()
         return not lost
 
     def send(self, end: int, may_go_on: Callable[[], bool]) -> bool:
@@ -82,13 +86,20 @@ class Upload:
             self._state = replace(state, sending=after)
             self._spool.note_uploaded(self._state)
         self._put(state.seq, lines)
+        self._spool.note_segment(after)
         self._state = replace(state, offset=after, seq=state.seq + len(lines), sending=0)
         self._spool.note_uploaded(self._state)
         return True
 
     def _mend(self, hole: Hole) -> None:
-        """Send what is missing, or the first of it. Nothing is noted: after a crash the bucket is looked at again."""
-        lines = self._lines(hole.offset, hole.end)
+        """Send what is missing, or the first of it, in the very segments that it was sent in before.
+
+        A list that is wrong once tells of holes where there are none, and objects are never deleted: others beside them
+        would make the trace unreadable for good. The same ones are found to be there, or fill the hole.
+        Nothing is noted: after a crash the bucket is looked at again.
+        """
+        next_end = bisect_right(self._ends, hole.offset)
+        lines = self._lines(hole.offset, min([hole.end, *self._ends[next_end : next_end + 1]]))
         self._put(hole.seq, lines)
         left = replace(hole, offset=hole.offset + sum(map(len, lines)), seq=hole.seq + len(lines))
         if left.offset < hole.end:

@@ -16,8 +16,10 @@ from pydantic import SecretStr
 from holo_tasks.audit import Delivery, open_trace
 from holo_tasks.audit.resume import resume_spool
 from holo_tasks.audit.s3 import Bucket, Keys, Listed, Place
+from holo_tasks.audit.spool import Spool, left_behind
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import RunClosed, RunOpened
+from holo_tasks.run_list import listing
 from holo_tasks.verifying import public_pem, verify_trace
 
 GONE = "mid-run"
@@ -311,3 +313,79 @@ async def test_where_the_list_tells_no_digest_objects_are_asked_about_some_at_a_
     assert len(asked) == len(set(asked))
     assert ("other contents" in delivery.message) is not same
     assert list((tmp_path / "spool").iterdir()) == ([] if same else [tmp_path / "spool" / "run-1"])
+
+
+@pytest.mark.parametrize(
+    ("gone", "died"), [("", False), ("", True), ("first", False), pytest.param("all", True, marks=pytest.mark.long)]
+)
+async def test_a_list_that_is_wrong_once_does_no_harm(
+    gone: str,
+    died: bool,
+    to_s3: Any,
+    s3: Any,
+    tmp_path: Path,
+    event: Any,
+    shot: Any,
+    bucket: Any,
+    valid: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    where = to_s3()
+    trace = where.open("run-1", home=tmp_path)
+    for so_far in (5, 10, 15):  # several segments
+        await work(trace, event, shot, range(so_far - 5, so_far))
+        await delivered(trace, so_far + 1)
+    prefix = f"{where.place.prefix}/run-1/events/"
+    before = objects(bucket, s3.bucket, prefix)
+    if gone:
+        for key in before[: None if gone == "all" else 1]:
+            bucket.delete_object(Bucket=s3.bucket, Key=key)
+    listed, looks = Bucket.objects, 0
+
+    def wrong(self: Bucket, below: str) -> Iterator[Listed]:
+        nonlocal looks
+        looks += below == prefix
+        return iter(()) if below == prefix and (died or looks == 1) else listed(self, below)
+
+    monkeypatch.setattr(Bucket, "objects", wrong)
+    delivery = await end(trace)
+    assert looks
+    assert delivery.complete is not died, delivery.message
+    if died:
+        assert "does not stay" in delivery.message
+        monkeypatch.undo()
+        for name, value in s3.environment.items():
+            monkeypatch.setenv(name, value)
+        (found,) = resume_spool(tmp_path, where.place, where.keys, timeout_s=60)
+        assert found.complete, found.message
+    valid(trace.uri, 17)
+    after = objects(bucket, s3.bucket, prefix)
+    assert after[: len(before)] == before
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_the_note_of_a_segment_that_was_torn_by_a_crash_is_none(tmp_path: Path) -> None:
+    spool = Spool.create(tmp_path, "run-1", Place("evidence"))
+    spool.note_segment(300)
+    with (spool.folder / "sent-segments.txt").open("a") as notes:
+        notes.write("<12")
+    spool.note_segment(1200)
+    assert spool.segment_ends() == [300, 1200]
+    spool.release()
+
+
+async def test_what_waits_for_its_bucket_is_named(to_s3: Any, tmp_path: Path, event: Any, shot: Any) -> None:
+    trace = to_s3(endpoint_url="http://127.0.0.1:9").open("run-1", home=tmp_path)
+    await work(trace, event, shot, range(2))
+    assert left_behind(tmp_path) == [], "its process is at work"
+    assert not (await end(trace, timeout_s=0)).complete
+    await wait_for(lambda: not trace._carrier._thread.is_alive())
+    folder = tmp_path / "spool" / "run-1"
+    assert left_behind(tmp_path) == [(folder, trace.uri)]
+    text = listing(tmp_path, 20, as_json=False)
+    assert "1 not in the bucket yet" in text
+    assert f"{folder}  {trace.uri}" in text
+    assert listing(tmp_path, 20, as_json=True) == '{"runs": [], "items": []}'
+    (folder / "destination.json").write_text("{")
+    assert "does not say where this evidence goes" in listing(tmp_path, 20, as_json=False)
+    assert sorted(path.name for path in tmp_path.joinpath("spool").iterdir()) == ["run-1"]

@@ -265,7 +265,7 @@ def _images() -> list[bytes]:
     return made
 
 
-FILES = ("uploaded.json", "sent-frames.txt", "destination.json", "events.jsonl", "frames/x.jpg")
+FILES = ("uploaded.json", "sent-frames.txt", "sent-segments.txt", "destination.json", "events.jsonl", "frames/x.jpg")
 
 
 def _spool(data: bytes) -> object:
@@ -296,6 +296,7 @@ def _spool(data: bytes) -> object:
                     "a count is none",
                 )
                 list(spool.waiting_frames())
+                spool.segment_ends()
             finally:
                 spool.release()
     except DamagedTrace:
@@ -316,6 +317,7 @@ def _spool_seeds() -> list[bytes]:
     told = (
         b'{"offset": 100, "seq": 1, "sending": 200}',
         b"a.jpg\nb.jpg\n",
+        b"<100>\n<200>\n",
         json.dumps(_destination()).encode(),
         _signed()[0],
         b"x",
