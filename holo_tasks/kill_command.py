@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import kill_files
-from holo_tasks.running import Running, running
+from holo_tasks.running import Running, end, running
 
 if TYPE_CHECKING:
     from holo_tasks.safety.kills import Kills
@@ -31,25 +31,32 @@ def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
     if run_id is not None and not run_id.strip():
         # An unset variable of a shell; in the database that machines share, it would mean all runs of all of them.
         raise InvalidUsage("--run is empty, so it names no run; say which one to stop, or --all.")
-    here = running(home)
+    here, doubts = _under_way(home)
     meant = here if run_id is None else [run for run in here if run_id in (run.run_id, run.flow_run_id)]
-    if run_id is not None and not meant and _elsewhere(home) is None:
+    if run_id is not None and not (meant or doubts) and _elsewhere(home) is None:
         raise unknown(run_id, here)
-    try:
-        folder = kill_files.folder_in(home)
-        if run_id is None:
-            kill_files.ask_all(folder, reason)
-        for run in meant if run_id is not None else ():
-            kill_files.ask_one(folder, run.run_id, reason)
-    except OSError as error:
-        raise InvalidUsage(f"{home} cannot be written ({error.strerror}); set HOLO_HOME.") from None
+    unwritten = _ask_here(home, meant, reason, everything=run_id is None)
+    if unwritten:
+        # A process that does more than one run ends with all of them.
+        pids = {run.pid for run in meant}
+        meant = [run for run in here if run.pid in pids]
+        for run in {run.pid: run for run in meant}.values():
+            end(home, run)
     # The database after the files: to load it takes long, and to reach it may take for ever.
-    others, asked, doubts = None, None, []
+    others, asked = None, None
     try:
         if (others := _elsewhere(home)) is not None:
             asked = others.ask(run_id or "", reason)
-    except InvalidUsage as error:
-        doubts = [f"Other machines were not told: {error}"]
+    except (InvalidUsage, OSError) as error:
+        doubts.append(f"Other machines were not told: {error}")
+    if unwritten and run_id is None:
+        if not (meant or others or doubts):
+            raise InvalidUsage(f"{home} cannot be written ({unwritten}); set HOLO_HOME.")
+        doubts.append(
+            f"{home} cannot be written ({unwritten}): runs under way were sent SIGTERM in place of the request, "
+            "and one that is only starting was not told."
+        )
+    folder = home / kill_files.FOLDER
     left = _await_end(home, folder, meant)
     lines = [_line(run, left, folder) for run in meant]
     silent = [run.pid for run in left if not kill_files.answered(folder, run.run_id)]
@@ -64,6 +71,27 @@ def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
         if run_id is not None and not lines and not doubt:
             raise unknown(run_id, here, elsewhere=", and none on the machines that share the database answers")
     return Stopped(tuple(lines), tuple(doubts))
+
+
+def _under_way(home: Path) -> tuple[list[Running], list[str]]:
+    """Return the runs that are under way here, and what is in doubt about that."""
+    try:
+        return running(home), []
+    except OSError as error:
+        return [], [f"Which runs are under way here cannot be read in {home} ({error.strerror})."]
+
+
+def _ask_here(home: Path, meant: list[Running], reason: str, *, everything: bool) -> str:
+    """Ask runs on this machine to stop; return why that could not be written, if so."""
+    try:
+        folder = kill_files.folder_in(home)
+        if everything:
+            kill_files.ask_all(folder, reason)
+        for run in () if everything else meant:
+            kill_files.ask_one(folder, run.run_id, reason)
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return ""
 
 
 def _elsewhere(home: Path) -> Kills | None:

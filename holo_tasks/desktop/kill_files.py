@@ -15,6 +15,7 @@ from pathlib import Path
 
 from holo_tasks.machine.private import open_private, own_folder
 
+FOLDER = "kill"
 _ALL, _STOPPED = "all-", ".stopped"
 STALE_S = 7 * 24 * 3600
 """Requests older than this are cleared away: the runs they were for are long over."""
@@ -22,7 +23,7 @@ STALE_S = 7 * 24 * 3600
 
 def folder_in(home: Path) -> Path:
     """Return where requests are, making the folder. Raises OSError if it cannot be made."""
-    folder = home / "kill"
+    folder = home / FOLDER
     own_folder(folder)  # not by the rules for a home: whatever is wrong with it, a run must be stopped
     return folder
 
@@ -68,8 +69,11 @@ def answer(folder: Path, run_id: str) -> None:
 
 
 def answered(folder: Path, run_id: str) -> bool:
-    """Say whether input of a run has stopped."""
-    return (folder / f"{run_id}{_STOPPED}").exists()
+    """Say whether input of a run is known to have stopped."""
+    try:
+        return (folder / f"{run_id}{_STOPPED}").exists()
+    except OSError:  # what is on a failing disk is not known
+        return False
 
 
 def forget(folder: Path, run_id: str) -> None:
@@ -83,11 +87,17 @@ def forget(folder: Path, run_id: str) -> None:
 
 
 def _write(folder: Path, name: str, content: dict[str, str]) -> None:
-    """Write a file that is there as a whole or not at all."""
+    """Write a file that is there as a whole, or without its content where the disk is full."""
     draft = folder / f".{os.urandom(8).hex()}"
-    with os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
-        json.dump(content, file)
-    draft.replace(folder / name)
+    try:
+        with os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+            json.dump(content, file)
+        draft.replace(folder / name)
+    except OSError:
+        # Its name alone is the request, or the answer, and that takes no room.
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        os.close(open_private(folder / name, os.O_WRONLY | os.O_CREAT))
 
 
 @cache
