@@ -13,7 +13,7 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
 from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.umask import narrow_umask
 from holo_tasks.printable import printable
-from holo_tasks.saying import prepare_streams, put, say
+from holo_tasks.saying import prepare_streams, put, release_streams, say
 from holo_tasks.stopping import interrupt_at_signals
 
 EMPTY: dict[str, dict[str, object]] = {
@@ -55,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         from holo_tasks.leaving import leave
 
         leave(code)
+    release_streams()
     sys.exit(code)
 
 

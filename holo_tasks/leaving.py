@@ -7,13 +7,14 @@ interpreter ends. What is of value is in the trace by then; so this much patienc
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
+
+from holo_tasks.saying import release_streams
 
 T = TypeVar("T")
 
@@ -58,9 +59,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 def leave(code: int) -> NoReturn:
     """End this process with an exit code: in good order, or else within `EXIT_S`."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
+    release_streams()
     if _left:
         os._exit(code)
     if "prefect" in sys.modules:

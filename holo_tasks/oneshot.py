@@ -94,7 +94,7 @@ def _server_answers() -> bool:
 
 
 async def _until_stopped(work: Coroutine[Any, Any, Outcome]) -> Outcome:
-    """Run to the end, or until SIGINT or SIGTERM: then input stops and the trace is closed with the reason."""
+    """Run to the end, or until a signal stops it: then input stops and the trace is closed with the reason."""
     outer, inner = asyncio.current_task(), asyncio.create_task(work)
     # Prefect has put its own handlers in place by now, and takes them away after the flow.
     cancel_at_signals(inner)

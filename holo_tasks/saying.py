@@ -42,6 +42,17 @@ def say(text: str, place: str = "") -> None:
         print(f"holo-tasks: {printable(hushed(' '.join(text.split())) + place)}", file=sys.stderr, flush=True)
 
 
+def release_streams() -> None:
+    """Write what is still held back, or give it up: Python would try again as it ends, and change the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        except ValueError:  # closed by somebody
+            continue
+
+
 def hushed(text: str) -> str:
     scrubbing = sys.modules.get("holo_tasks.safety.scrubbing")
     return str(scrubbing.hushed_plain(text)) if scrubbing else text  # not loaded: there is no secret

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT, noticed at once by a thread, whatever the main thread is doing.
+"""SIGTERM and SIGINT, noticed at once by a thread, whatever the main thread is doing; SIGHUP where it is said to.
 
 Python runs a signal's handler in the main thread, when that comes to it: not while it waits inside some library. The
 C handler below it writes the signal's number to a file descriptor without waiting for anybody. That descriptor is
@@ -24,6 +24,12 @@ class SignalTap:
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
         self._entrance = self._before = -1
+        self._obeyed: tuple[signal.Signals, ...] = STOPPING
+
+    def obey(self, number: signal.Signals) -> None:
+        """Take one more signal for a stop; to whoever else has a handler for it, it may mean something else."""
+        if number not in self._obeyed:
+            self._obeyed = (*self._obeyed, number)
 
     def listen(self, listener: Listener) -> None:
         """Tell somebody of each stopping signal from now on. Outside the main thread, nothing can be told."""
@@ -61,7 +67,7 @@ class SignalTap:
                 if before >= 0:
                     with contextlib.suppress(OSError):
                         os.write(before, got)
-                for number in STOPPING:
+                for number in self._obeyed:
                     if number in got:
                         for listener in list(self._listeners):
                             listener(number)

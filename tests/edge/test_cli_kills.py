@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import shlex
 import signal
+import termios
 import time
 from pathlib import Path
 
@@ -77,6 +80,41 @@ def test_ctrl_c_reaches_all_and_the_run_is_closed_all_the_same(cli: CommandLine,
     assert until(lambda: not related(str(tmp_path)))
 
 
+def test_a_run_whose_terminal_is_closed_ends_in_good_order(cli: CommandLine, app: str) -> None:
+    terminal, theirs = pty.openpty()
+    with ScriptedModel([step("click", element="Count button", x=352, y=420), HANG]) as model:
+        options = ("--app", app, "--allow", "act", "--token", "I-1", "--base-url", model.base_url)
+        running = cli.start(
+            "run",
+            "Go.",
+            *options,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(1, termios.TIOCSCTTY, 0),
+        )
+        os.close(theirs)
+        until(lambda: len(model.requests) == 2)
+        os.close(terminal)
+        assert running.end().code == 13
+    listed = json.loads(cli("runs", "--json").stdout)
+    (run,), (item,) = listed["runs"], listed["items"]
+    assert (run["status"], item["token"], item["status"]) == ("killed", "I-1", "killed")
+    assert run["reason"] == "The run was stopped by SIGHUP."
+    told = PrefectAPI(cli.env["PREFECT_API_URL"]).flow_run(run["flow_run_id"])
+    assert (told["state_type"], told["state_name"]) == ("CANCELLED", "Killed")
+    assert until(lambda: not related(str(cli.home)))
+
+
+def test_a_run_that_is_to_outlive_its_terminal_does(cli: CommandLine, app: str) -> None:
+    with ScriptedModel([step("wait", seconds=1), step("answer", content="done")]) as model:
+        options = ("--app", app, "--base-url", model.base_url, "--json")
+        running = cli.start("run", "Go.", *options, by=("nohup",))
+        until(lambda: model.requests)
+        ended = running.signal(signal.SIGHUP)
+    assert (ended.code, ended.told["answer"]) == (0, "done")
+
+
 def test_a_run_that_has_not_begun_is_stopped_too(cli: CommandLine, app: str) -> None:
     running = cli.start("run", "Go.", "--app", app, "--base-url", "http://127.0.0.1:9/v1", "--json")
     until(lambda: related("Xvfb") and any(str(cli.home) in line for line in related("HOLO_DESKTOP=")))
@@ -84,3 +122,9 @@ def test_a_run_that_has_not_begun_is_stopped_too(cli: CommandLine, app: str) -> 
     assert (ended.code, ended.told["status"], ended.told["trace"]) == (13, "killed", None)
     assert "stopped" in ended.complaint
     assert until(lambda: not related(str(cli.home)))
+
+
+@pytest.mark.parametrize("command", [("run", "", "--app", "true"), ("kill",)])
+def test_a_stderr_that_takes_nothing_leaves_the_exit_code(cli: CommandLine, command: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        assert cli(*command, stderr=full).code == 2
