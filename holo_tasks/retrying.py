@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from holo_tasks.beside import refuse_beside
 from holo_tasks.chosen import check_text
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.exactly import exact
 from holo_tasks.prefect_server import configured_api_url, require_server
-from holo_tasks.safety.handoffs import Handoffs, words
 from holo_tasks.safety.items import Item, Items
 from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.store import store_at
-
-if TYPE_CHECKING:
-    from prefect.client.schemas.objects import State
+from holo_tasks.safety.store import Store, store_at
 
 MOST_NAMES, MOST_LETTERS = 10, 100
 Again = Callable[[Sequence[str]], int]
@@ -55,7 +52,7 @@ def retry(
             _finish(ledger, item, failed, done)
         ledger.free(token, not_done=not_done, goals=looked_for)
 
-    said, code = _drive(item, again, make_ready, Handoffs(store))
+    said, code = _drive(item, again, make_ready, store, home)
     return (said if done is None else f"‘{failed}’ is finished: a person said so. {said}"), code
 
 
@@ -112,7 +109,7 @@ def _result(goal: str, schema: dict[str, Any], answer: str) -> Any:
     return result
 
 
-def _drive(item: Item, again: Again, make_ready: Callable[[], None], handoffs: Handoffs) -> tuple[str, int]:
+def _drive(item: Item, again: Again, make_ready: Callable[[], None], store: Store, home: Path) -> tuple[str, int]:
     """Begin the work again; ``make_ready`` is called once it is known that it can begin, and before it does."""
     if item.how.get("kind") == "run":
         _require_prefect()
@@ -126,7 +123,7 @@ def _drive(item: Item, again: Again, make_ready: Callable[[], None], handoffs: H
             0,
         )
     _require_prefect()
-    return asyncio.run(_deploy(deployment, item, make_ready, handoffs)), 0
+    return asyncio.run(_deploy(deployment, item, make_ready, store, home)), 0
 
 
 def _require_prefect() -> None:
@@ -134,28 +131,8 @@ def _require_prefect() -> None:
         require_server(url)
 
 
-def _refuse_beside(item: Item, name: str, state: State[Any], handoffs: Handoffs, *, was_suspended: bool) -> None:
-    """Raise `InvalidUsage` if the run waits, suspended, for a person, or goes on since: one beside it does the same."""
-    if was_suspended and not (state.is_final() or state.is_paused()):
-        raise InvalidUsage(
-            f"Flow run {name!r} of {item.token!r} was answered by a person and goes on by itself ({state.name}). To "
-            "have another one instead, cancel that one first."
-        )
-    end = state.state_details.pause_timeout
-    if not (state.is_paused() and state.state_details.pause_reschedule) or (end and end < datetime.now(UTC)):
-        return
-    how = "resume it in Prefect's pages"
-    with contextlib.suppress(InvalidUsage):  # suspended by somebody else
-        asked = handoffs.find(state.state_details.pause_key or "")
-        how = f"answer with `holo-tasks handoff resume {asked.id} --choice …` ({words(asked.choices)})"
-    raise InvalidUsage(
-        f"Flow run {name!r} of {item.token!r} waits for a person: {how}, and it goes on. To have another one instead, "
-        "cancel that one first."
-    )
-
-
-async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], handoffs: Handoffs) -> str:
-    """Run the deployment again with the parameters of the run that failed."""
+async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], store: Store, home: Path) -> str:
+    """Run the deployment again with the parameters of the run that failed, once for each time that it is over."""
     from uuid import UUID
 
     import httpx
@@ -164,14 +141,25 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], h
 
     try:
         async with get_client() as client:
-            before = await client.read_flow_run(UUID(item.flow_run_id))
-            if before.state is not None:
+            made = await client.read_flow_run(UUID(item.flow_run_id))
+            again = False
+            while not again or (made.state is not None and made.state.is_final()):
+                before = made
                 states = await client.read_flow_run_states(before.id)
-                suspended = any(state.name == "Suspended" for state in states)
-                _refuse_beside(item, before.name, before.state, handoffs, was_suspended=suspended)
-            await client.read_deployment(UUID(deployment))
-            await asyncio.to_thread(make_ready)
-            made = await client.create_flow_run_from_deployment(UUID(deployment), parameters=before.parameters)
+                await asyncio.to_thread(refuse_beside, item, before, states, store, home)
+                await client.read_deployment(UUID(deployment))
+                await asyncio.to_thread(make_ready)
+                # Prefect makes one run of a key: whoever asks at the same time, or for want of the note below, is told
+                # of the same one. If that is over, too, it is the next one's turn.
+                key = f"holo-tasks retry {before.id} {item.token} {item.goal}"
+                made = await client.create_flow_run_from_deployment(
+                    UUID(deployment),
+                    parameters=before.parameters,
+                    idempotency_key=hashlib.sha256(key.encode(errors="replace")).hexdigest(),
+                )
+                again = True
+            with contextlib.suppress(InvalidUsage):  # the database is away: the key tells of it
+                await asyncio.to_thread(Items(store).driven, item, str(made.id))
     except ObjectNotFound:
         raise InvalidUsage(
             f"Prefect no longer knows the run or the deployment of {item.token!r}; run its flow by hand."

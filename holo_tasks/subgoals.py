@@ -44,8 +44,8 @@ from holo_tasks.run import (
     surely,
     working,
 )
-from holo_tasks.safety.items import Within
-from holo_tasks.safety.ledger import Claim, Work
+from holo_tasks.safety.items import WORKER, Within
+from holo_tasks.safety.ledger import Claim, Work, worker
 from holo_tasks.safety.scrubbing import check_open, hush_error
 from holo_tasks.same_work import work_of
 from holo_tasks.stored import stored
@@ -371,7 +371,7 @@ async def _file(here: Subgoal, error: BaseException, status: str, resume: Mappin
     mistake = isinstance(error, InvalidUsage) and not (isinstance(error, UnfitItem) or error.half_done)
     if not here.token or run.items is None or mistake:
         return
-    how = {"kind": "flow", "deployment_id": run.deployment_id, **resume}
+    how = {"kind": "flow", "deployment_id": run.deployment_id, WORKER: worker(), **resume}
     token, goal = getattr(error, "filed_as", ("", ""))
     within = Within(frozenset(here.listed), goal if token == here.token else "")
     error.filed_as = here.token, here.goal  # type: ignore[attr-defined]

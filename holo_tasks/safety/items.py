@@ -26,14 +26,17 @@ ITEMS = sa.Table(
     sa.Column("at", sa.Text, nullable=False),
 )
 
+WORKER = "worker"
+"""In ``how``: the process that put the item on the list, which may go on with other ones."""
+
 
 @dataclass(frozen=True)
 class Item:
     """An unfinished item, known by token and goal, as work is. ``at`` is when it failed last (RFC 3339, UTC).
 
     ``how`` says how it can be driven again: its ``kind`` ("run", "flow"), a run's ``arguments``, a flow's
-    ``deployment_id``; and how it can be said to be done: digest of the ``inputs``, and of a sub-goal ``goal`` and JSON
-    schema of what it ``returns``.
+    ``deployment_id`` and `WORKER`; and how it can be said to be done: digest of the ``inputs``, and of a sub-goal
+    ``goal`` and JSON schema of what it ``returns``.
     """
 
     token: str
@@ -111,6 +114,13 @@ class Items:
             return add(db, ITEMS, token=item.token, goal=item.goal, attempts=1, **values)
 
         return self._store.do(file)
+
+    def driven(self, item: Item, flow_run_id: str) -> None:
+        """Note which flow run drives an item now; one that failed again since then is left as it is."""
+        how = {name: value for name, value in item.how.items() if name != WORKER}
+        same = (*_of(item.token, item.goal), ITEMS.c.at == item.at, ITEMS.c.flow_run_id == item.flow_run_id)
+        with self._store.transaction() as db:
+            db.execute(sa.update(ITEMS).where(*same).values(flow_run_id=flow_run_id, how=json.dumps(how)))
 
     def settle(self, token: str, goal: str) -> bool:
         """Take an item off the list; say whether it was there."""

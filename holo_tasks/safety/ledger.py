@@ -450,6 +450,16 @@ def _busy(token: str) -> InvalidUsage:
     return InvalidUsage(f"{token!r} is being worked on by another run; wait until it ends, then ask again.")
 
 
+def worker() -> str:
+    """Name this process, for `is_at_work`."""
+    return _this_process()
+
+
+def is_at_work(worker: str) -> bool | None:
+    """Say whether a process lives; None of one on another machine."""
+    return not _is_gone(worker) if worker.partition("|")[0] == _machine() else None
+
+
 def _this_process() -> str:
     """Name this process so that others on this machine can tell when it is gone."""
     return "|".join((_machine(), str(os.getpid()), _started(os.getpid()) or ""))

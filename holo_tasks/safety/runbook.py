@@ -90,6 +90,12 @@ class RunBook:
             rows = db.execute(sa.select(RUNS).order_by(RUNS.c.began.desc(), RUNS.c.run_id.desc()).limit(most)).all()
         return [RunRow(**row._mapping) for row in rows]
 
+    def of_flow_run(self, flow_run_id: str) -> list[RunRow]:
+        """Return the runs of a flow run."""
+        with self._store.transaction() as db:
+            rows = db.execute(sa.select(RUNS).where(RUNS.c.flow_run_id == flow_run_id)).all()
+        return [RunRow(**row._mapping) for row in rows]
+
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
