@@ -59,6 +59,8 @@ from holo_tasks.safety.typed_fields import TypedFields
 from holo_tasks.untold import tell_quietly
 
 TITLE_CHARACTERS = 200
+SILENT_S = 5.0
+"""A run that takes longer to bring its evidence where it goes says what it waits for."""
 
 logger = logging.getLogger(__name__)
 
@@ -208,7 +210,7 @@ async def open_agent(
         raise hidden from None
     finally:
         with quiet:
-            delivery = await recorder.close()
+            delivery = await close_aloud(recorder)
             tell_head(recorder, delivery)
             if run is not None:
                 run.delivery = delivery
@@ -239,6 +241,16 @@ def warn_if_open(prefect_url: str | None) -> None:
     if found:
         with contextlib.suppress(MissingContextError):
             get_run_logger().warning("The Prefect API %s %s.", which, OPEN)
+
+
+async def close_aloud(recorder: TraceRecorder) -> Delivery:
+    """Close a trace; say so where that takes a while: a bucket that hangs is waited for, for minutes."""
+    waits = "The run is over and waits for its evidence to arrive in %s, for two minutes at most."
+    word = asyncio.get_running_loop().call_later(SILENT_S, lambda: _log().warning(waits, recorder.uri))
+    try:
+        return await recorder.close()
+    finally:
+        word.cancel()
 
 
 def tell_head(recorder: TraceRecorder, delivery: Delivery) -> None:

@@ -272,6 +272,10 @@ class Bucket:
                         yield Listed(found["Key"], found["Size"], found.get("ETag", "").strip('"'))
         except (aws.ClientError, aws.BotoCoreError) as error:
             raise _explained(error, self.place) from error
+        except (ValueError, TypeError, KeyError) as error:  # boto3 reads numbers as they come
+            raise StoreAway(
+                f"{self.place.server} lists {self.place.uri} in a way that cannot be read: it is asked again"
+            ) from error
 
     def hidden(self, prefix: str) -> int:
         """How many objects below a prefix were deleted, or written over, in a bucket that keeps their versions.

@@ -7,6 +7,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 from holo_tasks.audit import Delivery, open_trace
+from holo_tasks.audit.errors import StoreAway
 from holo_tasks.audit.resume import resume_spool
 from holo_tasks.audit.s3 import Bucket, Keys, Listed, Place
 from holo_tasks.audit.spool import Spool, left_behind
@@ -389,3 +391,23 @@ async def test_what_waits_for_its_bucket_is_named(to_s3: Any, tmp_path: Path, ev
     (folder / "destination.json").write_text("{")
     assert "does not say where this evidence goes" in listing(tmp_path, 20, as_json=False)
     assert sorted(path.name for path in tmp_path.joinpath("spool").iterdir()) == ["run-1"]
+
+
+@pytest.mark.parametrize("size", ["abc", ""])
+def test_a_list_that_cannot_be_read_is_trouble_of_the_bucket(size: str) -> None:
+    class Lists(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            listed = f"<Contents><Key>a</Key><Size>{size}</Size></Contents>"
+            self.wfile.write(f"<ListBucketResult>{listed}</ListBucketResult>".encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Lists) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        place = Place("evidence", endpoint_url=f"http://127.0.0.1:{server.server_port}")
+        with pytest.raises(StoreAway, match="cannot be read"):
+            list(Bucket(place, Keys(SecretStr("k"), SecretStr("k"))).objects("a"))
+        server.shutdown()

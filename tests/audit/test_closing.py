@@ -1,0 +1,49 @@
+"""A run that waits for a bucket at its end says so."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from holo_tasks import agent
+from holo_tasks.audit import Delivery
+
+ARRIVED = Delivery("s3://evidence/run-1", True, "")
+
+
+class Slow:
+    """A trace that is not closed before somebody has said what it waits for."""
+
+    uri = ARRIVED.uri
+
+    def __init__(self) -> None:
+        self.said = asyncio.Event()
+
+    async def close(self) -> Delivery:
+        await self.said.wait()
+        return ARRIVED
+
+
+async def test_who_waits_for_a_bucket_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace: Any = Slow()
+    said: list[str] = []
+
+    class Listening(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+            trace.said.set()
+
+    listening = Listening()
+    monkeypatch.setattr(agent, "SILENT_S", 0.01)
+    agent.logger.addHandler(listening)
+    try:
+        async with asyncio.timeout(30):
+            assert await agent.close_aloud(trace) is ARRIVED
+    finally:
+        agent.logger.removeHandler(listening)
+    assert said == [f"The run is over and waits for its evidence to arrive in {trace.uri}, for two minutes at most."]
+    assert await agent.close_aloud(trace) is ARRIVED
+    assert len(said) == 1
