@@ -348,6 +348,13 @@ def test_a_letter_whose_reading_hangs_costs_only_its_child(monkeypatch: pytest.M
     assert (letter.sender, letter.text) == ("Shop <shop@a.example>", "")
 
 
+def test_a_child_is_not_big_for_being_started_by_somebody_who_is() -> None:
+    ballast = bytearray(b"x") * (300 << 20)
+    with LetterReader() as reader:
+        assert reader.read(HEAD + b"\r\nfirst", source="x").text == "first"
+        assert reader._child is not None, f"beside {len(ballast)} bytes"
+
+
 def test_a_child_that_has_become_big_reads_no_other_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     with LetterReader() as reader:
         assert reader.read(HEAD + b"\r\nfirst", source="x").text == "first"
