@@ -594,4 +594,5 @@ def _print_summary(
 
 
 if __name__ == "__main__":
-    expense_audit.serve(name="expense-audit")
+    # One audit at a time: a second one would find the receipts claimed by the first.
+    expense_audit.serve(name="expense-audit", limit=1)

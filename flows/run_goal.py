@@ -80,4 +80,5 @@ async def run_goal(
 
 
 if __name__ == "__main__":
-    run_goal.serve(name="run-goal")
+    # Each has a desktop of its own; one that waits for a person counts, too.
+    run_goal.serve(name="run-goal", limit=4)

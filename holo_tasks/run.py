@@ -32,6 +32,7 @@ from holo_tasks.core.permit import Policy, TextReader
 from holo_tasks.core.person import HandOff, Person
 from holo_tasks.core.ports import Desktop, Encoder, Purse, Recorder, Redactor, TellsWindows
 from holo_tasks.core.states import Recogniser, Screens
+from holo_tasks.core.version import __version__
 from holo_tasks.core.walk import Doors
 from holo_tasks.kill_switch import KillSwitch
 from holo_tasks.playbooks.nearby import ScreenText, can_read
@@ -44,7 +45,7 @@ from holo_tasks.safety.scrubbing import hushed
 LiveViewing: TypeAlias = Literal["never", "handoff", "always"]
 """When a person can see the desktop in a browser: while it is handed to them, or also, without input, all along."""
 ASIDE_PATIENCE_S, KILLED_PATIENCE_S = 15.0, 1.0
-LIBRARY = "prefect-holo 0.1.0"
+LIBRARY = f"prefect-holo {__version__}"
 MOST_ROWS = 200
 """A table that people read in Prefect's pages is no longer than this; the trace has it all."""
 

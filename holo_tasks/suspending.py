@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from typing import Any
 
 from prefect.client.orchestration import get_client
@@ -26,8 +27,10 @@ MOST_BETWEEN = 20
 """So many flows inside each other are looked at."""
 TIMEOUT_S = 3 * 86_400.0
 """A weekend: nothing is kept open meanwhile."""
-_asked: set[tuple[str, str, str]] = set()
-"""The questions of each attempt."""
+MOST_ATTEMPTS = 100
+"""The questions of so many attempts are kept: more do not go on at once in one process."""
+_asked: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
+"""The questions of each attempt of a flow run, the one that asked last at the end."""
 
 
 class Suspended(Pause):
@@ -47,9 +50,7 @@ class Suspending:
     def __init__(self, run: Run, *about: str, choices: tuple[str, ...]) -> None:
         self._run = run
         self.asked = digest_of({"about": [run.title, *about], "choices": list(choices)})
-        place = (run.flow_run_id, run.attempt, self.asked)
-        self._again = place in _asked
-        _asked.add(place)
+        self._again = _asked_before(run.flow_run_id, run.attempt, self.asked)
 
     @property
     def place(self) -> tuple[str, str]:
@@ -86,6 +87,18 @@ class Suspending:
         return await asyncio.to_thread(
             lambda: handoffs.answer_for(run.flow_run_id, run.attempt, self.asked, begun=said is not None)
         )
+
+
+def _asked_before(flow_run_id: str, attempt: str, asked: str) -> bool:
+    """Say whether an attempt has asked this already; from now on it has."""
+    place = (flow_run_id, attempt)
+    questions = _asked.setdefault(place, set())
+    _asked.move_to_end(place)
+    if len(_asked) > MOST_ATTEMPTS:
+        _asked.popitem(last=False)
+    again = asked in questions
+    questions.add(asked)
+    return again
 
 
 async def _said(run: Run, handoffs: Handoffs) -> tuple[str, Answer | None]:

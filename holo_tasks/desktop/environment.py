@@ -32,6 +32,7 @@ PASSED_ON = "HOLO_PROGRAM_ENV"
 OTHER_SESSION = (
     "WAYLAND_DISPLAY",
     "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",  # where the session's bus is found without its address, and other sockets
     "SESSION_MANAGER",
     "DESKTOP_STARTUP_ID",
     "XDG_ACTIVATION_TOKEN",

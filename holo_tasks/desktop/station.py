@@ -138,7 +138,7 @@ class Station:
         if not command:
             return None
         order, lodging = self._order, None
-        env = order["app_env"] | ours
+        env = {"XDG_RUNTIME_DIR": self._runtime_folder()} | order["app_env"] | ours
         if order["run_as"]:
             user = OtherUser(**order["run_as"])
             lodging = lodge(user, self._folder, self._display, Path(env["XAUTHORITY"]))
@@ -146,6 +146,12 @@ class Station:
         program = Program(command, env, self._folder, self._link, kept_back=order["kept_back"], lodging=lodging)
         remember(self._link, Started(program.process, command, lodging.start if lodging else Path.cwd()))
         return program
+
+    def _runtime_folder(self) -> str:
+        """Make the folder for the sockets of this desktop's programs; it goes with the desktop."""
+        folder = self._folder / "runtime"
+        folder.mkdir(mode=0o700)
+        return str(folder)
 
     def _furnish(self) -> None:
         from holo_tasks.desktop.binding import Binding

@@ -88,7 +88,7 @@ def tell_run(
         e.RunOpened(
             run_id=run_id,
             title=f"Audit 12 expense receipts{hostile}",
-            library="prefect-holo 0.1.0",
+            library="prefect-holo 0.0.0",
             flow_run_id="0e7a4c1e-5f0d-4f61-9f6b-3f0f2b6a1c55",
             display=":104",
             model="holo3-35b",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -247,3 +248,29 @@ def processes_with(mark: str) -> list[int]:
         except OSError:
             pass
     return found
+
+
+@pytest.mark.skipif(not (shutil.which("dbus-daemon") and shutil.which("gdbus")), reason="needs dbus-daemon and gdbus")
+async def test_a_program_reaches_no_session_bus_of_the_persons(tmp_path, monkeypatch, until):
+    outer = tmp_path / "run"
+    outer.mkdir(mode=0o700)
+    bus = ["dbus-daemon", "--session", "--nofork", f"--address=unix:path={outer}/bus", "--print-address=1"]
+    with subprocess.Popen(bus, stdout=subprocess.PIPE) as daemon:
+        try:
+            assert daemon.stdout
+            assert daemon.stdout.readline()
+            monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+            monkeypatch.setenv("XDG_RUNTIME_DIR", str(outer))
+            ask = "gdbus call --session --dest org.freedesktop.DBus --object-path / --method org.freedesktop.DBus.GetId"
+            said = tmp_path / "said"
+            here = subprocess.run(ask.split(), capture_output=True, timeout=20)
+            assert here.returncode == 0, "a program outside finds it"
+            told = f"{ask} > {said}.all 2>&1; ls -ld $XDG_RUNTIME_DIR >> {said}.all; mv {said}.all {said}; sleep 1000"
+            async with VirtualDesktop(app=["sh", "-c", f"({told}) & exec xterm -e sleep 1000"]) as desktop:
+                assert await until(said.exists)
+                *answer, folder = said.read_text().splitlines()
+                assert here.stdout.decode().strip() not in answer
+                assert folder.startswith("drwx------")
+                assert folder.endswith(f"{desktop.authority.parent}/runtime")
+        finally:
+            daemon.kill()

@@ -115,3 +115,15 @@ async def test_an_answer_is_not_taken_for_none_while_the_store_is_away(
     found = await asking.answer()
     assert found
     assert (found.id, found.choice) == (asked.id, "yes")
+
+
+def test_a_process_of_many_runs_keeps_the_questions_of_the_latest_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holo_tasks.suspending.MOST_ATTEMPTS", 2)
+
+    def again(flow_run: str, question: str) -> bool:
+        run: Any = SimpleNamespace(title="t", flow_run_id=flow_run, attempt="1")
+        return Suspending(run, question, choices=("yes",))._again
+
+    assert [again("a", "q"), again("a", "q"), again("a", "other"), again("b", "q")] == [False, True, False, False]
+    assert (again("a", "q"), again("c", "q"), again("a", "q")) == (True, False, True)
+    assert not again("b", "q"), "it was the one that had asked longest ago"
