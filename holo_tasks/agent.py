@@ -18,6 +18,7 @@ from prefect.settings import get_current_settings
 
 from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.correcting import CORRECTIONS, check_corrections
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.exactly import exact
 from holo_tasks.core.model import Model
@@ -83,6 +84,7 @@ async def open_agent(
     token: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
+    max_corrections: int = CORRECTIONS,
     image_quality: Tier = "default",
     handoff: HandOff | bool = False,
     budget: str = "",
@@ -99,6 +101,7 @@ async def open_agent(
     ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` lets the model's decisions be
     reused where everything it was shown is the same (`caching.SAME_DECISION`). ``limits`` hold over all that was ever
     spent under ``budget``; that is the Prefect flow run, its retries included, unless another is named.
+    ``max_corrections`` is how often, each step, the model is told what is wrong with its reply; each is a call.
     ``handoff`` makes the agent wait for a person where the model asks for one, and where an action needs a yes; else
     the work ends there.
     ``began_s`` is when the work began that a kill of everything is to stop, on the monotonic clock: now, by default.
@@ -123,6 +126,7 @@ async def open_agent(
         title, model = scrubber.text(title), scrubbed(model, scrubber)
         advisors = {name: scrubbed(advisor, scrubber) for name, advisor in advisors.items()}
     fields = TypedFields(used_before=not getattr(desktop, "rebuilt", False))
+    check_corrections("max_corrections", max_corrections)
     for asked in (model, *advisors.values()):
         check_terms(asked.name, asked.price, limits or Limits(), max_steps)
     if endpoint.local_only:
@@ -193,6 +197,7 @@ async def open_agent(
             ledger=Ledger(store),
             items=Items(store),
             max_steps=max_steps,
+            max_corrections=max_corrections,
             flow_run_id=flow_run_id(),
         ) as run:
             run.home, run.deployment_id, run.attempt = where, deployment_id(), attempt()

@@ -58,6 +58,8 @@ def _add_run(commands: Commands) -> None:
     run.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
     _add_model(run)
     run.add_argument("--max-steps", type=int, default=50, metavar="N", help="(%(default)s)")
+    told = "a step: how often the model is told what is wrong with its reply (%(default)s)"
+    run.add_argument("--max-corrections", type=int, default=3, metavar="N", help=told)
     run.add_argument("--max-cost-usd", type=float, metavar="X", help="stop before spending more")
     run.add_argument("--timeout", type=float, metavar="SECONDS", help="stop after this time")
     run.add_argument("--allow", choices=["read", "act"], help="whether input is sent (read)")

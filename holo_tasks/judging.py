@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -22,7 +22,7 @@ from holo_tasks.core.outside import plain, quoted
 from holo_tasks.core.ports import Owner
 from holo_tasks.core.slip import Slip
 from holo_tasks.decorators import before_deadline
-from holo_tasks.pursuing import current_subgoal, side_walk
+from holo_tasks.pursuing import chances, current_subgoal, side_walk
 from holo_tasks.run import check_terms, current_run, guarded, to_text
 from holo_tasks.safety.scrubbing import hushed, hushed_plain
 from holo_tasks.tasks import agent_step
@@ -37,8 +37,8 @@ class _Case:
     model: Model
     region: Box | None
     look: bool
+    asked: Asked
     frame: Frame | None = None
-    asked: Asked = field(default_factory=Asked)
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,15 @@ async def judge(
     text = f"{ASKED}\n\n{question.strip()}"
     if facts:
         text += f"\n\n{quoted(hushed_plain(plain(facts)))}"
-    return await _ask(
-        _Case(text, returns, _advisor(advisor), region, look), question, Limits(max_cost_usd, None, timeout_seconds)
-    )
+    case = _Case(text, returns, _advisor(advisor), region, look, chances())
+    return await _ask(case, question, Limits(max_cost_usd, None, timeout_seconds))
 
 
 async def shows(question: str, frame: Frame) -> bool:
     """Ask whether something is so on a frame, which is redacted like any other; a `playbooks.recognising.Ask`."""
     asked = f"{ASKED}\n\nLook at the screen. {question.strip()}"
-    return bool(await _ask(_Case(asked, bool, _advisor(None), None, True, frame), question, Limits()))
+    case = _Case(asked, bool, _advisor(None), None, True, chances(), frame)
+    return bool(await _ask(case, question, Limits()))
 
 
 async def _ask(case: _Case, question: str, limits: Limits) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from holo_tasks.core import events
@@ -17,7 +17,7 @@ from holo_tasks.core.toolbox import point_schema, read_point
 from holo_tasks.core.walk import Walk
 from holo_tasks.marks import Marker
 from holo_tasks.models.questions import LOCATE
-from holo_tasks.pursuing import side_walk
+from holo_tasks.pursuing import chances, side_walk
 from holo_tasks.safety.scrubbing import hushed_plain
 from holo_tasks.tasks import agent_step
 
@@ -31,8 +31,8 @@ WHICH = (
 class _Search:
     region: Box | None
     marks: bool
-    data: str = ""
-    asked: Asked = field(default_factory=Asked)
+    data: str
+    asked: Asked
 
 
 _search: ContextVar[_Search] = ContextVar("holo_search")
@@ -52,7 +52,7 @@ async def localize(
         raise InvalidUsage("There is nothing to locate: describe the element in a few words.")
     # By context: what was asked so far outlives the task when that is retried.
     block = f"\n\n{quoted(hushed_plain(plain(data)))}" if data else ""
-    token = _search.set(_Search(region, marks, block))
+    token = _search.set(_Search(region, marks, block, chances()))
     try:
         return await _located(description)
     finally:

@@ -161,6 +161,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             budget=item_key(settings.token, "run") if settings.token else "",
             limits=settings.limits,
             max_steps=settings.max_steps,
+            max_corrections=settings.max_corrections,
             home=settings.home,
             began_s=settings.began_s,
             secrets=settings.secrets,

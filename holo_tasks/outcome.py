@@ -22,6 +22,7 @@ from pydantic import AnyUrl, BaseModel, SecretStr
 
 from holo_tasks.audit import Destination
 from holo_tasks.core.budget import Limits
+from holo_tasks.core.correcting import CORRECTIONS
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Status
 from holo_tasks.core.exactly import exact
@@ -61,6 +62,7 @@ class Settings:
     api_key: SecretStr | None = None
     dialect: str = "auto"
     max_steps: int = 50
+    max_corrections: int = CORRECTIONS
     limits: Limits = field(default_factory=Limits)
     allow: Trust | None = None
     rules: Rules | None = None

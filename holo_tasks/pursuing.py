@@ -16,7 +16,9 @@ from holo_tasks.agent import flow_run_id
 from holo_tasks.audit import open_trace
 from holo_tasks.audit.timeline import subgoal_markdown
 from holo_tasks.core import events
+from holo_tasks.core.asking import Asked
 from holo_tasks.core.brain import Scripted
+from holo_tasks.core.correcting import Corrections
 from holo_tasks.core.errors import InvalidUsage, LimitReached, UnfitItem
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.loop import AnswerReader
@@ -97,6 +99,11 @@ def side_walk(task: str, *, region: Box | None = None, model: Model | None = Non
     return Walk(doors, current_guard() or run.guard, here.number if here else 0, Transcript(task), region)
 
 
+def chances() -> Asked:
+    """Return what a single question begins with: how often the model may be corrected."""
+    return Asked(Corrections(current_run().max_corrections))
+
+
 async def pursue(
     goal: str,
     *,
@@ -129,9 +136,9 @@ async def pursue(
     the data name it. Without ``secrets``, raises `InvalidUsage` if an argument of the sub-goal has brought the name in.
 
     ``returns`` is any type pydantic can validate: the model is told its JSON schema, and an answer that does not
-    fit is sent back once. ``max_steps`` is for each layer. ``region`` shows the model only that part of the screen, in
-    screen pixels. The rest is as in `subgoal`, which it is taken from where it is not given. Raises a `HoloError`
-    whose status says how it ended.
+    fit is sent back, as often as a reply that is none. ``max_steps`` is for each layer. ``region`` shows the model only
+    that part of the screen, in screen pixels. The rest is as in `subgoal`, which it is taken from where it is not
+    given. Raises a `HoloError` whose status says how it ended.
     """
     run = current_run()
     text = goal.strip()

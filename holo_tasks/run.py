@@ -23,6 +23,7 @@ from holo_tasks.claims import current_journal, journalled
 from holo_tasks.core import events
 from holo_tasks.core.budget import Guard, Limits, unpriced
 from holo_tasks.core.consent import Approver
+from holo_tasks.core.correcting import CORRECTIONS, check_corrections
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached
 from holo_tasks.core.exactly import exact
 from holo_tasks.core.gestures import Typed
@@ -92,6 +93,7 @@ class Run:
     handoff: HandOff | None = None
     person: Person | None = None
     max_steps: int = 50
+    max_corrections: int = CORRECTIONS
     subgoals: int = 0
     steps: int = 0
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -169,6 +171,7 @@ class Run:
             typed=self.typed,
             secret_fields=self.secret_fields,
             person=self.person,
+            corrections=self.max_corrections,
         )
 
     @asynccontextmanager
@@ -309,6 +312,7 @@ async def open_run(
     handoff: HandOff | None = None,
     person: Person | None = None,
     max_steps: int = 50,
+    max_corrections: int = CORRECTIONS,
     flow_run_id: str = "",
 ) -> AsyncIterator[Run]:
     """Open a run around some sub-goals and close its trace whatever happens inside.
@@ -317,6 +321,7 @@ async def open_run(
     holds up, comes out of here with the reason in it. Raises `InvalidUsage` when money is limited and the model's
     price is not known: it is never taken to be free.
     """
+    check_corrections("max_corrections", max_corrections)
     for asked in (model, *(advisors or {}).values()):
         check_terms(asked.name, asked.price, limits, max_steps)
     with guarded("The run", limits, budget) as guard:
@@ -348,6 +353,7 @@ async def open_run(
             handoff=handoff,
             person=person,
             max_steps=max_steps,
+            max_corrections=max_corrections,
         )
         await recorder.record(
             events.RunOpened(

@@ -133,6 +133,7 @@ def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, 
 def _check(options: argparse.Namespace) -> None:
     """Refuse what is plainly wrong."""
     from holo_tasks.chosen import check_text
+    from holo_tasks.core.correcting import check_corrections
     from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 
     if not options.goal.strip():
@@ -143,6 +144,7 @@ def _check(options: argparse.Namespace) -> None:
         check_text(name, getattr(options, name) or "")
     if not 1 <= options.max_steps <= 10_000:
         raise InvalidUsage(f"--max-steps must be from 1 to 10000, not {options.max_steps}.")
+    check_corrections("--max-corrections", options.max_corrections)
     if options.token is not None and not options.token.strip():
         raise InvalidUsage("--token is empty; give the business item's own key, or leave it out.")
     if options.app is not None and not options.app.strip():
@@ -257,6 +259,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         api_key=key,
         dialect=options.dialect,
         max_steps=options.max_steps,
+        max_corrections=options.max_corrections,
         limits=Limits(options.max_cost_usd, None, options.timeout),
         allow=options.allow,
         rules=rules_of(options.rules),

@@ -14,6 +14,7 @@ from holo_blocks.desktop import HoloDesktop
 from holo_blocks.model import HoloModel
 from holo_tasks.agent import open_agent
 from holo_tasks.core.budget import Limits
+from holo_tasks.core.correcting import CORRECTIONS
 from holo_tasks.core.person import HandOff
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
@@ -41,6 +42,7 @@ async def holo_agent(
     token: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
+    max_corrections: int = CORRECTIONS,
     image_quality: Tier = "default",
     advisors: Mapping[str, HoloModel] | None = None,
     cache_decisions: bool = False,
@@ -55,6 +57,7 @@ async def holo_agent(
     ``cache_decisions`` reuses decisions of the model where all that it was shown is the same. ``local_only``, like the
     model block's field and ``HOLO_LOCAL_ONLY``, refuses whatever is not on this machine. ``secrets`` name more that may
     be typed as {{secret:NAME}} besides those of the desktop block: as `SecretSpec`, or as ``NAME`` or ``NAME=PROGRAM``.
+    ``max_corrections`` is how often, each step, the model is told what is wrong with its reply; each is a call.
     ``handoff`` waits for a person where the model asks for one and where an action needs a yes.
     What can be checked is checked before anything is started; everything is taken down again when this is left.
     """
@@ -94,6 +97,7 @@ async def holo_agent(
                 token=token,
                 limits=limits,
                 max_steps=max_steps,
+                max_corrections=max_corrections,
                 image_quality=image_quality,
                 advisors=named,
                 cache_decisions=cache_decisions,

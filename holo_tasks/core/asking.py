@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from holo_tasks.core.errors import InvalidUsage, ModelFailed, UnusableReply
+from holo_tasks.core.correcting import Corrections
+from holo_tasks.core.errors import InvalidUsage, UnusableReply
 from holo_tasks.core.events import Corrected, Purpose
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.json_object import parse_json_object
@@ -29,13 +30,10 @@ class Question:
 
 @dataclass
 class Asked:
-    """How often a question was asked, and what the model is told about its last reply, None before there was one.
+    """How often a question was asked, and how often the model was corrected. Outlives a task that is retried."""
 
-    Outlives a task that is retried: however often the endpoint fails, a reply is sent back once.
-    """
-
+    corrections: Corrections = field(default_factory=Corrections)
     attempts: int = 0
-    correction: str | None = None
 
 
 async def ask(
@@ -43,12 +41,13 @@ async def ask(
 ) -> T:
     """Return what ``read`` makes of the reply; it raises `UnusableReply` for one that will not do.
 
-    Such a reply is sent back once. May be called again with the same ``asked`` after a transient fault. Raises
-    `ModelFailed` when the second reply will not do either, and `InvalidUsage` if the question does not fit the context.
+    Such a reply is sent back. May be called again with the same ``asked`` after a transient fault. Raises
+    `ModelFailed` when that was done as often as it may be, and `InvalidUsage` if the question does not fit the context.
     """
     asked = asked or Asked()
+    corrections = asked.corrections
     while True:
-        text = question.text if asked.correction is None else f"{question.text}\n\n{asked.correction}"
+        text = f"{question.text}\n\n{corrections.last.text}" if corrections.last else question.text
         request = model.question(text, question.shots, question.schema, thinking=question.thinking)
         fit(request, model.context_tokens)
         asked.attempts += 1
@@ -59,9 +58,7 @@ async def ask(
             return read(parse_json_object(reply.content))
         except UnusableReply as error:
             await till.record(Corrected(reason=str(error)))
-            if asked.correction is not None:
-                raise ModelFailed(f"The model gave no usable reply twice: {error}.") from None
-            asked.correction = error.correction
+            corrections.count(error, reply, "reply")
 
 
 def fit(request: Request, context_tokens: int) -> None:

@@ -8,6 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from holo_tasks.core import events
 from holo_tasks.core.actions import AnswerCall, AskHumanCall
+from holo_tasks.core.correcting import came, often
 from holo_tasks.core.errors import (
     GaveUp,
     HoloError,
@@ -66,7 +67,7 @@ async def pursue(
     best answer so far is asked for. Raises a `HoloError` whose status is how the run ends; at the step limit its
     ``partial_answer`` is the best answer so far.
     """
-    rejected = unfinished = False
+    rejected, unfinished = 0, False
     scripted = layer != "model"
     stock = Stock(lambda: _back(walk, guide, act), layer, times=BACK - 1 if scripted else 0)
     first, expected = walk.step, ""
@@ -95,11 +96,12 @@ async def pursue(
                 value = read(call.content)
             except ValueError as error:
                 problem = " ".join(str(error).split())[:600]
-                if rejected:
+                if rejected >= walk.doors.corrections:
                     raise ModelFailed(
-                        f"The model's answer does not fit what was asked for, twice: {problem}."
+                        f"The model's answer does not fit what was asked for{often(rejected)}: {problem}. "
+                        f"It answered {came(call.content) or 'nothing'}."
                     ) from None
-                rejected = True
+                rejected += 1
                 await walk.record(events.Corrected(reason=f"the answer does not fit: {problem}"))
                 await walk.look()
                 walk.remember(step, f"The answer does not fit what was asked for: {problem}", is_error=True)

@@ -17,11 +17,11 @@ from holo_tasks.core import events
 from holo_tasks.core.actions import ACTING, AnyCall, WaitCall, label
 from holo_tasks.core.budget import Guard
 from holo_tasks.core.consent import Approver, Asked, consent, words_for
+from holo_tasks.core.correcting import CORRECTIONS, Corrections
 from holo_tasks.core.errors import (
     HoloError,
     InvalidUsage,
     LimitReached,
-    ModelFailed,
     NeedsPerson,
     PolicyRefused,
     ScreenChanged,
@@ -43,11 +43,9 @@ from holo_tasks.core.repeating import beside, may_repeat
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.secret import PLACEHOLDER, check_written, names_in
 from holo_tasks.core.step import Step
-from holo_tasks.core.transcript import NOTES_BYTES, Correction, Did, Observed, Strip, Told, Transcript
+from holo_tasks.core.transcript import NOTES_BYTES, Did, Observed, Strip, Told, Transcript
 from holo_tasks.core.verdicts import ANYWHERE, Expected, Verdict, expected, judge
 
-CORRECTIONS = 1
-"""How often a reply that is not a step is sent back before the sub-goal fails."""
 LEAST_ROOM_TOKENS = 4096
 """Room that a reply is left in the model's context before old steps are taken out of the conversation; a quarter of a
 small context."""
@@ -101,6 +99,8 @@ class Doors:
     """Whom the model can ask for, if somebody is waited for."""
     recheck: bool = True
     """Whether the screen is compared, right before input lands, with the frame it was decided on."""
+    corrections: int = CORRECTIONS
+    """How often a reply that is not a step is sent back, each step, before the sub-goal fails."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,7 @@ class Walk:
     """Tells the state after an action, and whether it is one to be in; None where no states are declared."""
     step: int = 0
     seen: Seen | None = None
-    _correction: Correction | None = field(default=None, repr=False)
-    _corrections: int = 0
+    _corrections: Corrections | None = field(default=None, repr=False)
     _attempt: int = 0
     _asked: bool = False
     _spans: dict[str, int] = field(default_factory=dict)
@@ -196,10 +195,11 @@ class Walk:
     async def decide(self, *, answer_only: bool = False) -> Step:
         """Ask the model for the next step. May be called again after a transient fault.
 
-        Raises `ModelFailed` when the model's second reply is not a step either.
+        Raises `ModelFailed` when the model was corrected as often as it may be, and its reply still is no step.
         """
         started = self.doors.now_s()
         model = self.doors.model
+        self._corrections = corrections = self._corrections or Corrections(self.doors.corrections)
         while True:
             request = self.request(answer_only=answer_only)
             self._attempt += 1
@@ -208,14 +208,11 @@ class Walk:
                 step = model.dialect.parse(reply, answer_only=answer_only)
                 break
             except UnusableReply as error:
-                if self._corrections >= CORRECTIONS:
-                    raise ModelFailed(f"The model gave no usable step twice: {error}.") from None
-                self._corrections += 1
-                self._correction = Correction(error.tool, error.correction)
+                corrections.count(error, reply, "step")
                 await self._record(events.Corrected(reason=str(error)))
                 if isinstance(error, UnsureReply):
                     await self._look_again()
-        self._correction, self._corrections, self._attempt = None, 0, 0
+        self._corrections, self._attempt = None, 0
         self._spans["decide"] = _micros(self.doors.now_s() - started)
         self._asked = True
         return step
@@ -227,8 +224,9 @@ class Walk:
         """
         model = self.doors.model
         quarter = model.context_tokens // 4
+        correction = self._corrections.last if self._corrections else None
         while True:
-            request = model.dialect.request(self.transcript, correction=self._correction, answer_only=answer_only)
+            request = model.dialect.request(self.transcript, correction=correction, answer_only=answer_only)
             most = int(request.body["max_tokens"])
             room = model.context_tokens - prompt_tokens(request)
             if room >= min(most, LEAST_ROOM_TOKENS, quarter):

@@ -17,6 +17,7 @@ import openai
 from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
+from holo_tasks.core.correcting import came
 from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, TransientModelFault
 from holo_tasks.core.money import Usage
 from holo_tasks.core.ports import Reply, ToolRequest
@@ -51,6 +52,8 @@ RATE_REST_S = 15.0
 four retries after such a rest outlast one."""
 FAIR_S = 20.0
 """A server that did not reply in less than this may have been in order: its caller was about to run out of time."""
+MOST_SHOWN = 20_000
+"""Of a longer body, no more is looked at to tell what came."""
 MOST_WORDS = 300
 """A longer text is a page, in which anything may be."""
 MOST_TOKENS = 10**9
@@ -153,14 +156,14 @@ class ModelEndpoint:
         extra = {name: value for name, value in body.items() if name not in KNOWN}
         try:
             async with asyncio.timeout(timeout_s):
-                completion = await self._client.chat.completions.create(
+                answer = await self._client.chat.completions.with_raw_response.create(
                     **known,
                     extra_body=extra,
                     extra_headers=self._headers,
                     # Time is up a little sooner for the connection: who was not let in has sent nothing.
                     timeout=openai.Timeout(timeout_s, connect=min(CONNECT_S, 0.9 * timeout_s)),
                 )
-            return _reply(completion, time.perf_counter_ns() - started, self.endpoint)
+            latency_ns = time.perf_counter_ns() - started
         except TimeoutError:
             raise _OutOfTime(
                 f"{self.endpoint} did not answer within {timeout_s:.0f} s; check that the server is not overloaded.",
@@ -168,11 +171,20 @@ class ModelEndpoint:
             ) from None
         except openai.OpenAIError as error:
             raise self._explain(error, str(body.get("model"))) from None
-        except (ValueError, RecursionError):
-            # A proxy on the way says so, too, while the server behind it restarts.
-            raise TransientModelFault(
-                f"{self.endpoint} sent something that is not JSON; check the base URL.", maybe_billed=True
-            ) from None
+        # What is no reply is a fault of the server first, or of a proxy while the server behind it restarts.
+        try:
+            reply = _reply(answer.parse(), latency_ns)
+        except (openai.OpenAIError, ValueError, RecursionError):
+            raise self._no_reply(answer.content, "something that is not JSON", "check the base URL") from None
+        if reply is None:
+            raise self._no_reply(answer.content, "a reply without choices", "check that the base URL ends in /v1")
+        return reply
+
+    def _no_reply(self, body: bytes, what: str, advice: str) -> TransientModelFault:
+        """Say what came instead of a reply."""
+        sent = came(self._keyless(body[:MOST_SHOWN].decode(errors="replace")))
+        told = f"{what} ({sent})" if sent else "an empty answer"
+        return TransientModelFault(f"{self.endpoint} sent {told}; {advice}.", maybe_billed=True)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -218,13 +230,16 @@ class ModelEndpoint:
                     f"{where} refused the request (HTTP {error.status_code}): {self._heard(error.message)}"
                 )
             case _:
-                failed = ModelFailed(f"{where} sent something that is not a chat completion: {self._heard(str(error))}")
-                failed.maybe_billed = True
-                return failed
+                said = f"{where} sent something that is not a chat completion: {self._heard(str(error))}"
+                return TransientModelFault(said, maybe_billed=True)
 
     def _heard(self, words: str) -> str:
-        """Return what a server said in one line; some repeat the key they were sent."""
-        return _first_line(_text(words.replace(self._key, "…") if self._key else words))
+        """Return what a server said in one line."""
+        return _first_line(_text(self._keyless(words)))
+
+    def _keyless(self, words: str) -> str:
+        """Return what a server said without the key it was sent, which some repeat."""
+        return words.replace(self._key, "…") if self._key else words
 
 
 class _OutOfTime(TransientModelFault):
@@ -250,7 +265,8 @@ def _outermost(error: openai.APIStatusError) -> set[str]:
     return set(said) if isinstance(said, dict) else set()
 
 
-def _reply(completion: ChatCompletion, latency_ns: int, where: str) -> Reply:
+def _reply(completion: ChatCompletion, latency_ns: int) -> Reply | None:
+    """Return the reply in a completion; None if there is neither one nor a bill."""
     # The client library does not check what a server sends: fields may be missing or of another type.
     choices = getattr(completion, "choices", None)
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -266,10 +282,8 @@ def _reply(completion: ChatCompletion, latency_ns: int, where: str) -> Reply:
         tool_calls=tuple(map(_tool_request, calls)) if isinstance(calls, list) else (),
     )
     usage = _usage(getattr(completion, "usage", None), wrote=bool(reply.written_bytes or reply.tool_calls))
-    if choice is None and usage is None:
-        raise TransientModelFault(
-            f"{where} sent a reply without choices; check that the base URL ends in /v1.", maybe_billed=True
-        )
+    if message is None and usage is None:
+        return None
     # A bill without a reply is paid all the same; the empty reply is dealt with after that.
     return replace(reply, usage=usage)
 

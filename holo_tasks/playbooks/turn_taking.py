@@ -17,10 +17,11 @@ CORRECTED = Rule("C11", "a reply that cannot be used is answered with a correcti
 NO_REPEAT = Rule("C12", "a request is repeated only after a fault on the way")
 SAME_AGAIN = Rule("C13", "after a fault on the way the same request is sent again")
 NOT_KEPT = Rule("C14", "nothing of a reply that could not be used is in the history")
-ONCE = Rule("C15", "a reply is corrected once; the second that cannot be used ends the conversation")
+MOST = 3
+SOME = Rule("C15", f"a reply is corrected {MOST} times at most; the next that cannot be used ends the conversation")
 NO_LEAK = Rule("C16", "reasoning that was given is nowhere in a request, but where a model keeps its thinking")
 
-RULES = (UNCALLED_FOR, CORRECTED, NO_REPEAT, SAME_AGAIN, NOT_KEPT, ONCE, NO_LEAK)
+RULES = (UNCALLED_FOR, CORRECTED, NO_REPEAT, SAME_AGAIN, NOT_KEPT, SOME, NO_LEAK)
 
 CHATS: tuple[Dialect, ...] = ("structured", "tools")
 """The dialects in which a conversation has a history."""
@@ -116,8 +117,8 @@ def _after(sequel: Sequel, body: Body, exchange: Exchange, terms: Terms) -> list
         return [] if again or final else [Breach(SAME_AGAIN)]
     correction = corrects(body, earlier, terms)
     if sequel == "corrected":
-        if exchange.unusable > 1:
-            return [Breach(ONCE)]
+        if exchange.unusable > MOST:
+            return [Breach(SOME)]
         if not correction:
             return [Breach(CORRECTED, "the same request again" if again else "")]
         kept = [Breach(NOT_KEPT)] if _grew(body, earlier, terms) else []

@@ -1,4 +1,4 @@
-"""A question beside the conversation: asked, paid for, and sent back once."""
+"""A question beside the conversation: asked, paid for, and sent back."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from holo_tasks.core.asking import Asked, Question, ask
 from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.correcting import Corrections
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, TransientModelFault, UnusableReply
 from holo_tasks.core.ports import Reply
 from holo_tasks.core.predict import MIN_OUTPUT_TOKENS, Till
@@ -44,7 +45,7 @@ async def asking(
     ],
     ids=lambda reply: repr(reply.content),
 )
-async def test_a_reply_of_no_use_is_sent_back_once_with_what_was_wrong(first: Reply) -> None:
+async def test_a_reply_of_no_use_is_sent_back_with_what_was_wrong(first: Reply) -> None:
     client, recorder = MemoryModel([first, PAID]), MemoryRecorder()
     assert await asking(client, recorder) is True
     texts = [body["messages"][0]["content"][-1]["text"] for body in client.bodies]
@@ -56,19 +57,31 @@ async def test_a_reply_of_no_use_is_sent_back_once_with_what_was_wrong(first: Re
     assert sum(event.cost_micro_usd for event in recorder.of("reply")) == 2 * 340
 
 
-async def test_two_replies_of_no_use_are_the_end() -> None:
-    client = MemoryModel([wrote("Yes.")])
-    with pytest.raises(ModelFailed, match="twice"):
-        await asking(client, MemoryRecorder())
-    assert len(client.bodies) == 2
+async def test_four_replies_of_no_use_are_the_end_and_the_last_is_shown() -> None:
+    client = MemoryModel([wrote("Yes.\x1b[31m\nIt is. " + "Really. " * 100)])
+    recorder = MemoryRecorder()
+    with pytest.raises(ModelFailed, match="corrected 3 times") as caught:
+        await asking(client, recorder)
+    assert len(client.bodies) == 4
+    assert len(recorder.of("correction")) == 4
+    assert r"Its last reply was ‘'Yes.\x1b[31m It is. Really." in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 600
 
 
-async def test_a_reply_is_sent_back_once_however_often_the_endpoint_fails() -> None:
+async def test_a_question_has_as_many_corrections_as_it_is_given() -> None:
+    client = MemoryModel([wrote("")])
+    with pytest.raises(ModelFailed, match=r"no usable reply: .* Its last reply was empty"):
+        await asking(client, MemoryRecorder(), Asked(Corrections(0)))
+    assert len(client.bodies) == 1
+
+
+async def test_an_endpoint_that_fails_gives_the_model_no_more_chances() -> None:
     client = MemoryModel([wrote("Yes."), TransientModelFault("503"), wrote("Yes."), PAID])
-    recorder, asked = MemoryRecorder(), Asked()
+    recorder, asked = MemoryRecorder(), Asked(Corrections(1))
     with pytest.raises(TransientModelFault):
         await asking(client, recorder, asked)
-    with pytest.raises(ModelFailed, match="twice"):
+    with pytest.raises(ModelFailed, match="corrected 1 time:"):
         await asking(client, recorder, asked)
     assert [event.attempt for event in recorder.of("request")] == [1, 2, 3]
     first, second, third = [body["messages"][0]["content"][-1]["text"] for body in client.bodies]

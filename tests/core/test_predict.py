@@ -112,11 +112,11 @@ def test_a_prompt_is_estimated_by_all_that_is_in_it(dialect: str) -> None:
 @pytest.mark.parametrize("said", ["I will click now.", "", '{"a": 1}'])
 async def test_a_reply_of_no_use_is_paid_all_the_same(said: str) -> None:
     walk, recorder = counter(MemoryModel([wrote(said)]))
-    with pytest.raises(ModelFailed, match="twice"):
+    with pytest.raises(ModelFailed, match="corrected 3 times"):
         await walk.decide()
-    assert walk.guard.spent_micro == 2 * 400
-    assert [event.cost_micro_usd for event in recorder.of("reply")] == [400, 400]
-    assert [event.attempt for event in recorder.of("request")] == [1, 2]
+    assert walk.guard.spent_micro == 4 * 400
+    assert [event.cost_micro_usd for event in recorder.of("reply")] == [400] * 4
+    assert [event.attempt for event in recorder.of("request")] == [1, 2, 3, 4]
 
 
 async def test_a_call_that_may_cost_too_much_is_not_made() -> None:

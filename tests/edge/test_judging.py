@@ -214,7 +214,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda value: ascii(getattr(value, "content", value)))
-async def test_a_verdict_of_another_shape_is_sent_back_once(tmp_path: Path, wrong: Any) -> None:
+async def test_a_verdict_of_another_shape_is_sent_back(tmp_path: Path, wrong: Any) -> None:
     court = Court([wrong, {"reason": "r", "verdict": "yes"}], tmp_path)
     assert await court.hear(lambda: judge("Paid?", returns=Literal["yes", "no"])) == "yes"
     assert len(court.wise.requests) == 2
@@ -222,12 +222,12 @@ async def test_a_verdict_of_another_shape_is_sent_back_once(tmp_path: Path, wron
     assert court.run.guard.spent_micro == 2 * COST
 
 
-async def test_two_verdicts_of_another_shape_are_the_end(tmp_path: Path) -> None:
+async def test_four_verdicts_of_another_shape_are_the_end(tmp_path: Path) -> None:
     court = Court([WRONG[0]], tmp_path)
-    with pytest.raises(ModelFailed, match=r"twice.*verdict"):
+    with pytest.raises(ModelFailed, match=r"corrected 3 times.*verdict"):
         await court.hear(lambda: judge("Paid?", returns=Literal["yes", "no"]))
-    assert len(court.wise.requests) == 2
-    assert [event.kind for event in events(court.run.trace)].count("correction") == 2
+    assert len(court.wise.requests) == 4
+    assert [event.kind for event in events(court.run.trace)].count("correction") == 4
 
 
 async def test_a_fault_that_passes_is_retried(tmp_path: Path) -> None:
@@ -240,10 +240,10 @@ async def test_a_fault_that_passes_is_retried(tmp_path: Path) -> None:
     assert len(court.wise.requests) == 1, "a rest that long is not waited for"
 
 
-async def test_a_verdict_is_sent_back_once_however_often_the_endpoint_fails(tmp_path: Path) -> None:
+async def test_a_verdict_is_sent_back_no_more_often_where_the_endpoint_fails_in_between(tmp_path: Path) -> None:
     court = Court([WRONG[0], Answer(status=503, body=b"{}"), WRONG[0], YES], tmp_path)
-    with pytest.raises(ModelFailed, match="twice"):
-        await court.hear(lambda: judge("Equal?", returns=bool))
+    with pytest.raises(ModelFailed, match="corrected 1 time:"):
+        await court.hear(lambda: judge("Equal?", returns=bool), max_corrections=1)
     assert len(court.wise.requests) == 3
 
 

@@ -103,8 +103,15 @@ def test_a_run_is_killed_by_its_flow_runs_id(typing: Typing) -> None:
     typing.ends("command", COMMAND)
 
 
-def test_a_run_is_killed_while_its_model_hangs(cli: CommandLine, process: AgentProcess, tmp_path: Path) -> None:
-    with ScriptedModel([step("write", content="a" * 20), Answer(drop=True, delay_s=60)]) as model:
+@pytest.mark.parametrize(
+    "answer",
+    [Answer(drop=True, delay_s=60), Answer(status=429, headers={"retry-after": "100"}, body=b"")],
+    ids=["hangs", "wants a rest"],
+)
+def test_a_run_is_killed_while_it_waits_for_its_model(
+    cli: CommandLine, process: AgentProcess, tmp_path: Path, answer: Answer
+) -> None:
+    with ScriptedModel([step("write", content="a" * 20), answer]) as model:
         typing = Typing(cli, process, model, tmp_path)
         until(lambda: len(model.requests) > 1)
         began_s = time.monotonic()

@@ -127,12 +127,12 @@ async def test_every_fault_ends_in_the_place_that_was_meant(
 
 
 @pytest.mark.parametrize("marks", [False, True])
-async def test_a_place_is_asked_for_again_once_however_often_the_endpoint_fails(
+async def test_a_place_is_asked_for_no_more_often_where_the_endpoint_fails_in_between(
     screen: tuple[VirtualDesktop, Fields], tmp_path: Path, marks: bool
 ) -> None:
     with ScriptedModel(["There.", Answer(status=503, body=b"{}"), "There.", {"x": 1, "y": 1}]) as model:
-        with pytest.raises(ModelFailed, match="twice"):
-            await located(model, screen[0], tmp_path, {}, marks=marks)
+        with pytest.raises(ModelFailed, match="corrected 1 time:"):
+            await located(model, screen[0], tmp_path, {"max_corrections": 1}, marks=marks)
         assert len(model.requests) == 3
 
 

@@ -136,6 +136,33 @@ async def test_a_server_that_was_never_reached_bills_nothing() -> None:
     assert not caught.value.maybe_billed
 
 
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b"", "an empty answer"),
+        (b" \n", "an empty answer"),
+        (b'{"choices": [{"message"', 'not JSON (‘{"choices": [{"message"’)'),
+        (b"\x00 \x1b[31m rubbish", "rubbish"),
+        (b"<html>\n<h1>Bad gateway", "‘<html> <h1>Bad gateway’"),
+        (b'{"error": {"message": "overloaded"}}', "overloaded"),
+        (b"data: {}\n\ndata: [DONE]", "‘data: {} data: [DONE]’"),
+        (b'{"choices": [{}]}', '‘{"choices": [{}]}’'),
+        (b'{"choices": [{"message": null}]}', "without choices"),
+        (b'{"choices": [{"text": "hello"}]}', "hello"),
+        (b"the key is open-sesame.", "‘the key is ….’"),
+        (b"x" * 100_000, "xx…’"),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+async def test_what_is_no_reply_may_pass_and_is_shown_short_without_the_key(body: bytes, shown: str) -> None:
+    with pytest.raises(TransientModelFault) as caught:
+        await ask(Answer(body=body), key="open-sesame")
+    assert caught.value.maybe_billed
+    assert shown in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 600
+
+
 SURELY_NOT_BEGUN = (400, 401, 402, 403, 404, 413, 422, 429)
 MAYBE_DONE = (302, 408, 409, 425, 499, 500, 501, 502, 503, 504, 520, 522, 524, 529, 599)
 

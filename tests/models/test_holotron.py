@@ -202,6 +202,6 @@ async def test_an_unsure_model_is_shown_the_screen_as_it_is_by_now_before_it_is_
 
 async def test_a_model_that_stays_unsure_is_stopped_before_it_does_anything() -> None:
     client, desktop = MemoryModel([flat(confidence=0.3)]), Clock()
-    with pytest.raises(ModelFailed, match="twice"):
+    with pytest.raises(ModelFailed, match="corrected 3 times"):
         await work(walk_of(as_model(client, PROFILE), desktop=desktop))
-    assert (len(client.bodies), desktop.looks, desktop.gestures) == (2, 2, [])
+    assert (len(client.bodies), desktop.looks, desktop.gestures) == (4, 4, [])

@@ -128,7 +128,7 @@ PAIRS = [
     Pair("C13", "structured", invented("structured"), faults={0: "hung"}),
     *(Pair("C14", dialect, invented(dialect), faults={0: "prose"}) for dialect in ("structured", "tools", "holotron")),
     *(
-        Pair("C15", dialect, spoiled(dialect, correction="Wrong again."), faults={0: ["prose", "empty"]}, met=1)
+        Pair("C15", dialect, spoiled(dialect, correction="Wrong again."), faults={0: ["prose", "empty"] * 2}, met=3)
         for dialect in ("structured", "tools", "holotron")
     ),
     *(Pair("C16", dialect, retold(dialect, -1, told=f"I thought: {CANARY}-0")) for dialect in ("structured", "tools")),
