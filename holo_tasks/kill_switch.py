@@ -33,6 +33,8 @@ AGAIN_S = 5.0
 """A run that goes on for so long after it was cancelled is cancelled again, and its desktop taken from it."""
 LATE_S = 3.0
 """How long a claim that was not renewed in time is waited for, without input: the machine may have slept."""
+SIGNAL = "signal"
+"""The source of a stop that came to the whole process."""
 logger = logging.getLogger("holo_tasks.kill_switch")
 
 
@@ -88,7 +90,7 @@ class KillSwitch:
         self.claims: list[Held] = []
         self._desktop = desktop if isinstance(desktop, Gated) else None
         self._run = run
-        self._home = home
+        self.home = home
         self._sources = sources
         self._lock = threading.Lock()
         self._news, self._over = threading.Event(), threading.Event()
@@ -102,10 +104,10 @@ class KillSwitch:
         assert task is not None
         self._task, self._cancelled_before = task, task.cancelling()
         try:
-            self._folder = kill_files.folder_in(self._home)
-            self._registration = Registration(self._home, self._run)
+            self._folder = kill_files.folder_in(self.home)
+            self._registration = Registration(self.home, self._run)
         except OSError as error:
-            raise InvalidUsage(f"{self._home} cannot be written ({error.strerror}); set HOLO_HOME.") from None
+            raise InvalidUsage(f"{self.home} cannot be written ({error.strerror}); set HOLO_HOME.") from None
         TAP.listen(self._signalled)
         if self._desktop is not None:
             await self._desktop.serve(self._run.run_id, self._run.began_s, self._folder)
@@ -161,7 +163,7 @@ class KillSwitch:
             self._registration = None
 
     def _signalled(self, number: signal.Signals) -> None:
-        self.trip("signal", f"The run was stopped by {number.name}.")
+        self.trip(SIGNAL, f"The run was stopped by {number.name}.")
 
     def _watch(self) -> None:
         while not self._over.is_set() and not self.reason:

@@ -28,6 +28,7 @@ from holo_tasks.core.secret import names_in
 from holo_tasks.core.states import Do, Screens
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.core.walk import Walk
+from holo_tasks.killed import as_killed
 from holo_tasks.layers import SCRIPT, EffectFound, Handling, Layered, handling_of
 from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Resolved, Run, current_guard, current_run, ending, progress, to_text
@@ -201,6 +202,8 @@ async def pursue(
             status, reason = ending(error, guard)
             if isinstance(error, LimitReached):
                 answer = error.partial_answer or ""
+            if isinstance(error, asyncio.CancelledError) and (ended := as_killed(error, run.switch)) is not error:
+                raise ended from error
             raise
         finally:
             steps, layer = layered.walk.step, layered.layer if status == "answered" else ""

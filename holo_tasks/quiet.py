@@ -1,10 +1,14 @@
-"""Expected endings in Prefect's log: one line that says what to do, instead of a traceback."""
+"""Errors in Prefect's log and at the end of a script: one line that says what to do, instead of a traceback."""
 
 from __future__ import annotations
 
 import logging
+import sys
+from types import TracebackType
 
-from holo_tasks.core.errors import HoloError
+from holo_tasks.core.errors import HoloError, Killed
+from holo_tasks.killed import RunKilled
+from holo_tasks.saying import say
 
 LOGGERS = ("prefect.flow_runs", "prefect.task_runs")
 
@@ -22,8 +26,20 @@ class OneLineErrors(logging.Filter):
 
 
 def one_line_errors() -> None:
-    """Install the filter, once per process."""
+    """Install the filter, once per process, and the same for what ends a script of one's own that was killed."""
     for name in LOGGERS:
         target = logging.getLogger(name)
         if not any(isinstance(item, OneLineErrors) for item in target.filters):
             target.addFilter(OneLineErrors())
+    if getattr(sys.excepthook, "tells_kills", False):
+        return
+    others = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if isinstance(error, RunKilled):
+            say(f"{Killed.status}: {error}")
+        else:
+            others(kind, error, trace)
+
+    hook.tells_kills = True  # type: ignore[attr-defined]
+    sys.excepthook = hook

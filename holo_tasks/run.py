@@ -36,6 +36,7 @@ from holo_tasks.core.states import Recogniser, Screens
 from holo_tasks.core.version import __version__
 from holo_tasks.core.walk import Doors
 from holo_tasks.kill_switch import KillSwitch
+from holo_tasks.killed import as_killed
 from holo_tasks.playbooks.nearby import ScreenText, can_read
 from holo_tasks.publish import publish_table
 from holo_tasks.safety.handoffs import Handoffs
@@ -317,9 +318,9 @@ async def open_run(
 ) -> AsyncIterator[Run]:
     """Open a run around some sub-goals and close its trace whatever happens inside.
 
-    When ``switch`` is used the task is cancelled: `asyncio.CancelledError`, which no retry and no handler of errors
-    holds up, comes out of here with the reason in it. Raises `InvalidUsage` when money is limited and the model's
-    price is not known: it is never taken to be free.
+    When ``switch`` is used the task is cancelled: an `asyncio.CancelledError` comes out of here with the reason in it,
+    which no retry and no handler of errors holds up, and the flows that it leaves end as killed. Raises `InvalidUsage`
+    when money is limited and the model's price is not known: it is never taken to be free.
     """
     check_corrections("max_corrections", max_corrections)
     for asked in (model, *(advisors or {}).values()):
@@ -381,8 +382,7 @@ async def open_run(
             if run.status == "killed":
                 with suppress(EvidenceFailed):  # that it was killed counts, also where it cannot be recorded
                     await surely(recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
-            if switch.reason and not isinstance(error, asyncio.CancelledError):
-                raise asyncio.CancelledError(switch.reason) from error
+            error = as_killed(error, switch)
             if error is not raised:
                 raise error from raised
             raise

@@ -30,6 +30,7 @@ from holo_tasks.core.states import Screens
 from holo_tasks.endings import failed_state
 from holo_tasks.filing import file_item
 from holo_tasks.hush import HushedFlow, HushedName, as_name, hushing_errors
+from holo_tasks.killed import as_killed
 from holo_tasks.layers import MODEL, SCRIPT, EffectFound, Handling, handling_of
 from holo_tasks.outcome import digest_of
 from holo_tasks.pursuing import Subgoal, current_subgoal, inside, perform
@@ -239,7 +240,8 @@ def subgoal(
                 status, why = ending(error, current_guard())
                 filing = asyncio.ensure_future(_file(here, error, status, resume, why))
                 await asyncio.wait({filing}, timeout=FILING_S)
-                raise
+                ended = as_killed(error, current_run().switch)
+                raise ended from (None if ended is error else error)
             except Exception as error:
                 await _file(here, error, "invalid", resume)
                 raise

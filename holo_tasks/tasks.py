@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from prefect import tags, task
 from prefect.cache_policies import NO_CACHE, CachePolicy
+from prefect.client.schemas.objects import State
 from pydantic import BaseModel, ConfigDict
 
 from holo_tasks.caching import SAME_DECISION
@@ -22,6 +23,7 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, ScreenChanged, Trans
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import Walk
 from holo_tasks.hush import HushedName, hushing_errors
+from holo_tasks.killed import RunKilled, as_killed, killed_state
 from holo_tasks.run import current_guard, current_run
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
@@ -127,12 +129,33 @@ async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
     return True
 
 
+def _killed_as_state(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R | State[None]]]:
+    """End a task of a run that was killed in a state that says so; what awaits it raises `_killed`."""
+
+    @wraps(function)
+    async def told(*args: P.args, **kwargs: P.kwargs) -> R | State[None]:
+        try:
+            return await function(*args, **kwargs)
+        except asyncio.CancelledError as error:
+            ended = as_killed(error, current_run().switch)
+            if not isinstance(ended, RunKilled):
+                raise
+            return killed_state(str(ended))
+
+    return told
+
+
+def _killed() -> BaseException:
+    return as_killed(asyncio.CancelledError(), current_run().switch)
+
+
 def current_walk() -> Walk | None:
     """Return the walk whose step is being worked on."""
     return _walk.get(None)
 
 
 @agent_step(acts=False, title="{number} · decide")
+@_killed_as_state
 async def decide(number: int, screen: str, answer_only: bool) -> Step:
     """Ask the model for step ``number``, looking at the picture with SHA-256 ``screen``."""
     return await _walk.get().decide(answer_only=answer_only)
@@ -147,12 +170,14 @@ async def decide_once(number: int, screen: str, answer_only: bool, situation: st
 
 
 @agent_step(acts=False, retries=0, title="{number} · script · decide")
+@_killed_as_state
 async def decide_scripted(number: int, screen: str) -> Step:
     """Let the script say what step ``number`` is, looking at the picture with SHA-256 ``screen``."""
     return await _brain.get().decide(_walk.get())
 
 
 @_step_as_task(acts=True, title="{number} · {what}")
+@_killed_as_state
 async def act(number: int, what: str) -> str | _NothingSent:
     """Do what the step asks for, once. That the screen is another by then is no failure of the task."""
     try:
@@ -171,7 +196,10 @@ async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
             known = await decide_once(walk.step, seen, answer_only, situation)
             if known.situation == walk.situation(answer_only=answer_only):
                 return known.step
-        return await decide(walk.step, seen, answer_only)
+        step = await decide(walk.step, seen, answer_only)
+        if isinstance(step, State):
+            raise _killed()
+        return step
     finally:
         _walk.reset(token)
 
@@ -181,7 +209,10 @@ async def decide_by_script(walk: Walk, brain: Brain) -> Step:
     walk_token, brain_token = _walk.set(walk), _brain.set(brain)
     try:
         with tags("layer:script"):
-            return await decide_scripted(walk.step, walk.seen.shot.sha256 if walk.seen else "")
+            step = await decide_scripted(walk.step, walk.seen.shot.sha256 if walk.seen else "")
+        if isinstance(step, State):
+            raise _killed()
+        return step
     finally:
         _brain.reset(brain_token)
         _walk.reset(walk_token)
@@ -205,6 +236,8 @@ async def act_as_task(walk: Walk, step: Step, by: str = "") -> str:
     walk_token, step_token = _walk.set(walk), _step.set(step)
     try:
         done = await act(walk.step, f"{by}{label(step.tool_call)}")
+        if isinstance(done, State):
+            raise _killed()
         if isinstance(done, _NothingSent):
             raise done.error
         return done

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.running import running
-from tests.support.agent_process import AgentProcess
+from tests.support.agent_process import ROOT, AgentProcess
 from tests.support.command_line import CommandLine, related, until
 from tests.support.inputs import Inputs
 from tests.support.killing import WITHIN_S, kill
@@ -64,10 +66,20 @@ class Typing:
         assert self.inputs.last_s() <= last_s
         assert until(lambda: not self.inputs.held() or not related(str(self.inputs.path)))
 
+    @property
+    def flow_runs(self) -> list[str]:
+        """The flow run of the agent, that of its sub-goal, and the one around, if there is one."""
+        wanted = {"flow_runs": {"parent_flow_run_id": {"any_": [self.flow_run]}}}
+        (beneath,) = self.api.post("/flow_runs/filter", wanted)
+        return [beneath["id"], self.flow_run, *filter(None, [self.run.get("around")])]
+
     def ends(self, source: str, reason: str) -> None:
         """Hold that the run ends as killed, that its trace says why, and that nothing of its desktop is left."""
         assert self.process.said() == {"ended": "killed", "reason": reason}
         closed_as_killed(self.run["trace"], source, reason)
+        for id in self.flow_runs:
+            state = self.api.flow_run(id)["state"]
+            assert (state["type"], state["name"], state["message"]) == ("CANCELLED", "Killed", reason)
         assert until(lambda: not related(str(self.inputs.path)))
 
 
@@ -203,6 +215,26 @@ def test_cancelling_a_sub_goal_kills(typing: Typing) -> None:
     typing.ends("cancelled", f"killed by cancelling the flow run {beneath['name']} in Prefect")
 
 
+@pytest.mark.parametrize("around", ["guarded", "beside another"])
+def test_a_flow_that_a_killed_run_is_a_part_of_is_named_after_that(
+    cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path, around: str
+) -> None:
+    typing = Typing(cli, process, text, tmp_path, around=around)
+    assert len(typing.flow_runs) == 3
+    assert cli("kill", "--run", typing.id).code == 0
+    typing.ends("command", COMMAND)
+
+
+def test_a_flow_goes_on_whose_part_was_killed_if_its_author_says_so(
+    cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path
+) -> None:
+    typing = Typing(cli, process, text, tmp_path, around="goes on")
+    assert cli("kill", "--run", typing.id).code == 0
+    assert process.said() == {"ended": "answered"}
+    *killed, around = [typing.api.flow_run(id)["state_name"] for id in typing.flow_runs]
+    assert (killed, around) == (["Killed", "Killed"], "Completed")
+
+
 def test_a_killed_flow_is_not_tried_again(
     cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path
 ) -> None:
@@ -210,6 +242,27 @@ def test_a_killed_flow_is_not_tried_again(
     assert cli("kill", "--run", typing.id).code == 0
     typing.ends("command", COMMAND)
     assert typing.api.flow_run(typing.flow_run)["run_count"] == 1
+
+
+def test_a_script_of_ones_own_that_was_killed_ends_with_a_line(
+    cli: CommandLine, text: ScriptedModel, tmp_path: Path
+) -> None:
+    script = "import asyncio; from tests.support.typing_agent import typing; asyncio.run(typing({asked}))"
+    inputs = Inputs(tmp_path / "inputs")
+    asked = {"model": text.base_url, "inputs": str(inputs.path)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", script.replace("{asked}", repr(asked))],
+        env={**cli.env, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "apps")])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until(lambda: len(inputs.sent()) > 10)
+    assert cli("kill", "--all", "--reason", "lunch").code == 0
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert said.splitlines()[-1] == f"holo-tasks: killed: {COMMAND}: lunch"
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGKILL]))

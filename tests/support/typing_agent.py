@@ -3,7 +3,8 @@
 A line on stdin asks for a run, as JSON: where the model is (``model``), where its ``inputs`` are witnessed, after how
 many seconds it has to end (``timeout``), when and for how long to hold up the event loop (``block``: two numbers),
 what its desktop finds in the environment (``env``), how many ``retries`` its flow has, whose ``display`` it is to work
-on: one of its own, unless that is said; and instead of typing, what ``question`` a person is to answer.
+on: one of its own, unless that is said; what flow it is to be a part of (``around``); and instead of typing, what
+``question`` a person is to answer.
 Lines on stdout say that a run has begun, and how it ended.
 """
 
@@ -14,6 +15,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ from holo_tasks import Limits, hand_over, pursue, subgoal
 from holo_tasks.agent import open_agent
 from holo_tasks.audit import Destination
 from holo_tasks.core.errors import HoloError
-from holo_tasks.decorators import before_deadline
+from holo_tasks.decorators import before_deadline, cost_guardrail
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.home import holo_home
 from holo_tasks.models.client import ModelEndpoint
@@ -72,7 +74,8 @@ async def typing(asked: dict[str, Any]) -> None:
                 allow="act",
                 limits=Limits(timeout_seconds=timeout),
             ) as run:
-                say(run=run.run_id, trace=run.trace, deadline=run.guard.deadline_s, flow_run=flow_run())
+                ids = {"flow_run": flow_run(), "around": asked.get("around_id")}
+                say(run=run.run_id, trace=run.trace, deadline=run.guard.deadline_s, **ids)
                 if block := asked.get("block"):
                     after_s, for_s = block
                     asyncio.get_running_loop().call_later(after_s, time.sleep, for_s)
@@ -80,6 +83,29 @@ async def typing(asked: dict[str, Any]) -> None:
                 await before_deadline(run.guard, ask(question) if question else type_on())
         finally:
             await endpoint.close()
+
+
+@flow(name="around", persist_result=False)
+async def beside(asked: dict[str, Any], *, goes_on: bool) -> None:
+    """Have the agent in a flow inside this one, in a task of its own."""
+    agent = typing({**asked, "around_id": flow_run()})
+    await asyncio.gather(agent, asyncio.sleep(0), return_exceptions=goes_on)
+
+
+@flow(name="around", persist_result=False)
+@cost_guardrail(max_actions=100_000)
+async def guarded(asked: dict[str, Any]) -> None:
+    await typing({**asked, "around_id": flow_run()})
+
+
+def story(asked: dict[str, Any]) -> Coroutine[Any, Any, None]:
+    match asked.get("around"):
+        case "guarded":
+            return guarded(asked)
+        case "beside another" | "goes on" as how:
+            return beside(asked, goes_on=how == "goes on")
+        case _:
+            return typing.with_options(retries=asked.get("retries", 0))(asked)
 
 
 def flow_run() -> str:
@@ -93,7 +119,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             asked = json.loads(line)
-            asyncio.run(typing.with_options(retries=asked.get("retries", 0))(asked))
+            asyncio.run(story(asked))
             say(ended="answered")
         except HoloError as error:
             say(ended=error.status, reason=str(error))
