@@ -16,6 +16,7 @@ from prefect.exceptions import MissingContextError
 from prefect.logging import get_run_logger
 from prefect.settings import get_current_settings
 
+from holo_tasks.aloud import Aloud, Overheard
 from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.correcting import CORRECTIONS, check_corrections
@@ -24,7 +25,7 @@ from holo_tasks.core.exactly import exact
 from holo_tasks.core.model import Model
 from holo_tasks.core.outside import named
 from holo_tasks.core.person import HandOff
-from holo_tasks.core.ports import Desktop, TellsWindows
+from holo_tasks.core.ports import Desktop, Recorder, TellsWindows
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.filing import file_noted
@@ -90,6 +91,7 @@ async def open_agent(
     budget: str = "",
     home: Path | None = None,
     began_s: float | None = None,
+    aloud: Aloud | None = None,
 ) -> AsyncIterator[Run]:
     """Open a run on a desktop that is up, with the usual doors: looks only, unless ``allow="act"``.
 
@@ -104,6 +106,7 @@ async def open_agent(
     ``max_corrections`` is how often, each step, the model is told what is wrong with its reply; each is a call.
     ``handoff`` makes the agent wait for a person where the model asks for one, and where an action needs a yes; else
     the work ends there.
+    ``aloud`` is told what a person who waits for this run may want to know.
     ``began_s`` is when the work began that a kill of everything is to stop, on the monotonic clock: now, by default.
 
     The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
@@ -151,6 +154,7 @@ async def open_agent(
     book = RunBook(store)
     await asyncio.to_thread(book.check)  # before there is a trace of a run that cannot begin
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
+    kept_by: Recorder = Overheard(recorder, aloud.hear) if aloud else recorder
     run: Run | None = None
     quiet = ExitStack()
     if scrubber:
@@ -185,7 +189,7 @@ async def open_agent(
             reader=ScreenText() if (kept.confirm or labels) and can_read() else None,
             secret_fields=labels,
             token=token,
-            recorder=ScrubbedRecorder(recorder, scrubber) if scrubber else recorder,
+            recorder=ScrubbedRecorder(kept_by, scrubber) if scrubber else kept_by,
             switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
             trace=recorder.uri,
             folder=recorder.folder,
@@ -201,6 +205,9 @@ async def open_agent(
             flow_run_id=flow_run_id(),
         ) as run:
             run.home, run.deployment_id, run.attempt = where, deployment_id(), attempt()
+            if aloud:
+                run.wants = aloud.wants
+                aloud.begins(model.name, recorder.uri)
             run.do_aside(tell_quietly(where))
             yield run
     except BaseException as error:

@@ -243,6 +243,7 @@ class _Waiting:
 
     def _tell(self, handoff: Handoff) -> None:
         """Tell people by all ways there are; none of them holds up the hand-off."""
+        self.run.wants(handoff)
         _log(
             "A person is needed: %s Answer in Prefect's pages (Resume), or with `%s`; until %s.",
             self.question, command(handoff), handoff.expires_at,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine
-from contextlib import nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from prefect.settings import get_current_settings
 from prefect.states import Completed
 
 from holo_tasks.agent import TITLE_CHARACTERS, attempt, flow_run_id, open_agent
+from holo_tasks.aloud import Aloud, said_aloud
 from holo_tasks.claims import left_to_person, look_for_effect
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson
 from holo_tasks.core.events import Status
@@ -139,6 +140,12 @@ async def _file(settings: Settings, status: Status, reason: str, *, trace: str) 
     )
 
 
+def _aloud(settings: Settings) -> AbstractAsyncContextManager[Aloud | None]:
+    if not settings.aloud:
+        return nullcontext()
+    return said_aloud(settings.max_steps, settings.limits.max_cost_micro)
+
+
 async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None) -> Outcome:
     endpoint = ModelEndpoint(settings.base_url, settings.api_key)
     run: Run | None = None
@@ -146,26 +153,30 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
     status: Status = "answered"
     code, message, finished = 0, "", False
     try:
-        async with open_agent(
-            title=settings.goal,
-            desktop=desktop,
-            endpoint=endpoint,
-            profile=settings.profile,
-            destination=settings.audit,
-            dialect=settings.dialect,
-            allow=settings.allow,
-            rules=settings.rules,
-            redaction=settings.redaction,
-            handoff=settings.handoff or False,
-            token=settings.token or "",
-            budget=item_key(settings.token, "run") if settings.token else "",
-            limits=settings.limits,
-            max_steps=settings.max_steps,
-            max_corrections=settings.max_corrections,
-            home=settings.home,
-            began_s=settings.began_s,
-            secrets=settings.secrets,
-        ) as run:
+        async with (
+            _aloud(settings) as aloud,
+            open_agent(
+                title=settings.goal,
+                desktop=desktop,
+                endpoint=endpoint,
+                profile=settings.profile,
+                destination=settings.audit,
+                dialect=settings.dialect,
+                allow=settings.allow,
+                rules=settings.rules,
+                redaction=settings.redaction,
+                handoff=settings.handoff or False,
+                token=settings.token or "",
+                budget=item_key(settings.token, "run") if settings.token else "",
+                limits=settings.limits,
+                max_steps=settings.max_steps,
+                max_corrections=settings.max_corrections,
+                home=settings.home,
+                began_s=settings.began_s,
+                secrets=settings.secrets,
+                aloud=aloud,
+            ) as run,
+        ):
             names = {*settings.secrets, *names_in(settings.goal)}  # one that is not there is told to the model
             with left_to_person(claim):
                 with working(run, claim, effect=True) if claim else nullcontext():

@@ -72,6 +72,8 @@ class Settings:
     home: Path = field(default_factory=Path)
     began_s: float = field(default_factory=time.monotonic)
     arguments: tuple[str, ...] = ()
+    aloud: bool = False
+    """Whether a person is told on stderr what the run does meanwhile."""
     temporary: bool = False
     """Whether the Prefect server was started for this run."""
     secrets: Mapping[str, Secret] = field(default_factory=dict)

@@ -39,7 +39,7 @@ from holo_tasks.kill_switch import KillSwitch
 from holo_tasks.killed import as_killed
 from holo_tasks.playbooks.nearby import ScreenText, can_read
 from holo_tasks.publish import publish_table
-from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Ledger
 from holo_tasks.safety.scrubbing import hushed
@@ -116,6 +116,8 @@ class Run:
     spent_inside: int = 0
     """Micro-USD that sub-goals have written down as their own: of one inside another it is not the other's, too."""
     resolved: list[Resolved] = field(default_factory=list)
+    wants: Callable[[Handoff], None] = lambda handoff: None
+    """Called with each hand-off, to tell who waits for this run what they are asked."""
     sees: Recogniser | None = None
     """What tells the states of the screen; made when it is first needed."""
 

@@ -269,6 +269,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         token=options.token,
         home=home,
         arguments=_asked_again(options, scrubber),
+        aloud=not options.json,  # who reads stderr by a program finds there what went wrong, and nothing else
     )
 
 

@@ -39,7 +39,12 @@ def put(line: str, code: int) -> int:
 def say(text: str, place: str = "") -> None:
     """Write one line to stderr, the ``place`` at its end as it is; where nobody reads it, the exit code has to do."""
     with contextlib.suppress(OSError):
-        print(f"holo-tasks: {printable(hushed(' '.join(text.split())) + place)}", file=sys.stderr, flush=True)
+        print(to_say(text, place), file=sys.stderr, flush=True)
+
+
+def to_say(text: str, place: str = "") -> str:
+    """Return a line as it is said."""
+    return f"holo-tasks: {printable(hushed(' '.join(text.split())) + place)}"
 
 
 def release_streams() -> None:

@@ -92,6 +92,28 @@ def clock(at: str, *, date: bool = False) -> str:
     return f"{found:%-d %B %Y, %H:%M:%S} UTC" if date else f"{found:%H:%M:%S}"
 
 
+def until(at: str, *, now: datetime | None = None) -> str:
+    """``until 14:05 UTC (in 5 min)``, with the day where it is another one; without ``now`` it is the present time.
+
+    What is no time is said as it is.
+    """
+    end, now = moment(at), now or datetime.now(UTC)
+    if end is None:
+        return f"until {at}"
+    day = "" if end.date() == now.date() else f" on {end:%-d %B}"
+    return f"until {end:%H:%M} UTC{day} ({_from_now((end - now).total_seconds())})"
+
+
+def _from_now(seconds: float) -> str:
+    if seconds < 60:
+        return f"in {max(0, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 120:
+        return f"in {minutes} min"
+    hours = round(minutes / 60)
+    return f"in {hours} h" if hours < 48 else f"in {round(hours / 24)} days"
+
+
 def kinds(found: Sequence[str]) -> str:
     """``2 × email, 1 × card``, the most frequent first."""
     return ", ".join(f"{number} × {kind}" for kind, number in Counter(found).most_common())

@@ -69,6 +69,9 @@ def test_an_answer_is_all_that_stdout_gets(cli: CommandLine, app: str) -> None:
     assert (ended.code, plain.code) == (0, 0)
     assert plain.stdout == "zweiundvierzig – 🙂\nand a second line\n"
     assert "answered after 3 steps" in ended.complaint
+    begun, said, _ = plain.stderr.splitlines()
+    assert begun.startswith("holo-tasks: home-made is at work, for at most 50 steps; trace: /")
+    assert said == "holo-tasks: step 1 of 50: answer; cost unknown"
     told = ended.told
     assert (told["status"], told["answer"], told["steps"]) == ("answered", plain.stdout.strip(), 3)
     assert told["cost_usd"] is None, "nobody knows what this model costs"

@@ -1,0 +1,123 @@
+"""What a command says while it works: on a terminal and elsewhere, and what it never says."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.aloud import Aloud, doing
+from holo_tasks.core import events
+from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.store import store_at
+from tests.support.command_line import CommandLine, until
+from tests.support.scripted_model import ScriptedModel, step
+
+
+def decided(tool_name: str, label: str = "", **arguments: Any) -> events.Decided:
+    return events.Decided(step=1, note=None, thought="", tool_name=tool_name, arguments=arguments, label=label)
+
+
+def reply(cost: int | None) -> events.ReplyReceived:
+    return events.ReplyReceived(
+        step=1,
+        attempt=1,
+        latency_us=1,
+        prompt_tokens=1,
+        cached_tokens=0,
+        completion_tokens=1,
+        cost_micro_usd=cost,
+        estimated=False,
+        finish_reason="stop",
+        content="hunter2",
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (decided("click", "click ‘Save’"), "click ‘Save’"),
+        (decided("write", "write ‘hunter2’", content="hunter2"), "type text"),
+        (
+            decided("write_at", "write ‘hunter2’ into ‘Name’", content="hunter2", element="Name"),
+            "type text into ‘Name’",
+        ),
+        (
+            decided("hold_and_tap_key", "hold shift and tap h u", hold_keys=["shift"], tap_keys=["h", "u"]),
+            "press keys",
+        ),
+    ],
+)
+def test_what_is_typed_is_not_said(event: events.Decided, said: str) -> None:
+    assert doing(event) == said
+
+
+@pytest.mark.parametrize(
+    ("costs", "limit", "said"),
+    [
+        ((1_500, 2_000), None, "$0.0035"),
+        ((1_500,), 500_000, "$0.0015 of $0.5000"),
+        ((1_500, None), None, "cost unknown"),
+    ],
+)
+def test_each_step_says_what_was_spent_of_what(
+    costs: tuple[int | None, ...], limit: int | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aloud = Aloud(7, limit, live=False)
+    for cost in costs:
+        aloud.hear(reply(cost))
+    aloud.hear(decided("click", "click ‘Save’"))
+    assert capsys.readouterr() == ("", f"holo-tasks: step 1 of 7: click ‘Save’; {said}\n")
+
+
+def test_a_line_on_a_terminal_is_shown_anew_and_stays_when_the_step_is_over(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    aloud = Aloud(7, None, live=True)
+    aloud.hear(events.RequestSent(step=1, attempt=1, model="m", endpoint="", shots=[], messages=1, prompt_sha256=""))
+    aloud.hear(decided("click", "click ‘Save’ and a label that is much wider than any terminal is in all likelihood"))
+    aloud.hear(events.Judged(step=1, outcome="changed", before="", after="", changed_box=[]))
+    aloud.hear(events.CallFailed(step=2, attempt=1, reason="HTTP 503.", transient=True))
+    aloud.close()
+    said = capsys.readouterr().err
+    lines = [line.split("\r\x1b[2K")[-1] for line in said.split("\n")]
+    assert "asking the model" in said
+    assert all(len(line) < 80 for part in said.split("\n") for line in part.split("\r\x1b[2K"))
+    assert lines[0] == "holo-tasks: step 1 of 7: the model did not answer (HTTP 503)"
+    assert lines[1].startswith("holo-tasks: step 1 of 7: click ‘Save’ and a label")
+
+
+@pytest.mark.desktop
+def test_a_command_says_at_once_whom_it_waits_for(cli: CommandLine, app: str) -> None:
+    script = [step("ask_human", question="Which {button}?"), step("answer", content="the big one")]
+    handoffs = Handoffs(store_at(Path(cli.env["HOLO_HOME"])))
+    terminal, theirs = pty.openpty()
+    with ScriptedModel(script) as model:
+        options = ("--app", app, "--base-url", model.base_url, "--hand-off", "3000", "--max-cost-usd", "0.25")
+        running = cli.start("run", "Look.", *options, stderr=theirs, env={"TERM": "xterm"})
+        os.close(theirs)
+        (waiting,) = until(handoffs.waiting)
+        said = ""
+        while "has this link" not in said:
+            said += os.read(terminal, 10_000).decode()
+        assert cli("handoff", "resume", waiting.id, "--by", "ada").code == 0
+        ended = running.end()
+        while True:
+            try:
+                said += os.read(terminal, 10_000).decode()
+            except OSError:  # so a terminal ends
+                break
+    os.close(terminal)
+    assert (ended.code, ended.stdout) == (0, "the big one\n")
+    assert "a person is needed: Which {button}?" in said
+    assert re.search(r"it waits until \d\d:\d\d UTC.* \(in (49|50) min\)", said)
+    assert f"HOLO_HOME={cli.env['HOLO_HOME']} holo-tasks handoff resume {waiting.id} --choice done" in said
+    assert waiting.live in said
+    assert "ada answered ‘done’" in said
+    assert "of $0.2500" in said
+    assert re.search(r"\r\x1b\[2Kholo-tasks: step 1 of 50: asking the model", said)
+    assert re.search(r"step 2 of 50: answer · \$0\.\d+ of \$0\.2500\r?\n", said)
