@@ -350,6 +350,7 @@ async def _asked_beside(run: Run, question: str) -> AsyncIterator[_Beside]:
         display=run.desktop.display,
         flow_run_id=_flow_run_id(),
     )
+    await run.skipping.tell(run)
     await asked.walk.record(opened)
     status, reason, layer = "answered", "", ""
     try:

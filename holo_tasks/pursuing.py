@@ -176,6 +176,7 @@ async def pursue(
     layered = Layered(
         run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe, told(values)
     )
+    await run.skipping.tell(run)
     await walk.record(
         events.SubgoalOpened(
             title=here.title,

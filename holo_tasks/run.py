@@ -43,6 +43,7 @@ from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Ledger
 from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.skipping import Skipping
 
 LiveViewing: TypeAlias = Literal["never", "handoff", "always"]
 """When a person can see the desktop in a browser: while it is handed to them, or also, without input, all along."""
@@ -111,6 +112,8 @@ class Run:
     suspended: Pause | None = None
     """What ends this run because Prefect has suspended its flow run: nothing may be done any more."""
     live_view: LiveViewing = "handoff"
+    skipping: Skipping = field(default_factory=Skipping)
+    """What was done before and is not begun."""
     resumed: set[str] = field(default_factory=set)
     """The business items that an earlier attempt worked on."""
     spent_inside: int = 0
@@ -218,6 +221,11 @@ def current_run() -> Run:
     if run is None:
         raise InvalidUsage("There is no agent here; call this inside `async with holo_agent(...)`.")
     return run
+
+
+def running_here() -> Run | None:
+    """Return the run around this code, if there is one."""
+    return _run.get()
 
 
 def current_guard() -> Guard | None:
@@ -403,8 +411,12 @@ async def open_run(
 
 async def _closed(run: Run) -> None:
     """Wait for what is done aside, within bounds, then close the trace."""
-    if run.resolved and run.flow_run_id and run.status != "killed":
-        run.do_aside(_publish_layers(run))
+    await run.skipping.tell(run)
+    if run.flow_run_id and run.status != "killed":
+        if run.resolved:
+            run.do_aside(_publish_layers(run))
+        if run.skipping.count:
+            run.do_aside(run.skipping.publish(run))
     if run.aside:
         await asyncio.wait(run.aside, timeout=KILLED_PATIENCE_S if run.status == "killed" else ASIDE_PATIENCE_S)
     await run.recorder.record(

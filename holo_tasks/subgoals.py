@@ -20,11 +20,10 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from holo_tasks.agent import flow_run_id
 from holo_tasks.claims import NOT_DONE, current_journal, journalled, left_to_person, look_for_effect
-from holo_tasks.core import events
 from holo_tasks.core.brain import Scripted
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, UnfitItem
-from holo_tasks.core.exactly import exact, shell_word
+from holo_tasks.core.exactly import shell_word
 from holo_tasks.core.outside import fill_in
 from holo_tasks.core.states import Screens
 from holo_tasks.endings import failed_state
@@ -42,11 +41,12 @@ from holo_tasks.run import (
     ending,
     guarded,
     progress,
+    running_here,
     surely,
     working,
 )
 from holo_tasks.safety.items import WORKER, Within
-from holo_tasks.safety.ledger import Claim, Work, worker
+from holo_tasks.safety.ledger import Claim, Finished, Ledger, Work, worker
 from holo_tasks.safety.scrubbing import check_open, hush_error
 from holo_tasks.same_work import work_of
 from holo_tasks.stored import stored
@@ -76,6 +76,58 @@ class _Work:
     signature: inspect.Signature
     token: str | None
     inputs: Sequence[str] | None
+    title: str
+    returns: TypeAdapter[Any]
+
+    def found(self, ledger: Ledger, args: Any, kwargs: Any) -> _Found | None:
+        """Return what the ledger has for a call; None if that is nothing, or nothing that can be handed on as it is."""
+        try:
+            given = bound(self.signature, args, kwargs)
+            token = _token(self.token, given) if self.token else ""
+            done = ledger.find(token, self.goal, _digest(given, self.inputs), self.same) if token else None
+            if done is None:
+                return None
+            return _Found(token, _titled(self.title, given), done, self.returns.validate_json(done.result))
+        except (HoloError, TypeError, ValueError):  # the sub-goal tells what is wrong, in a flow run of its own
+            return None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a sub-goal came to in an earlier run."""
+
+    token: str
+    title: str
+    done: Finished
+    result: Any
+
+
+_PREFECTS_OWN = frozenset({"return_state", "wait_for"})
+"""Of a call that asks Prefect for more than the result a flow run is made always."""
+
+
+class _SubgoalFlow(HushedFlow[P, R]):
+    """The flow of a sub-goal. No flow run is made for a call whose result is known."""
+
+    known: _Work | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        run, known = running_here(), self.known
+        usual: Callable[[], Any] = lambda: super(_SubgoalFlow, self).__call__(*args, **kwargs)  # noqa: E731
+        if run is None or run.ledger is None or known is None or not known.token or _PREFECTS_OWN & kwargs.keys():
+            return usual()
+        return self._unless_done(run, known, run.ledger, usual, args, kwargs)
+
+    async def _unless_done(
+        self, run: Run, known: _Work, ledger: Ledger, usual: Callable[[], Awaitable[Any]], args: Any, kwargs: Any
+    ) -> Any:
+        found = await asyncio.to_thread(known.found, ledger, args, kwargs)
+        if found is None:
+            return await usual()
+        if story := current_progress():
+            story.step(found.title)
+        await run.skipping.add(run, found.token, known.goal, found.title, found.done)
+        return found.result
 
 
 class Decorator(Protocol):
@@ -180,7 +232,7 @@ def subgoal(
         name = title or (f"{goal_name} {{{first}}}" if first else goal_name)
         returns = TypeAdapter(inspect.get_annotations(function, eval_str=True).get("return", Any))
         schema = _schema_of(returns)
-        known = _Work(goal_name, work_of(function, ledger), signature, token, inputs)
+        known = _Work(goal_name, work_of(function, ledger), signature, token, inputs, name, returns)
 
         @wraps(function)
         @hushing_errors
@@ -249,7 +301,7 @@ def subgoal(
 
         # What a sub-goal came to is kept in the ledger by business token: Prefect would match results by
         # call order, which gives one sub-goal another's result when a retry plans differently.
-        made: Any = HushedFlow(
+        made: Any = _SubgoalFlow(
             fn=body,
             name=goal_name,
             flow_run_name=HushedName(name),
@@ -257,7 +309,7 @@ def subgoal(
             retries=0,
             validate_parameters=False,
         )
-        made.holo_work = known
+        made.known = known
         return cast("Callable[P, Awaitable[R]]", made)
 
     return decorate(function) if function is not None else decorate
@@ -285,7 +337,7 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
 
     Raises `TokenConflict` if its token was used with other inputs, `InvalidUsage` for work without a token.
     """
-    run, spec = current_run(), cast("_Work", getattr(work, "holo_work", None))
+    run, spec = current_run(), cast("_Work", getattr(work, "known", None))
     if spec is None or spec.token is None:
         raise InvalidUsage("Only a sub-goal with a token can be known to be done.")
     given = bound(spec.signature, args, kwargs)
@@ -319,10 +371,7 @@ async def _run_subgoal(
         around.enter_context(left_to_person(claim))
         done = ledger.find(here.token, goal, inputs)
         if done is not None:
-            logger.info("Already done for %s; evidence: %s", exact(here.token), done.trace)
-            run.resumed.add(here.token)
-            await _settle(run, here)  # a run that was killed just before it did
-            await _record_skipped(run, here.numbered(run), done.result)
+            await run.skipping.add(run, here.token, goal, here.title, done)
             try:
                 return returns.validate_json(done.result)
             except ValidationError as error:
@@ -407,19 +456,6 @@ async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:
             return await work()
     except EffectFound as found:
         return found.value
-
-
-async def _record_skipped(run: Run, here: Subgoal, result: str) -> None:
-    await run.recorder.record(
-        events.SubgoalOpened(
-            subgoal=here.number, title=here.title, goal=here.title, progress=here.progress, token=here.token
-        )
-    )
-    await run.recorder.record(
-        events.SubgoalClosed(
-            subgoal=here.number, status="answered", answer=result, steps=0, cost_micro_usd=0, skipped=True
-        )
-    )
 
 
 def bound(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:

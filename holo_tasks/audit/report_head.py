@@ -17,6 +17,7 @@ def header(trace: Trace, story: Story, chain: ChainCheck, title: str) -> str:
         ("Cost", money(closed.cost_micro_usd if closed else story.cost_micro_usd), ""),
         ("Duration", duration(story.seconds), ""),
         ("Sub-goals", f"{len(story.subgoals):,}", ""),
+        *([("Done before", f"{len(story.done_before):,}", "")] if story.done_before else []),
         ("Model", safe(", ".join(story.models) or "–"), "small"),
     ]
     shown = "".join(f'<div><dt>{name}</dt><dd class="{size}">{value}</dd></div>' for name, value, size in tiles)
@@ -67,9 +68,31 @@ def _chain_words(chain: ChainCheck) -> str:
     return f'<span class="ok">Hash chain intact and closed</span> · {records}'
 
 
+MOST_DONE_BEFORE = 500
+"""So many rows the table of what was done before has."""
+
+
+def done_before(story: Story) -> str:
+    """A folded table of what earlier runs had done, and where the evidence of it is."""
+    if not story.done_before:
+        return ""
+    rows = "".join(
+        f"<tr><td><bdi>{safe(one.token)}</bdi></td><td><bdi>{safe(one.title)}</bdi></td>"
+        f"<td><code>{safe(one.trace)}</code></td></tr>"
+        for one in story.done_before[:MOST_DONE_BEFORE]
+    )
+    more = len(story.done_before) - MOST_DONE_BEFORE
+    rows += f'<tr><td colspan="3">and {more:,} more, which the trace names</td></tr>' if more > 0 else ""
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Item", "Sub-goal", "Evidence"))
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    table = f'<div class="panel overview" tabindex="0" role="region" aria-label="Done before this run">{table}</div>'
+    told = f"{count(len(story.done_before), 'item')} that earlier runs had finished; nothing was done for them again"
+    return f"<section><h2>Done before this run</h2><details><summary>{told}</summary>{table}</details></section>\n"
+
+
 def overview(story: Story) -> str:
     if not story.subgoals:
-        return ""
+        return done_before(story)
     rows = []
     for goal in story.subgoals:
         kind, status = STATUS_WORDS[goal.status]
@@ -90,7 +113,8 @@ def overview(story: Story) -> str:
     heads += "".join(f'<th scope="col" class="num">{name}</th>' for name in ("Steps", "Cost", "Time"))
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     table = f'<div class="panel overview" tabindex="0" role="region" aria-label="Sub-goals">{table}</div>'
-    return f"<section><h2>Sub-goals</h2>{table}</section>\n{_where_time_went(story)}{_what_it_cost(story)}"
+    sections = f"<section><h2>Sub-goals</h2>{table}</section>\n{done_before(story)}"
+    return f"{sections}{_where_time_went(story)}{_what_it_cost(story)}"
 
 
 def _where_time_went(story: Story) -> str:

@@ -175,6 +175,8 @@ class Story:
     frames: dict[str, e.FrameTaken] = field(default_factory=dict)
     guided: list[tuple[str, str]] = field(default_factory=list)
     """What was done outside of all sub-goals, as in `Step.guided`."""
+    done_before: list[e.DoneBefore] = field(default_factory=list)
+    """The work that was not begun, since earlier runs had done it."""
     begun: str = ""
     ended: str = ""
 
@@ -227,6 +229,8 @@ class Teller:
                 story.opened = event
             case e.RunClosed():
                 story.closed = event
+            case e.Skipped():
+                story.done_before += event.items
             case e.KillSeen():
                 story.kills.append(event.reason)
             case e.FrameTaken():

@@ -318,7 +318,8 @@ class KillSeen(Event):
 
 
 class SubgoalClosed(Event):
-    """``layer`` is what came to the answer: the model, a script or a person; empty if nothing did in this run."""
+    """``layer`` is what came to the answer: the model, a script or a person; empty if nothing did in this run.
+    ``skipped`` stands in older traces alone, for what is `Skipped` now."""
 
     kind: Literal["subgoal_closed"] = "subgoal_closed"
     status: Status
@@ -328,6 +329,26 @@ class SubgoalClosed(Event):
     cost_micro_usd: int | None
     skipped: bool = False
     layer: str = ""
+
+
+class DoneBefore(BaseModel):
+    """A piece of work that an earlier run finished: ``trace`` is where the evidence of it is, ``sha256`` the digest of
+    the result that was found and handed on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    token: str
+    goal: str
+    title: str
+    trace: str
+    sha256: str
+
+
+class Skipped(Event):
+    """Work that was not begun, since it was done before. A long list is told in several of these."""
+
+    kind: Literal["skipped"] = "skipped"
+    items: list[DoneBefore]
 
 
 class RunClosed(Event):
@@ -369,6 +390,7 @@ AnyEvent: TypeAlias = Annotated[
     | TakenBack
     | KillSeen
     | SubgoalClosed
+    | Skipped
     | RunClosed,
     Field(discriminator="kind"),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -26,6 +26,8 @@ ITEMS = sa.Table(
     sa.Column("at", sa.Text, nullable=False),
 )
 
+AT_ONCE = 400
+"""So many items one statement names: two values each, of which an older SQLite takes 999."""
 WORKER = "worker"
 """In ``how``: the process that put the item on the list, which may go on with other ones."""
 
@@ -126,6 +128,13 @@ class Items:
         """Take an item off the list; say whether it was there."""
         with self._store.transaction() as db:
             return db.execute(sa.delete(ITEMS).where(*_of(token, goal))).rowcount > 0
+
+    def settle_all(self, works: Sequence[tuple[str, str]]) -> None:
+        """Take what is finished off the list, by token and goal, whether it was there or not."""
+        with self._store.transaction() as db:
+            for begin in range(0, len(works), AT_ONCE):
+                some = sa.tuple_(ITEMS.c.token, ITEMS.c.goal).in_(works[begin : begin + AT_ONCE])
+                db.execute(sa.delete(ITEMS).where(some))
 
     def of(self, token: str) -> list[Item]:
         """Return what is on the list for a token, the oldest failure first: one item for each goal."""

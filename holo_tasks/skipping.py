@@ -1,0 +1,97 @@
+"""Work that is done already is not begun: no flow run, no task run, and one line and one table for all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from prefect import get_run_logger
+from prefect.exceptions import MissingContextError
+
+from holo_tasks.core import events
+from holo_tasks.core.exactly import exact
+from holo_tasks.publish import publish_table
+from holo_tasks.safety.scrubbing import hushed
+
+if TYPE_CHECKING:
+    from holo_tasks.run import Run
+    from holo_tasks.safety.ledger import Finished
+
+AT_ONCE = 200
+"""So many are written down together, and so many rows has the table."""
+
+LONGEST = 100_000
+"""So many characters at most, but for the last one, since a record has a limit."""
+
+
+class Skipping:
+    """What a run did not begin because it was done before, told in order: before anything else that is worked on."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: list[events.DoneBefore] = []
+        """What the table shows of it."""
+        self._waiting: list[events.DoneBefore] = []
+        self._last: events.DoneBefore | None = None
+        self._size = 0
+        self._since = 0
+        """How many there are since the log was told last."""
+
+    async def add(self, run: Run, token: str, goal: str, title: str, found: Finished) -> None:
+        """Note one."""
+        digest = hashlib.sha256(found.result.encode()).hexdigest()
+        done = events.DoneBefore(token=token, goal=goal, title=title, trace=found.trace, sha256=digest)
+        run.resumed.add(token)
+        self.count += 1
+        self._since += 1
+        self._waiting.append(done)
+        self._last = done
+        if len(self.first) < AT_ONCE:
+            self.first.append(done)
+        self._size += len(token) + len(title) + len(found.trace)
+        if len(self._waiting) >= AT_ONCE or self._size >= LONGEST:
+            await self._write(run)
+
+    async def tell(self, run: Run) -> None:
+        """Write down what is not yet, and say so in the log."""
+        if not self._since or self._last is None:
+            return
+        since, self._since = self._since, 0
+        await self._write(run)
+        if since == 1:
+            _log("Already done for %s; evidence: %s", exact(self._last.token), hushed(self._last.trace))
+        else:
+            _log(
+                "Already done: %d items, the last of them %s; no work is begun for them.",
+                since,
+                exact(self._last.token),
+            )
+
+    async def publish(self, run: Run) -> None:
+        """Publish a table of it in Prefect."""
+        rows = [{"item": exact(one.token), "title": one.title, "evidence": one.trace} for one in self.first]
+        more = f" The first {len(rows)} are listed." if len(rows) < self.count else ""
+        await publish_table(f"done-before-{run.run_id}", rows, f"Done before this run: {self.count:,}.{more}")
+
+    async def _write(self, run: Run) -> None:
+        some, self._waiting, self._size = self._waiting, [], 0
+        if not some:
+            return
+        if run.items is not None:  # a run that was killed just before it did
+            await asyncio.to_thread(run.items.settle_all, _works(some))
+        await run.recorder.record(events.Skipped(items=some))
+
+
+def _works(done: Sequence[events.DoneBefore]) -> list[tuple[str, str]]:
+    return [(one.token, one.goal) for one in done]
+
+
+def _log(words: str, *values: object) -> None:
+    try:
+        logger: logging.Logger | logging.LoggerAdapter[logging.Logger] = get_run_logger()
+    except MissingContextError:
+        logger = logging.getLogger("holo_tasks")
+    logger.info(words, *values)
