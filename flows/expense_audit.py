@@ -312,10 +312,10 @@ async def read_mailbox(mailbox: HoloMailbox) -> list[Letter]:
     return await mailbox.letters()
 
 
-@task(task_run_name="append {finding.receipt.short_id}", cache_policy=NO_CACHE, persist_result=False)
-async def append_row(workbook: Workbook, finding: Finding) -> None:
-    """Write a finding's row; a row that is there already stays as it is."""
-    await asyncio.to_thread(workbook.upsert, row_of(finding))
+@task(task_run_name="append {findings[0].receipt.short_id}", cache_policy=NO_CACHE, persist_result=False)
+async def append_rows(workbook: Workbook, findings: Sequence[Finding]) -> None:
+    """Write the rows of findings, all at once; one that is there already stays as it is."""
+    await asyncio.to_thread(workbook.upsert_many, [row_of(finding) for finding in findings])
 
 
 def row_of(finding: Finding) -> dict[str, Any]:
@@ -386,7 +386,7 @@ async def expense_audit(
     bucket = await load_block(AuditBucket, audit)
     model_block, desktop_block = await load_block(HoloModel, model), await load_block(HoloDesktop, desktop)
     findings: list[Finding] = []
-    started = datetime.now(UTC)
+    written, started = 0, datetime.now(UTC)
     async with holo_agent(
         title="Expense audit",
         model=model_block,
@@ -413,8 +413,10 @@ async def expense_audit(
                 finding = before.get(receipt.receipt_id) or await _audited(
                     run, receipt, firsts[receipt.receipt_id], others, findings
                 )
-                await append_row(sheet, finding)
                 findings.append(finding)
+                if receipt.receipt_id not in done or len(findings) == len(receipts):
+                    await append_rows(sheet, findings[written:])
+                    written = len(findings)
                 bar.advance(item)
                 effort = f"{run.steps - steps} steps, {usd(run.guard.spent_micro - spent)}"
                 effort = "already done" if receipt.receipt_id in done else effort
