@@ -112,6 +112,8 @@ async def open_agent(
     The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
     (`asyncio.CancelledError`).
     """
+    if image_quality not in ENCODERS:
+        raise InvalidUsage(f"image_quality= is one of {', '.join(map(repr, ENCODERS))}, not {image_quality!r}.")
     close_process()  # keys and values of secrets are here, and the program that is driven may be of the same user
     prefect_url = get_current_settings().api.url
     if endpoint.local_only:

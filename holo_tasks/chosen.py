@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -57,5 +58,7 @@ def audit(given: str | None, home: Path) -> Destination:
 def check_text(name: str, text: str) -> str:
     """Return a text that can be written down, or raise `InvalidUsage`."""
     if text != text.encode(errors="replace").decode():
-        raise InvalidUsage(f"The {name} is not valid UTF-8 text.")
+        here = sys.getfilesystemencoding()
+        locale = "" if here == "utf-8" else f" This shell's locale says {here}: set LC_ALL=C.UTF-8."
+        raise InvalidUsage(f"The {name} is not valid UTF-8 text.{locale}")
     return text

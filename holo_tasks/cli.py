@@ -43,20 +43,25 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     prepare_streams()
     narrow_umask()
     interrupt_at_signals()
-    try:
-        code = carry_out(given)
-    except HoloError as error:
-        code = _fail(error, given)
-    except BaseException as error:
-        if not _from_outside(error):
-            raise
-        code = _fail(Killed("The command was stopped from outside."), given)
+    code = exit_code(given)
     if "holo_tasks.leaving" in sys.modules:
         from holo_tasks.leaving import leave
 
         leave(code)
     release_streams()
     sys.exit(code)
+
+
+def exit_code(given: Sequence[str]) -> int:
+    """Do what the command line says, and say why if that does not go; return the exit code."""
+    try:
+        return carry_out(given)
+    except HoloError as error:
+        return _fail(error, given)
+    except BaseException as error:
+        if not _from_outside(error):
+            raise
+        return _fail(Killed("The command was stopped from outside."), given)
 
 
 def carry_out(given: Sequence[str]) -> int:
@@ -67,8 +72,11 @@ def carry_out(given: Sequence[str]) -> int:
 
 
 def _from_outside(error: BaseException) -> bool:
-    """Say whether somebody stopped this command. Loading asyncio for its `CancelledError` would take long."""
-    return isinstance(error, KeyboardInterrupt) or type(error).__name__ == "CancelledError"
+    """Say whether somebody stopped this command.
+
+    What asyncio, and Prefect in its place at SIGTERM, raise then is known by name: loading them would take long.
+    """
+    return isinstance(error, KeyboardInterrupt) or type(error).__name__ in ("CancelledError", "TerminationSignal")
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from holo_tasks.endings import failed_state
 from holo_tasks.pursuing import current_subgoal
 from holo_tasks.run import current_guard, guarded
 from holo_tasks.safety.budgets import item_key
-from holo_tasks.subgoals import bound, fill
+from holo_tasks.subgoals import bound, check_template, fill
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,6 +30,8 @@ AGAIN_S = 0.5
 
 
 def cost_guardrail(
+    function: None = None,
+    /,
     *,
     max_cost_usd: float | str | None = None,
     max_actions: int | str | None = None,
@@ -54,6 +56,8 @@ def cost_guardrail(
         "timeout_seconds": timeout_seconds,
         "max_calls_per_5_minutes": max_calls_per_5_minutes,
     }
+    if function is not None or all(limit is None for limit in given.values()):
+        raise InvalidUsage("@cost_guardrail guards nothing without a limit: @cost_guardrail(max_cost_usd=0.50).")
     _limits(given, None)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -63,6 +67,9 @@ def cost_guardrail(
             raise InvalidUsage("@cost_guardrail cannot guard a generator: what is inside runs after it has returned.")
         name = function.__name__.replace("_", " ")
         signature = inspect.signature(function)
+        for what, template in {**given, "budget": budget}.items():
+            if isinstance(template, str):
+                check_template(f"The {what} of {function.__name__!r}", template, signature)
 
         def scope(args: Any, kwargs: Any) -> AbstractContextManager[Guard]:
             arguments = bound(signature, args, kwargs)

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.exactly import exact
+from holo_tasks.core.exactly import exact, shell_word
 from holo_tasks.core.person import DONE
 from holo_tasks.home import holo_home
+from holo_tasks.models.address import shown
 from holo_tasks.prefect_server import configured_api_url, require_server
 from holo_tasks.printable import printable
 from holo_tasks.running import running
@@ -66,7 +67,8 @@ def _begun_again(handoffs: Handoffs, found: Handoff, choice: str, note: str, by:
 
     note = check_answer(found, choice, note, by)
     if not (url := configured_api_url(os.environ)):
-        raise InvalidUsage(f"Set PREFECT_API_URL to the Prefect server of run {found.run_id}, and try again.")
+        there = f": export PREFECT_API_URL={shell_word(shown(found.api_url))}" if found.api_url else ""
+        raise InvalidUsage(f"Set PREFECT_API_URL to the Prefect server of run {found.run_id}, and try again{there}")
     require_server(url)
     asyncio.run(resume_suspended(found, choice, note))
     with contextlib.suppress(InvalidUsage):  # the run has begun, and read it from Prefect's form

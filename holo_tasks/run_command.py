@@ -52,6 +52,7 @@ def run_command(options: argparse.Namespace) -> int:
     ready(settings.home)
     if not options.json:  # who reads stderr by a program finds one line there, which says what went wrong
         _tell_kept_back(settings)
+        _tell_unknown(settings)
     _quiet_prefect()
     logging.raiseExceptions = False
     server: TemporaryServer | None = None
@@ -79,6 +80,15 @@ def _tell_kept_back(settings: Settings) -> None:
     if names:
         shown = ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
         say(f"the program does not get {shown}: it may be private. Name in {PASSED_ON} what the program needs of that.")
+
+
+def _tell_unknown(settings: Settings) -> None:
+    """Say of a model without a profile what is not known of it."""
+    from holo_tasks.models.profile import profiles
+
+    if settings.profile.name not in profiles():
+        say(f"no profile of {settings.profile.name} is known (`holo-tasks models`): it is spoken to as most are, and "
+            "what it costs is not known.")  # fmt: skip
 
 
 def _quiet_prefect() -> None:
@@ -344,12 +354,14 @@ def _redaction(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction | 
 def _tell(outcome: Outcome, *, as_json: bool) -> int:
     from dataclasses import replace
 
+    from holo_tasks.audit.words import count
     from holo_tasks.core.money import usd
 
     if outcome.message:
         say(f"{outcome.status}: {outcome.message}")
     answer = None if outcome.answer is None else hushed(outcome.answer)
-    spent = f"{outcome.steps} steps, {usd(outcome.cost_micro_usd)}"
+    cost = "cost unknown" if outcome.cost_micro_usd is None else usd(outcome.cost_micro_usd)
+    spent = f"{count(outcome.steps, 'step')}, {cost}"
     say(f"{outcome.status} after {spent}; trace:", f" {outcome.trace or 'none'}")
     if not as_json and answer is None:
         return outcome.exit_code

@@ -225,8 +225,12 @@ def subgoal(
         raise InvalidUsage("A script is a layer of its own: give both script= and layers= with 'script' in it.")
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        if not any(map(inspect.iscoroutinefunction, (function, inspect.unwrap(function)))):
+            raise InvalidUsage(f"{function.__name__!r} is under @subgoal, which is awaited: make it `async def`.")
         signature = inspect.signature(function)
         outside = _named_arguments(signature, data)
+        for what, template in (("title", title), ("token", token)):
+            check_template(f"The {what} of {function.__name__!r}", template, signature)
         goal_name = function.__name__.replace("_", " ")
         first = next(iter(signature.parameters), None)
         name = title or (f"{goal_name} {{{first}}}" if first else goal_name)
@@ -502,6 +506,19 @@ def _named_arguments(signature: inspect.Signature, data: Sequence[str]) -> froze
     for name in sorted(names - signature.parameters.keys()):
         raise InvalidUsage(f"data= names arguments of the function; there is no {name!r}.")
     return names
+
+
+def check_template(what: str, template: str | None, signature: inspect.Signature) -> None:
+    """Raise `InvalidUsage` for a format string that no call's arguments can fill in."""
+    try:
+        strange = sorted(_fields_of(template or "") - signature.parameters.keys())
+    except ValueError as error:
+        raise InvalidUsage(f"{what} is no format string: {error}, in {template!r}.") from None
+    if strange:
+        raise InvalidUsage(
+            f"{what} names {f'{{{strange[0]}}}'}, and the function has no such argument: {template!r} can name "
+            f"{', '.join(signature.parameters) or 'none'}."
+        )
 
 
 def _fields_of(template: str) -> frozenset[str]:

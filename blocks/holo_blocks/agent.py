@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import wraps
+from typing import Any, NoReturn, ParamSpec
 
 from prefect.settings import get_current_settings
 
@@ -15,6 +17,7 @@ from holo_blocks.model import HoloModel
 from holo_tasks.agent import open_agent
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.correcting import CORRECTIONS
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.person import HandOff
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
@@ -28,7 +31,39 @@ from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
 from holo_tasks.secret_sources import SecretSpec
 
+P = ParamSpec("P")
 
+
+class _Opened(AbstractAsyncContextManager[Run]):
+    """An agent to be entered; a flow that is not async is told so."""
+
+    def __init__(self, opened: AbstractAsyncContextManager[Run]) -> None:
+        self._opened = opened
+
+    async def __aenter__(self) -> Run:
+        return await self._opened.__aenter__()
+
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        return await self._opened.__aexit__(*raised)
+
+    def __enter__(self) -> NoReturn:
+        raise InvalidUsage("An agent is opened by `async with holo_agent(…)`, in a flow that is `async def`.")
+
+    def __exit__(self, *raised: object) -> None:
+        """Python looks for this before it enters."""
+
+
+def _opened(
+    function: Callable[P, AbstractAsyncContextManager[Run]],
+) -> Callable[P, AbstractAsyncContextManager[Run]]:
+    @wraps(function)
+    def opened(*args: P.args, **kwargs: P.kwargs) -> AbstractAsyncContextManager[Run]:
+        return _Opened(function(*args, **kwargs))
+
+    return opened
+
+
+@_opened
 @asynccontextmanager
 async def holo_agent(
     *,

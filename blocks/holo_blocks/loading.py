@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 from prefect.blocks.core import Block
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.quiet import one_line_errors
 
 B = TypeVar("B", bound=Block)
 
@@ -21,6 +22,7 @@ _NAME = re.compile(r"[a-z0-9-]{1,200}")
 
 async def load_block(kind: type[B], name: str, *, environ: Mapping[str, str] | None = None) -> B:
     """Load the block of a kind, or raise `InvalidUsage` if there is none of this name, or none that may be loaded."""
+    one_line_errors()
     slug = kind.get_block_type_slug()
     if not _NAME.fullmatch(name):
         # What is no name in Prefect would become a part of an address of its API.
@@ -39,5 +41,5 @@ async def load_block(kind: type[B], name: str, *, environ: Mapping[str, str] | N
         # Prefect says this, and that a stored block does not fit its class, with the same type.
         raise InvalidUsage(
             f"The {slug} block {name!r} cannot be loaded ({str(error).splitlines()[0]}); "
-            "fill it in under Blocks in the Prefect UI."
+            "fill it in under Blocks in the Prefect UI, after `prefect block register -m holo_blocks`."
         ) from None

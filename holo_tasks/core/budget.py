@@ -243,7 +243,7 @@ def too_expensive(scope: Guard, worst_micro: int, spent_micro: int, held_micro: 
     )
     return LimitReached(
         f"{scope.name} has spent {usd(spent_micro)} of {usd(scope.limits.max_cost_micro)}{held}, and the next call may "
-        f"cost {usd(worst_micro)}; raise max_cost_usd.",
+        f"cost {usd(worst_micro)}; raise max_cost_usd (on the command line --max-cost-usd).",
         limit="max_cost_usd",
         scope=scope.name,
     )
@@ -271,7 +271,8 @@ def too_many_calls(scope: Guard) -> LimitReached:
 def out_of_time(scope: Guard) -> LimitReached:
     """The error of a scope whose time is up."""
     return LimitReached(
-        f"{scope.name} ran out of its {scope.limits.timeout_seconds:g} s; raise timeout_seconds or split the goal.",
+        f"{scope.name} ran out of its {scope.limits.timeout_seconds:g} s; raise timeout_seconds (on the command "
+        "line --timeout) or split the goal.",
         limit="timeout_seconds",
         scope=scope.name,
     )

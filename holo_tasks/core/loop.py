@@ -181,7 +181,8 @@ async def _out_of_steps(walk: Walk, decide: Decide, max_steps: int, *, layer: st
     except HoloError as error:
         await walk.record(events.Corrected(reason=f"no partial answer at the step limit: {error}"))
     return LimitReached(
-        f"The goal was not reached within {max_steps} steps; raise --max-steps or split the goal.",
+        f"The goal was not reached within {max_steps} steps; raise max_steps (on the command line --max-steps) or "
+        "split the goal.",
         limit="max_steps",
         partial_answer=partial,
     )

@@ -145,7 +145,12 @@ class OnRequest:
         number = self._approvals.request(self._run_id, scope, asked.action, asked.frame, asked.words, evidence)
         unused = self._approvals.unused(scope, asked.action)
         but = " An earlier yes has expired, or was for a screen that looked different." if unused else ""
-        again = "run it again" if asked.token else "retry this flow run (or give the work a token and run it again)"
+        again = (
+            "run it again"
+            if asked.token
+            else "retry this flow run. A run of the command line without --token is not found again: give it one, or "
+            "have it wait for the yes with --hand-off SECONDS"
+        )
         return f"{asked.words}: say yes with `holo-tasks approve {number}`, then {again}.{but}"
 
     def _good_for(self, asked: Asked) -> str:

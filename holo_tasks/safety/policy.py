@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -69,7 +69,12 @@ class Rules(Written):
     confirm: tuple[Confirm, ...] = Field(default=(), description="Actions that need a person's yes.")
 
     def under(self, allow: Trust | None) -> Rules:
-        """Return these rules for a run that is told ``allow``; where both say something, the stricter counts."""
+        """Return these rules for a run that is told ``allow``; where both say something, the stricter counts.
+
+        Raises `InvalidUsage` for what is neither "read" nor "act": somebody meant one of them.
+        """
+        if allow is not None and (not isinstance(allow, str) or allow not in get_args(Trust)):
+            raise InvalidUsage(f'allow= is "read" or "act", not {allow!r}: act lets the agent use mouse and keyboard.')
         said = {self.trust, allow} - {None}
         return self.model_copy(update={"trust": "act" if said == {"act"} else "read"})
 

@@ -1,0 +1,112 @@
+"""What somebody gets wrong who is new here is said in a sentence, where it stands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.exceptions import TerminationSignal
+
+from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
+from holo_blocks.loading import load_block
+from holo_tasks import InvalidUsage, cli, cost_guardrail, subgoal
+from holo_tasks.agent import open_agent
+from holo_tasks.chosen import check_text
+from holo_tasks.handing import resume
+from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.policy import Rules
+from holo_tasks.safety.store import store_at
+
+
+@pytest.mark.parametrize("said", ["yes", "Act", "", True, ["act"]])
+def test_what_may_be_done_is_read_or_act(said: Any) -> None:
+    with pytest.raises(InvalidUsage, match='"read" or "act", not'):
+        Rules().under(said)
+
+
+async def test_a_quality_that_there_is_not_is_named(tmp_path: Path) -> None:
+    nothing: Any = None
+    best: Any = "best"
+    opened = open_agent(
+        title="", desktop=nothing, endpoint=nothing, profile=nothing, destination=nothing, image_quality=best
+    )
+    with pytest.raises(InvalidUsage, match=r"image_quality= is one of .*, not 'best'"):
+        await opened.__aenter__()
+
+
+def plain(name: str) -> str:
+    return name
+
+
+async def awaited(name: str) -> str:
+    return name
+
+
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [
+        (lambda: subgoal(plain), "'plain' is under @subgoal, which is awaited: make it `async def`"),
+        (lambda: subgoal(title="pay {nope}")(awaited), "title of 'awaited' names {nope}, and the function has no such"),
+        (lambda: subgoal(token="{nope.id}")(awaited), "token of 'awaited' names {nope}"),
+        (lambda: subgoal(title="pay {name")(awaited), "title of 'awaited' is no format string"),
+        (lambda: cost_guardrail(awaited), "guards nothing without a limit"),
+        (lambda: cost_guardrail(), "guards nothing without a limit"),
+        (lambda: cost_guardrail(max_cost_usd="{most}")(awaited), "max_cost_usd of 'awaited' names {most}"),
+        (lambda: cost_guardrail(max_actions=1, budget="{day}")(awaited), "budget of 'awaited' names {day}"),
+    ],
+)
+def test_a_decorator_says_where_it_stands_what_is_wrong(declare: Callable[[], Any], words: str) -> None:
+    with pytest.raises(InvalidUsage) as raised:
+        declare()
+    assert words in str(raised.value)
+
+
+def test_an_agent_in_a_flow_that_is_not_async_says_how_it_is_opened(tmp_path: Path) -> None:
+    blocks = {
+        "model": HoloModel(base_url="http://127.0.0.1:9/v1"),
+        "desktop": HoloDesktop(app="true"),
+        "audit": AuditBucket(local_folder=str(tmp_path)),
+    }
+    with (
+        pytest.raises(InvalidUsage, match="async with holo_agent"),
+        holo_agent(title="", **blocks),  # type: ignore[attr-defined]
+    ):
+        pass
+
+
+async def test_a_block_of_a_type_that_is_not_registered_says_how_it_is(prefect: str) -> None:
+    with pytest.raises(InvalidUsage, match="after `prefect block register -m holo_blocks`"):
+        await load_block(HoloModel, "nobody")
+
+
+@pytest.mark.parametrize("error", [TerminationSignal(15), asyncio.CancelledError(), KeyboardInterrupt()])
+def test_a_command_that_is_stopped_ends_with_a_line(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(given: list[str]) -> int:
+        raise error
+
+    monkeypatch.setattr(cli, "carry_out", stopped)
+    assert cli.exit_code(["run", "Look."]) == 13
+    assert capsys.readouterr().err == "holo-tasks: killed: The command was stopped from outside.\n"
+
+
+def test_whoever_answers_a_suspended_run_is_told_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path))
+    monkeypatch.setattr("holo_tasks.handing.configured_api_url", lambda environ: None)
+    handoffs = Handoffs(store_at(tmp_path))
+    url = "http://me:word@prefect.example/api"
+    asked = handoffs.open(
+        "Go?", ("done",), run_id="R-1", timeout_s=60, flow_run_id="F", api_url=url, suspended=("a", "b")
+    )
+    with pytest.raises(InvalidUsage, match=r"and try again: export PREFECT_API_URL=http://prefect\.example/api"):
+        resume(asked.id)
+
+
+def test_text_in_another_encoding_is_told_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: "ascii")
+    with pytest.raises(InvalidUsage, match=r"locale says ascii: set LC_ALL=C\.UTF-8"):
+        check_text("goal", "gr\udcfc\udcdfe")
