@@ -30,7 +30,7 @@ from holo_tasks.core.gestures import Typed
 from holo_tasks.core.model import Model
 from holo_tasks.core.money import Price
 from holo_tasks.core.permit import Policy, TextReader
-from holo_tasks.core.person import HandOff, Person
+from holo_tasks.core.person import SUSPENDED, HandOff, Person
 from holo_tasks.core.ports import Desktop, Encoder, Purse, Recorder, Redactor, TellsWindows
 from holo_tasks.core.states import Recogniser, Screens
 from holo_tasks.core.version import __version__
@@ -470,7 +470,7 @@ def ending(error: BaseException, guard: Guard | None = None) -> tuple[events.Sta
     if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
         return "killed", "The run was stopped from outside."
     if isinstance(error, Pause):
-        return "needs_person", hushed(f"The flow run is suspended. {error}".strip())
+        return "needs_person", hushed(f"{SUSPENDED} {error}".strip())
     return "invalid", hushed(f"{type(error).__name__}: {error}")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from holo_tasks.core.exactly import exact
 from holo_tasks.core.money import usd
+from holo_tasks.core.person import SUSPENDED
 from holo_tasks.printable import printable
 from holo_tasks.running import running
 from holo_tasks.safety.items import Item, Items
@@ -57,7 +58,7 @@ def _runs(rows: Sequence[RunRow]) -> Iterable[str]:
     table = [
         (
             row.run_id,
-            row.status,
+            "suspended" if row.reason.startswith(SUSPENDED) else row.status,
             str(row.steps),
             usd(row.spent_micro),
             "none" if row.limit_micro is None else usd(row.limit_micro),

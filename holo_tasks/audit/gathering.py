@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
 DEEPEST = 8
 """So many folders below the one that was named are looked into."""
-_QUOTED = re.compile(r"‘[^’]*’|“[^”]*”|'[^']*'|\"[^\"]*\"")
+_QUOTED = re.compile(r"‘[^’]*(?:’(?=\w)[^’]*)*’|“[^”]*”|(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"")
+"""An apostrophe inside a word is no quotation mark."""
+_HANDOFF = re.compile(r"(?<=hand-off )\w{4}-\w{4}\b", re.IGNORECASE)
 _PLACE = re.compile(r"\w+://\S+|(?<!\w)/[\w./-]+|\b[0-9a-f]{8}[0-9a-f-]{8,}\b")
-_NUMBER = re.compile(r"(?<!HTTP )(?<!\d)\d+(?:[.,:]\d+)*")
+_NUMBER = re.compile(r"(?<!HTTP )(?<![\w-])(?:[^\W_]|-)*\d(?:[^\W_]|-)*(?!\w)(?:[.,:]\d+)*")
+"""With the word that it is in; a name with underscores is no number."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def gather(where: str) -> Iterator[Gathered]:
 def normalised(reason: str) -> str:
     """A reason without what differs from run to run, so that like ones can be counted."""
     flat = " ".join(reason.split())
-    for odd in (_QUOTED, _PLACE, _NUMBER):
+    for odd in (_QUOTED, _PLACE, _HANDOFF, _NUMBER):
         flat = odd.sub("…", flat)
     return flat[:120] + ("…" if len(flat) > 120 else "")
 

@@ -14,6 +14,7 @@ from holo_tasks.audit.charts import Bar, Kind, bar_chart
 from holo_tasks.audit.gathering import Gathered, normalised
 from holo_tasks.audit.page import asset, end, head, whole_page
 from holo_tasks.audit.words import STATUS_WORDS, count, duration, moment, money, safe
+from holo_tasks.core.person import SUSPENDED
 
 MOST_BARS = 60
 MOST_TEXT = 20_000
@@ -42,6 +43,16 @@ class Row:
     flow_run_id: str
     report: str
     damage: str
+
+    @property
+    def idle(self) -> bool:
+        """Whether an agent was opened, and nothing asked of it: that is no answer."""
+        return self.status == "answered" and not self.subgoals and not self.steps
+
+    @property
+    def suspended(self) -> bool:
+        """Whether it has ended for a person, and goes on as another run."""
+        return self.reason.startswith(SUSPENDED)
 
 
 def row_of(run: Gathered, *, alive: frozenset[str] = frozenset(), report: str = "") -> Row:
@@ -101,7 +112,7 @@ def write_index(rows: Sequence[Row], out: Path, *, where: str) -> Path:
     body = Template(asset("index_page.html")).substitute(
         title=safe(title),
         summary=_tiles(rows),
-        overview=_over_time(_sound(rows)) + _why(rows) + _by_work(_sound(rows)),
+        overview=_over_time([row for row in _sound(rows) if not row.idle]) + _why(rows) + _by_work(_sound(rows)),
         status_options="".join(f'<option value="{key}">{_status(key)[1]} ({found[key]})</option>' for key in found),
         rows="".join(map(_row, rows)),
         footer=f"{count(len(rows), 'trace')} read; the trace of each run is the evidence, this page is made from it.",
@@ -121,7 +132,7 @@ def _sound(rows: Iterable[Row]) -> list[Row]:
 
 
 def _rate(rows: Sequence[Row]) -> float | None:
-    ended = [row for row in rows if row.status != "running"]
+    ended = [row for row in rows if row.status != "running" and not row.idle and not row.suspended]
     return round(sum(row.status == "answered" for row in ended) / len(ended), 4) if ended else None
 
 
@@ -131,12 +142,19 @@ def _cost(rows: Sequence[Row]) -> str:
     return money(sum(row.cost_micro_usd or 0 for row in rows)) + (f" + {unknown} unknown" if unknown else "")
 
 
+def _chip(row: Row) -> tuple[str, str]:
+    if row.idle:
+        return "", "Did nothing"
+    return ("info", "Suspended") if row.suspended else _status(row.status)
+
+
 def _status(status: str) -> tuple[str, str]:
     return STATUS_WORDS.get(status, ("bad", "Damaged"))
 
 
 def _failures(rows: Iterable[Row]) -> Counter[tuple[str, str]]:
-    return Counter((row.status, row.kind_of_failure) for row in rows if row.status not in ("answered", "running"))
+    failed = (row for row in rows if row.status not in ("answered", "running") and not row.suspended)
+    return Counter((row.status, row.kind_of_failure) for row in failed)
 
 
 def _tiles(rows: Sequence[Row]) -> str:
@@ -192,6 +210,10 @@ def _over_time(rows: Sequence[Row]) -> str:
     spent = _cost(known)
     legend = f'<span><i class="answered"></i>Answered {answered}</span><span><i class="failed"></i>Other {other}</span>'
     legend += f"<span>Still running {going_on}</span>" if going_on else ""
+    if len(shown) == 1:
+        told = f"All in one {each.lower()}, {shown[0][0]}, UTC: {answered} answered, {other} did not"
+        told += f"{f', {going_on} still running' if going_on else ''}. {spent} together."
+        return f'<section><h2>Runs over time</h2><p class="lead">{told}</p></section>\n'
     about = f"{span}. {answered} answered, {other} did not{f', {going_on} still running' if going_on else ''}."
     kinds = [Kind("answered", "Answered"), Kind("failed", "Other")]
     success = bar_chart("success", "Runs over time", about, kinds, runs, str,
@@ -247,7 +269,7 @@ def _panel(title: str, heads: Sequence[tuple[str, str]], lines: Sequence[str]) -
 
 
 def _row(row: Row) -> str:
-    kind, words = _status(row.status)
+    kind, words = _chip(row)
     name = f'<bdi class="text">{safe(row.title[:200])}</bdi>'
     linked = f'<a href="{safe(row.report)}">{name}</a>' if row.report else name
     why = f'<bdi class="sub text">{safe(row.reason[:300])}</bdi>' if row.reason else ""

@@ -119,7 +119,7 @@ def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, c
 
 
 def _write_goal(page: IO[str], story: Story, goal: Subgoal, pictures: Pictures) -> None:
-    kind, status = STATUS_WORDS[goal.status]
+    kind, status = STATUS_WORDS[story.status_of(goal)]
     facts = [count(len(goal.steps), "step"), money(goal.cost_micro_usd), duration(goal.seconds)]
     facts += [f"by {safe(goal.layer)}"] if goal.layer and goal.layer != "done before" else []
     page.write(
@@ -154,4 +154,5 @@ def _filmstrip(story: Story, acted: list[Step], pictures: Pictures) -> str:
             frames.append(f'<li><a href="#{step_anchor(step)}">{shown}{under}</a></li>')
     if len(frames) < 3:
         return ""
-    return f'<ol class="strip" aria-label="The last {len(frames)} actions">{"".join(frames)}</ol>\n'
+    what = f"The last {len(frames)} actions" if len(acted) > len(frames) else "The actions"
+    return f'<p class="caption">{what}</p>\n<ol class="strip" aria-label="{what}">{"".join(frames)}</ol>\n'

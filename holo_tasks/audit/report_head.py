@@ -28,7 +28,7 @@ def header(trace: Trace, story: Story, chain: ChainCheck, title: str) -> str:
         checked = "checked by <code>holo-tasks verify</code>, not by this page"
         facts.append(("Signed with", f"key <code>{safe(opened.signed_by[:16])}…</code> · {checked}"))
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
-    reason = (closed.answer or closed.reason) if closed else ""
+    reason = _reason(story)
     return (
         f'<p class="eyebrow">Run report · {safe(clock(story.begun, date=True))}</p>\n'
         f'<div class="title"><h1><bdi>{safe(title)}</bdi></h1><span class="chip {kind}">{status}</span></div>\n'
@@ -36,6 +36,12 @@ def header(trace: Trace, story: Story, chain: ChainCheck, title: str) -> str:
         + _banner(chain, story)
         + f'<dl class="tiles">{shown}</dl>\n<dl class="facts">{listed}</dl>'
     )
+
+
+def _reason(story: Story) -> str:
+    """What a run came to; of one that was killed the banner says it."""
+    came_to = (story.closed.answer or story.closed.reason) if story.closed else ""
+    return "" if came_to in story.kills else came_to
 
 
 def _banner(chain: ChainCheck, story: Story) -> str:
@@ -95,7 +101,7 @@ def overview(story: Story) -> str:
         return done_before(story)
     rows = []
     for goal in story.subgoals:
-        kind, status = STATUS_WORDS[goal.status]
+        kind, status = STATUS_WORDS[story.status_of(goal)]
         result = (goal.closed.answer or goal.closed.reason) if goal.closed else ""
         progress = goal.opened.progress if goal.opened else ""
         subs = [text for text in (progress, result) if text]
@@ -136,7 +142,7 @@ def _where_time_went(story: Story) -> str:
         each="Step",
         legend=f"{legend_items(totals)}<span>{typical}</span>",
     )
-    return f"<section><h2>Where the time went</h2>{chart}</section>\n"
+    return f'<section class="charts"><h2>Where the time went</h2>{chart}</section>\n'
 
 
 def _what_it_cost(story: Story) -> str:
@@ -158,7 +164,7 @@ def _what_it_cost(story: Story) -> str:
         legend=f'<span><i class="cost"></i>{money(sum(sums))} in {count(asked, "model call")}</span>'
         f"<span>{typical}</span>",
     )
-    return f"<section><h2>What it cost</h2>{chart}</section>\n"
+    return f'<section class="charts"><h2>What it cost</h2>{chart}</section>\n'
 
 
 def _name(step: Step) -> str:

@@ -184,6 +184,10 @@ class Story:
     def status(self) -> str:
         return self.closed.status if self.closed else "interrupted"
 
+    def status_of(self, subgoal: Subgoal) -> str:
+        """How a sub-goal ended; one that was cut off by a kill was killed."""
+        return "killed" if self.kills and subgoal.closed is None else subgoal.status
+
     @property
     def steps(self) -> list[Step]:
         return [step for subgoal in self.subgoals for step in subgoal.steps]

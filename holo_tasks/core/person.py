@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 TIMEOUT_S, LONGEST_S = 3600.0, 7 * 86_400.0
 DONE, AGAIN, GIVE_UP = "done", "try again", "give up"
 CHOICES = (DONE, AGAIN, GIVE_UP)
+SUSPENDED = "The flow run is suspended."
+"""Begins the reason of a run that has ended for a person, and goes on as another one."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import pytest
 from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.export import cell, write_runs, write_steps
 from holo_tasks.audit.gathering import Gathered, gather, normalised
-from holo_tasks.audit.index import as_json, row_of, write_index
+from holo_tasks.audit.index import Row, as_json, row_of, write_index
 from holo_tasks.audit.reader import open_trace
 from holo_tasks.audit.report import write_report
 from holo_tasks.audit.story import Teller, seconds_between, tell
@@ -29,6 +29,7 @@ from holo_tasks.audit.words import clock
 from holo_tasks.cli import EMPTY, carry_out
 from holo_tasks.core import events as e
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.person import SUSPENDED
 from holo_tasks.overview import export, index
 from tests.support.pages import HOSTILE, tags
 
@@ -142,6 +143,10 @@ def test_like_reasons_are_counted_together() -> None:
     assert normalised("the limit of 25 actions is used up") == normalised("the limit of 7 actions is used up")
     assert normalised("http://127.0.0.1:8/v1 answered HTTP 503: busy") == "… answered HTTP 503: busy"
     assert normalised("‘Delete 4’ waits") == normalised("‘Send’ waits") == "… waits"
+    awaited = "TypeError: object str can't be used in 'await' expression"
+    assert normalised(awaited) == "TypeError: object str can't be used in … expression"
+    assert normalised("Hand-off ycgd-vzbc: May R-4711 be filed?") == "Hand-off …: May … be filed?"
+    assert normalised("raise max_calls_per_5_minutes") == "raise max_calls_per_5_minutes"
 
 
 @pytest.mark.parametrize("where", ["nowhere", "file", "empty", "s3://Bad_Bucket/x", "ftp://x", ""])
@@ -346,7 +351,7 @@ def test_runs_that_go_on_are_no_failures_and_unknown_costs_are_not_nothing(runs:
     found = {run.run_id: row_of(run, alive=frozenset({"interrupted"})) for run in gather(str(runs / "b"))}
     rows = [found["interrupted"], replace(found["formula"], cost_micro_usd=None)]
     page = write_index(rows, tmp_path / "index.html", where="here").read_text()
-    assert "1 answered, 0 did not, 1 still running." in page
+    assert "1 answered, 0 did not, 1 still running. " in page
     assert "+ 1 unknown together." in page
 
 
@@ -416,3 +421,28 @@ def test_a_trace_of_too_many_bytes_is_damage(runs: Path, monkeypatch: pytest.Mon
     assert "too many for an overview" in found.damage
     with pytest.raises(DamagedTrace, match="too many for one page"):
         write_report(runs / "a" / "plain", tmp_path / "report.html")
+
+
+def test_an_agent_that_was_asked_nothing_and_a_run_that_goes_on_as_another_are_no_answers_and_no_failures(
+    tmp_path: Path,
+) -> None:
+    def told(name: str, closed: e.RunClosed, *events: e.Event) -> Row:
+        story = tell(map(record, (e.RunOpened(run_id=name, title=name, library=""), *events, closed)))
+        return row_of(Gathered(name, None, story, ""))
+
+    def closed(status: e.Status, reason: str = "") -> e.RunClosed:
+        return e.RunClosed(status=status, answer="", reason=reason, steps=0, cost_micro_usd=0)
+
+    asked = e.SubgoalOpened(subgoal=1, title="Look.", goal="Look.")
+    rows = [
+        told("idle", closed("answered")),
+        told("suspended", closed("needs_person", f"{SUSPENDED} Hand-off abcd-efgh: go?"), asked),
+        told("worked", closed("answered"), asked),
+    ]
+    found = as_json(rows)
+    assert (found["success_rate"], found["failures"]) == (1.0, [])
+    page = write_index(rows, tmp_path / "index.html", where="here").read_text()
+    assert ">Did nothing<" in page
+    assert ">Suspended<" in page
+    assert "All in one hour, 2026-11-22 10 h, UTC: 1 answered, 1 did not. $0.00 together." in page
+    assert "<svg" not in page

@@ -18,8 +18,10 @@ from holo_tasks.audit import DamagedTrace, open_trace
 from holo_tasks.audit.marks import Arrow, Ring, caption, marks
 from holo_tasks.audit.pictures import smaller, thumbnail
 from holo_tasks.audit.report import write_report
-from holo_tasks.audit.story import Call, Step, Subgoal
+from holo_tasks.audit.report_head import _reason
+from holo_tasks.audit.story import Call, Step, Subgoal, tell
 from holo_tasks.audit.timeline import escaped, subgoal_markdown
+from holo_tasks.core import events as e
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import ActionIntended
 from tests.support.pages import HOSTILE, tags
@@ -300,3 +302,22 @@ def test_gestures_become_marks(kind, gesture, drawn):
 )
 def test_what_has_no_place_has_a_caption(kind, gesture, words):
     assert caption(ActionIntended(gesture_kind=kind, gesture=gesture, label="", before="")) == words
+
+
+def test_a_killed_run_says_once_why_and_what_was_cut_off_was_killed():
+    why = "killed by `holo-tasks kill`: lunch"
+    story = tell(
+        e.Record(seq=0, at="", run="r", previous=e.FIRST, event=event, signature="")
+        for event in (
+            e.SubgoalOpened(subgoal=1, title="Look.", goal="Look."),
+            e.KillSeen(reason=why),
+            e.RunClosed(status="killed", answer="", reason=why, steps=0, cost_micro_usd=0),
+        )
+    )
+    assert story.status_of(story.subgoals[0]) == "killed"
+    assert _reason(story) == ""
+
+
+def test_the_filmstrip_says_what_it_is(synthetic, tmp_path):
+    page = write_report(synthetic.tell_run(tmp_path, goals=1, steps=30), tmp_path / "report.html").read_text()
+    assert '<p class="caption">The last 10 actions</p>' in page
