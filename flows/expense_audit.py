@@ -15,8 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
-from prefect import flow, get_run_logger, task
-from prefect.cache_policies import NO_CACHE
+from prefect import flow, get_run_logger
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from rich.console import Console
 from rich.markup import escape
@@ -39,6 +38,7 @@ from holo_tasks import (
     publish_table,
     pursue,
     subgoal,
+    write_rows,
 )
 from holo_tasks.audit.report import write_report
 from holo_tasks.core.errors import TokenConflict, UnfitItem
@@ -312,12 +312,6 @@ async def read_mailbox(mailbox: HoloMailbox) -> list[Letter]:
     return await mailbox.letters()
 
 
-@task(task_run_name="append {findings[0].receipt.short_id}", cache_policy=NO_CACHE, persist_result=False)
-async def append_rows(workbook: Workbook, findings: Sequence[Finding]) -> None:
-    """Write the rows of findings, all at once; one that is there already stays as it is."""
-    await asyncio.to_thread(workbook.upsert_many, [row_of(finding) for finding in findings])
-
-
 def row_of(finding: Finding) -> dict[str, Any]:
     """Return the workbook's row for a finding."""
     receipt = finding.receipt
@@ -415,7 +409,7 @@ async def expense_audit(
                 )
                 findings.append(finding)
                 if receipt.receipt_id not in done or len(findings) == len(receipts):
-                    await append_rows(sheet, findings[written:])
+                    await write_rows(sheet, [row_of(one) for one in findings[written:]])
                     written = len(findings)
                 bar.advance(item)
                 effort = f"{run.steps - steps} steps, {usd(run.guard.spent_micro - spent)}"

@@ -47,12 +47,14 @@ if TYPE_CHECKING:
     from holo_tasks.decorators import cost_guardrail
     from holo_tasks.handoff import hand_over
     from holo_tasks.judging import judge
+    from holo_tasks.keyed import step
     from holo_tasks.locating import localize
     from holo_tasks.playbooks.hands import Hands
     from holo_tasks.playbooks.scripted import Script, screens_of
     from holo_tasks.publish import publish_markdown, publish_table
     from holo_tasks.pursuing import pursue
     from holo_tasks.recovering import recover_to
+    from holo_tasks.rows import write_rows
     from holo_tasks.run import current_run, progress
     from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
@@ -94,6 +96,7 @@ _HOMES = {
     "cost_guardrail": "decorators",
     "hand_over": "handoff",
     "judge": "judging",
+    "step": "keyed",
     "localize": "locating",
     "Hands": "playbooks.hands",
     "Script": "playbooks.scripted",
@@ -101,6 +104,7 @@ _HOMES = {
     "publish_markdown": "publish",
     "publish_table": "publish",
     "recover_to": "recovering",
+    "write_rows": "rows",
     "current_run": "run",
     "progress": "run",
     "Redaction": "safety.masking.settings",
@@ -159,7 +163,9 @@ __all__ = [
     "pursue",
     "recover_to",
     "screens_of",
+    "step",
     "subgoal",
+    "write_rows",
 ]
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import wraps
-from string import Formatter
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from prefect import get_run_logger
 from prefect.context import FlowRunContext
 from prefect.exceptions import Pause
 from prefect.states import Completed
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from holo_tasks.agent import flow_run_id
 from holo_tasks.claims import NOT_DONE, current_journal, journalled, left_to_person, look_for_effect
@@ -24,14 +22,13 @@ from holo_tasks.core.brain import Scripted
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, UnfitItem
 from holo_tasks.core.exactly import shell_word
-from holo_tasks.core.outside import fill_in
 from holo_tasks.core.states import Screens
 from holo_tasks.endings import failed_state
 from holo_tasks.filing import file_item
-from holo_tasks.hush import HushedFlow, HushedName, as_name, hushing_errors
+from holo_tasks.hush import HushedFlow, HushedName, hushing_errors
+from holo_tasks.kept import Kept, check_template, fields_of
 from holo_tasks.killed import as_killed
 from holo_tasks.layers import MODEL, SCRIPT, EffectFound, Handling, handling_of
-from holo_tasks.outcome import digest_of
 from holo_tasks.pursuing import Subgoal, current_subgoal, inside, perform
 from holo_tasks.run import (
     Run,
@@ -46,8 +43,8 @@ from holo_tasks.run import (
     working,
 )
 from holo_tasks.safety.items import WORKER, Within
-from holo_tasks.safety.ledger import Claim, Finished, Ledger, Work, worker
-from holo_tasks.safety.scrubbing import check_open, hush_error
+from holo_tasks.safety.ledger import Claim, Ledger, worker
+from holo_tasks.safety.scrubbing import hush_error
 from holo_tasks.same_work import work_of
 from holo_tasks.stored import stored
 from holo_tasks.suspending import leave_suspended
@@ -67,41 +64,6 @@ class _Again:
     precondition: Callable[[], Awaitable[bool]] | None
 
 
-@dataclass(frozen=True)
-class _Work:
-    """What is needed to find a sub-goal's result in the ledger."""
-
-    goal: str
-    same: Work
-    signature: inspect.Signature
-    token: str | None
-    inputs: Sequence[str] | None
-    title: str
-    returns: TypeAdapter[Any]
-
-    def found(self, ledger: Ledger, args: Any, kwargs: Any) -> _Found | None:
-        """Return what the ledger has for a call; None if that is nothing, or nothing that can be handed on as it is."""
-        try:
-            given = bound(self.signature, args, kwargs)
-            token = _token(self.token, given) if self.token else ""
-            done = ledger.find(token, self.goal, _digest(given, self.inputs), self.same) if token else None
-            if done is None:
-                return None
-            return _Found(token, _titled(self.title, given), done, self.returns.validate_json(done.result))
-        except (HoloError, TypeError, ValueError):  # the sub-goal tells what is wrong, in a flow run of its own
-            return None
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What a sub-goal came to in an earlier run."""
-
-    token: str
-    title: str
-    done: Finished
-    result: Any
-
-
 _PREFECTS_OWN = frozenset({"return_state", "wait_for"})
 """Of a call that asks Prefect for more than the result a flow run is made always."""
 
@@ -109,7 +71,7 @@ _PREFECTS_OWN = frozenset({"return_state", "wait_for"})
 class _SubgoalFlow(HushedFlow[P, R]):
     """The flow of a sub-goal. No flow run is made for a call whose result is known."""
 
-    known: _Work | None = None
+    known: Kept | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         run, known = running_here(), self.known
@@ -119,14 +81,14 @@ class _SubgoalFlow(HushedFlow[P, R]):
         return self._unless_done(run, known, run.ledger, usual, args, kwargs)
 
     async def _unless_done(
-        self, run: Run, known: _Work, ledger: Ledger, usual: Callable[[], Awaitable[Any]], args: Any, kwargs: Any
+        self, run: Run, known: Kept, ledger: Ledger, usual: Callable[[], Awaitable[Any]], args: Any, kwargs: Any
     ) -> Any:
         found = await asyncio.to_thread(known.found, ledger, args, kwargs)
         if found is None:
             return await usual()
         if story := current_progress():
-            story.step(found.title)
-        await run.skipping.add(run, found.token, known.goal, found.title, found.done)
+            story.step(found.call.title)
+        await run.skipping.add(run, found.call.token, known.goal, found.call.title, found.done)
         return found.result
 
 
@@ -231,45 +193,38 @@ def subgoal(
         outside = _named_arguments(signature, data)
         for what, template in (("title", title), ("token", token)):
             check_template(f"The {what} of {function.__name__!r}", template, signature)
-        goal_name = function.__name__.replace("_", " ")
-        first = next(iter(signature.parameters), None)
-        name = title or (f"{goal_name} {{{first}}}" if first else goal_name)
-        returns = TypeAdapter(inspect.get_annotations(function, eval_str=True).get("return", Any))
-        schema = _schema_of(returns)
-        known = _Work(goal_name, work_of(function, ledger), signature, token, inputs, name, returns)
+        known = Kept.of(function, token=token, title=title, inputs=inputs, work=work_of(function, ledger))
 
         @wraps(function)
         @hushing_errors
         async def body(*args: P.args, **kwargs: P.kwargs) -> R:
-            given, around = bound(signature, args, kwargs), current_subgoal()
+            call, around = known.call(args, kwargs), current_subgoal()
             # Where the work begins and ends, and who does it, does not hold for a look at what came of it.
             looking = (
-                (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {_titled(name, given)}", screens))
+                (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {call.title}", screens))
                 if probe
                 else None
             )
             here = Subgoal(
                 number=0,
-                title=_titled(name, given),
+                title=call.title,
                 progress="",
-                token=_token(token, given) if token else "",
+                token=call.token,
                 advisor=advisor or (around.advisor if around else ""),
-                goal=goal_name,
+                goal=known.goal,
                 handling=replace(general, script=_script(script, args, kwargs)),
                 probe=looking,
-                data={name: given[name] for name in outside},
-                arguments={name: value for name, value in given.items() if name not in outside},
-                titled_by_data=bool(outside & _fields_of(name)),
+                data={name: call.given[name] for name in outside},
+                arguments={name: value for name, value in call.given.items() if name not in outside},
+                titled_by_data=bool(outside & fields_of(known.title)),
                 around=around,
             )
-            key = _digest(given, inputs) if here.token else ""
-            resume = {"goal": goal_name, "inputs": key, "returns": schema} if schema is not None else {}
+            resume = known.resume(call)
             try:
                 found = await _run_subgoal(
                     here,
                     known,
-                    key,
-                    returns,
+                    call.inputs,
                     lambda: function(*args, **kwargs),
                     _Again(
                         effect,
@@ -307,8 +262,8 @@ def subgoal(
         # call order, which gives one sub-goal another's result when a retry plans differently.
         made: Any = _SubgoalFlow(
             fn=body,
-            name=goal_name,
-            flow_run_name=HushedName(name),
+            name=known.goal,
+            flow_run_name=HushedName(known.title),
             persist_result=False,
             retries=0,
             validate_parameters=False,
@@ -341,21 +296,17 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
 
     Raises `TokenConflict` if its token was used with other inputs, `InvalidUsage` for work without a token.
     """
-    run, spec = current_run(), cast("_Work", getattr(work, "known", None))
+    run, spec = current_run(), cast("Kept | None", getattr(work, "known", None))
     if spec is None or spec.token is None:
         raise InvalidUsage("Only a sub-goal with a token can be known to be done.")
-    given = bound(spec.signature, args, kwargs)
-    if run.ledger is None:
-        return False
-    inputs = _digest(given, spec.inputs)
-    return run.ledger.find(_token(spec.token, given), spec.goal, inputs, spec.same) is not None
+    call = spec.call(args, kwargs)
+    return run.ledger is not None and run.ledger.find(call.token, spec.goal, call.inputs, spec.same) is not None
 
 
 async def _run_subgoal(
     here: Subgoal,
-    known: _Work,
+    known: Kept,
     inputs: str,
-    returns: TypeAdapter[Any],
     work: Callable[[], Awaitable[Any]],
     again: _Again,
 ) -> Any:
@@ -377,7 +328,7 @@ async def _run_subgoal(
         if done is not None:
             await run.skipping.add(run, here.token, goal, here.title, done)
             try:
-                return returns.validate_json(done.result)
+                return known.returns.validate_json(done.result)
             except ValidationError as error:
                 raise InvalidUsage(
                     f"What is stored as the result of {goal!r} for {here.token!r} is not what it returns by now: "
@@ -387,7 +338,7 @@ async def _run_subgoal(
             run.resumed.add(here.token)
         with working(run, claim, effect=again.effect):
             result = await _work_on(here, lambda: _once(run, claim, work, again))
-        text, result = stored(returns, result)
+        text, result = stored(known.returns, result)
         ledger.finish(claim, inputs, text, run.trace)
         await _settle(run, here)
         return result
@@ -462,79 +413,9 @@ async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:
         return found.value
 
 
-def bound(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
-    """Return a call's arguments by name, defaults filled in."""
-    bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
-    return dict(bound.arguments)
-
-
-def _digest(given: dict[str, Any], inputs: Sequence[str] | None) -> str:
-    named = given if inputs is None else {name: given[name] for name in inputs}
-    return digest_of(named)
-
-
-def _schema_of(returns: TypeAdapter[Any]) -> dict[str, Any] | None:
-    """Return the JSON schema of a result; None if it has none."""
-    try:
-        return returns.json_schema()
-    except PydanticUserError:
-        return None
-
-
-def _token(template: str, given: dict[str, Any]) -> str:
-    """Fill in a token; none where all it is made of is None. An empty or half-empty one is refused."""
-    parsed = Formatter()
-    try:
-        parts = [parsed.get_field(name, (), given)[0] for _, name, _, _ in parsed.parse(template) if name is not None]
-    except (KeyError, IndexError, AttributeError, ValueError):
-        return check_open(f"The token {template!r}", fill(template, given))
-    if parts and all(part is None for part in parts):
-        return ""
-    filled = fill(template, given).strip()
-    if not filled or any(part is None or part == "" for part in parts):
-        raise InvalidUsage(
-            f"The token {template!r} comes to {filled!r}, which two items may share. Fill in its arguments, or make "
-            "them None to work without a token."
-        )
-    return check_open(f"The token {template!r}", filled)
-
-
 def _named_arguments(signature: inspect.Signature, data: Sequence[str]) -> frozenset[str]:
     """Return the names of arguments that a sub-goal declares as data; raise `InvalidUsage` for one it does not have."""
     names = frozenset((data,) if isinstance(data, str) else data)
     for name in sorted(names - signature.parameters.keys()):
         raise InvalidUsage(f"data= names arguments of the function; there is no {name!r}.")
     return names
-
-
-def check_template(what: str, template: str | None, signature: inspect.Signature) -> None:
-    """Raise `InvalidUsage` for a format string that no call's arguments can fill in."""
-    try:
-        strange = sorted(_fields_of(template or "") - signature.parameters.keys())
-    except ValueError as error:
-        raise InvalidUsage(f"{what} is no format string: {error}, in {template!r}.") from None
-    if strange:
-        raise InvalidUsage(
-            f"{what} names {f'{{{strange[0]}}}'}, and the function has no such argument: {template!r} can name "
-            f"{', '.join(signature.parameters) or 'none'}."
-        )
-
-
-def _fields_of(template: str) -> frozenset[str]:
-    """Return the arguments that a format string is filled in from."""
-    fields = (name for _, name, _, _ in Formatter().parse(template) if name is not None)
-    return frozenset(re.split(r"[.\[]", name, maxsplit=1)[0] for name in fields)
-
-
-def _titled(template: str, given: dict[str, Any]) -> str:
-    """Fill a title in from a call's arguments, each made fit for a name."""
-    return as_name(fill(template, given, fill_in))
-
-
-def fill(template: str, given: dict[str, Any], how: Callable[..., str] = str.format) -> str:
-    """Fill a format string in from a call's arguments."""
-    try:
-        return how(template, **given)
-    except (KeyError, IndexError, AttributeError, ValueError) as error:
-        raise InvalidUsage(f"{template!r} cannot be filled in from the arguments ({error!r}).") from None

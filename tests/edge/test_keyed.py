@@ -1,0 +1,214 @@
+"""`@step`: what a flow does beside the screen is done once for each key, whatever becomes of the process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+
+from holo_tasks import NOT_DONE, InvalidUsage, NeedsPerson, TokenConflict, step
+from holo_tasks.core.events import Skipped
+from holo_tasks.retrying import retry
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.store import store_at
+from tests.support.agents import agent, events
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import ScriptedModel
+
+pytestmark = pytest.mark.usefixtures("prefect")
+REPOSITORY = Path(__file__).parent.parent.parent
+sent: list[str] = []
+fails: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    sent.clear()
+    fails.clear()
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
+    return tmp_path / "holo"
+
+
+async def note(item: str) -> int:
+    sent.append(item)
+    if item in fails:
+        raise ConnectionError("the line was cut")
+    return len(sent)
+
+
+@step(key="{item}", inputs=["item", "amount"])
+async def pay(item: str, amount: int = 5, note_only: str = "") -> int:
+    return await note(item)
+
+
+@step(key="{item}", repeatable=True)
+async def write_row(item: str) -> int:
+    return await note(item)
+
+
+async def look(item: str) -> Any:
+    return {"there": 7, "not there": NOT_DONE, "who knows": None}[item]
+
+
+@step(key="{item}", probe=look)
+async def create(item: str) -> int:
+    return await note(item)
+
+
+async def in_flow(work: Callable[[], Awaitable[Any]]) -> Any:
+    @flow(name="chain", persist_result=False)
+    async def around() -> Any:
+        return await work()
+
+    return await around()
+
+
+async def test_a_step_is_done_once_for_each_key_and_its_result_is_kept() -> None:
+    assert [await in_flow(lambda item=item: pay(item)) for item in ("a", "b", "a")] == [1, 2, 1]
+    assert await in_flow(lambda: pay("a", note_only="says nothing of the work")) == 1
+    with pytest.raises(TokenConflict):
+        await in_flow(lambda: pay("a", 6))
+    assert sent == ["a", "b"]
+
+
+async def test_inside_an_agent_it_is_in_the_same_ledger_and_told_with_what_is_skipped(tmp_path: Path) -> None:
+    async def work() -> tuple[int, str]:
+        with ScriptedModel([]) as model:
+            async with agent(model, PaintedDesktop(), tmp_path) as run:
+                return await pay("a"), run.trace
+
+    assert await in_flow(lambda: pay("a")) == 1
+    found, trace = await in_flow(work)
+    assert (found, sent) == (1, ["a"])
+    (skipped,) = (event for event in events(trace) if isinstance(event, Skipped))
+    assert [(one.token, one.goal) for one in skipped.items] == [("a", "pay")]
+
+
+async def test_one_that_failed_is_not_done_again_before_somebody_has_looked(home: Path) -> None:
+    fails.append("a")
+    with pytest.raises(ConnectionError):
+        await in_flow(lambda: pay("a"))
+    fails.clear()
+    for _ in range(2):
+        with pytest.raises(NeedsPerson, match="Nothing was repeated"):
+            await in_flow(lambda: pay("a"))
+    items = Items(store_at(home))
+    assert [(item.token, item.goal, item.status) for item in items.all()] == [("a", "pay", "needs_person")]
+    retry(home, "a", done=None, not_done=True, again=lambda arguments: 0)
+    assert await in_flow(lambda: pay("a")) == 2
+    assert (sent, items.all()) == (["a", "a"], [])
+
+
+async def test_a_persons_word_for_the_result_is_taken(home: Path) -> None:
+    fails.append("a")
+    with pytest.raises(ConnectionError):
+        await in_flow(lambda: pay("a"))
+    retry(home, "a", done="41", not_done=False, again=lambda arguments: 0)
+    assert await in_flow(lambda: pay("a")) == 41
+    assert sent == ["a"]
+
+
+@pytest.mark.parametrize(("item", "times", "found"), [("there", 1, 7), ("not there", 2, 2), ("who knows", 1, None)])
+async def test_a_probe_says_what_came_of_one_that_was_interrupted(item: str, times: int, found: int | None) -> None:
+    fails.append(item)
+    with pytest.raises(ConnectionError):
+        await in_flow(lambda: create(item))
+    fails.clear()
+    if found is None:
+        with pytest.raises(NeedsPerson):
+            await in_flow(lambda: create(item))
+    else:
+        assert await in_flow(lambda: create(item)) == found
+    assert sent == [item] * times
+
+
+async def test_one_that_may_be_repeated_is_simply_done_again(home: Path) -> None:
+    fails.append("a")
+    with pytest.raises(ConnectionError):
+        await in_flow(lambda: write_row("a"))
+    assert [item.goal for item in Items(store_at(home)).all()] == ["write row"], "somebody should know"
+    fails.clear()
+    assert [await in_flow(lambda: write_row("a")) for _ in range(2)] == [2, 2]
+    assert (sent, Items(store_at(home)).all()) == (["a", "a"], [])
+
+
+async def test_a_key_of_nothing_is_no_key() -> None:
+    @step(key="{item}")
+    async def greet(item: str | None) -> int:
+        return await note("greeting")
+
+    assert [await in_flow(lambda: greet(None)) for _ in range(2)] == [1, 2]
+    with pytest.raises(InvalidUsage, match="which two items may share"):
+        await in_flow(lambda: greet(""))
+
+
+async def test_of_two_at_once_one_does_it() -> None:
+    @step(key="{item}")
+    async def slow(item: str) -> int:
+        await asyncio.sleep(0.05)
+        return await note(item)
+
+    both = await in_flow(lambda: asyncio.gather(slow("a"), slow("a"), return_exceptions=True))
+    assert sent == ["a"]
+    assert 1 in both
+
+
+def test_a_plain_function_and_a_key_that_cannot_be_filled_in_are_refused_where_they_stand() -> None:
+    def plain(item: str) -> int:
+        return 1
+
+    async def fine(item: str) -> int:
+        return 1
+
+    with pytest.raises(InvalidUsage, match="async def"):
+        step(key="{item}")(plain)  # type: ignore[arg-type]
+    with pytest.raises(InvalidUsage, match="itme"):
+        step(key="{itme}")(fine)
+    with pytest.raises(InvalidUsage, match="repeatable= or probe="):
+        step(key="{item}", repeatable=True, probe=look)
+
+
+def test_a_process_that_is_killed_in_the_middle_leaves_the_step_to_a_person(tmp_path: Path, prefect_url: str) -> None:
+    script = tmp_path / "chain.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import asyncio, os, signal, sys
+            from pathlib import Path
+            from prefect import flow
+            from holo_tasks import step
+
+            @step(key="{item}")
+            async def send(item: str, log: str) -> str:
+                with open(log, "a") as file:
+                    file.write(item)
+                if "kill" in sys.argv:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return "sent"
+
+            @flow(persist_result=False)
+            async def chain() -> str:
+                return await send("R-1", sys.argv[1])
+
+            print(asyncio.run(chain()))
+            """
+        )
+    )
+    log = tmp_path / "log"
+    env = {**os.environ, "PREFECT_API_URL": prefect_url, "PYTHONPATH": str(REPOSITORY)}
+    runs = [
+        subprocess.run([sys.executable, script, log, *more], env=env, capture_output=True, text=True, timeout=240)
+        for more in (["kill"], [])
+    ]
+    assert [run.returncode for run in runs] == [-signal.SIGKILL, 1]
+    assert "Nothing was repeated" in runs[1].stderr
+    assert log.read_text() == "R-1"
