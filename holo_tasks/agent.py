@@ -207,6 +207,7 @@ async def open_agent(
             flow_run_id=flow_run_id(),
         ) as run:
             run.home, run.deployment_id, run.attempt = where, deployment_id(), attempt()
+            run.log = _log()
             if aloud:
                 run.wants = aloud.wants
                 aloud.begins(model.name, recorder.uri)

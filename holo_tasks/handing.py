@@ -10,6 +10,7 @@ import socket
 from dataclasses import replace
 from typing import Any
 
+from holo_tasks.audit.words import clock, until
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.exactly import exact, shell_word
 from holo_tasks.core.person import DONE
@@ -89,7 +90,8 @@ def _chosen(handoff: Handoff, choice: str | None) -> str:
 def _described(handoff: Handoff) -> str:
     lines = [printable(f"{handoff.id}: {handoff.question}")]
     item = f" for {exact(handoff.token)}" if handoff.token else ""
-    lines.append(f"since {handoff.opened_at}, until {handoff.expires_at}, by run {handoff.run_id}{item}")
+    since = clock(handoff.opened_at, date=True) or handoff.opened_at
+    lines.append(f"since {since}, {until(handoff.expires_at)}, by run {handoff.run_id}{item}")
     lines.append(f"choices: {words(handoff.choices)}")
     if handoff.suspended:
         lines.append("its flow run is suspended, and begins again when it is answered")

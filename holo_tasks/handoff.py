@@ -17,6 +17,7 @@ from prefect.exceptions import MissingContextError
 from prefect.logging import get_run_logger
 from prefect.settings import get_current_settings
 
+from holo_tasks.audit.words import until
 from holo_tasks.core import events
 from holo_tasks.core.budget import Guard
 from holo_tasks.core.consent import Asked
@@ -27,7 +28,7 @@ from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff
 from holo_tasks.core.ports import Held, Shown
 from holo_tasks.core.walk import Walk
 from holo_tasks.handoff_page import Pictured, command, form_text, page
-from holo_tasks.live_view.view import open_live_view
+from holo_tasks.live_view.view import LiveView, open_live_view
 from holo_tasks.pausing import IN_PAGES, Pausing
 from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Resolved, Run, current_guard, current_run, ending, surely
@@ -105,7 +106,7 @@ async def hand_over(
         if isinstance(run.desktop, Held):
             await run.desktop.hold()
             stack.push_async_callback(_take_back, run, run.desktop)
-        waiting.live = await _shown(stack, run)
+        waiting.view = await _shown(stack, run)
         answer = await waiting.answer()
         if beside is not None:
             beside.answer = answer
@@ -123,7 +124,7 @@ class _Waiting:
     choices: tuple[str, ...]
     timeout_s: float
     shown: Pictured | None
-    live: str = ""
+    view: LiveView | None = None
     heard_s: float = field(default_factory=time.monotonic)
 
     async def answer(self) -> Answer:
@@ -210,7 +211,7 @@ class _Waiting:
             trace=self.run.trace,
             token=self.walk.token or self.run.token,
             picture=self.shown.shot.sha256 if self.shown else "",
-            live=self.live,
+            live=self.view.url if self.view else "",
             suspended=suspended,
         )
 
@@ -244,10 +245,14 @@ class _Waiting:
     def _tell(self, handoff: Handoff) -> None:
         """Tell people by all ways there are; none of them holds up the hand-off."""
         self.run.wants(handoff)
-        _log(
-            "A person is needed: %s Answer in Prefect's pages (Resume), or with `%s`; until %s.",
-            self.question, command(handoff), handoff.expires_at,
-        )  # fmt: skip
+        said = "A person is needed: %s Answer in Prefect's pages (Resume%s), or with `%s`; %s."
+        told, when = command(handoff), until(handoff.expires_at)
+        inside = _flow_run_id() != self.run.flow_run_id
+        _log(said, self.question, ", on the page of the run around this one" if inside else "", told, when)
+        if inside and self.run.log is not None:
+            self.run.log.warning(said, self.question, "", told, when)
+        if self.view is not None:
+            self.view.ask(self.question, when=until(handoff.expires_at, stays=True), answer=told)
         if self.run.flow_run_id:
             text = page(handoff, self.shown, title=self.run.title)
             self.run.do_aside(_published(f"handoff-{handoff.id}", text, self.question))
@@ -381,15 +386,15 @@ class _Beside:
     answer: Answer = field(default_factory=lambda: Answer(""))
 
 
-async def _shown(stack: AsyncExitStack, run: Run) -> str:
-    """Show the desktop to a person if that is wanted and possible; return the link."""
+async def _shown(stack: AsyncExitStack, run: Run) -> LiveView | None:
+    """Show the desktop to a person if that is wanted and possible; return where."""
     if run.live_view == "never" or not isinstance(run.desktop, Shown):
-        return ""
+        return None
     try:
-        return (await stack.enter_async_context(open_live_view(run.desktop))).url
+        return await stack.enter_async_context(open_live_view(run.desktop))
     except HoloError as error:
         logger.warning("The desktop cannot be shown (%s).", error)
-        return ""
+        return None
 
 
 async def _picture(walk: Walk, *, fresh: bool) -> Shot | None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from holo_tasks.audit.marks import Arrow, Ring
 from holo_tasks.audit.pictures import Copy, smaller
 from holo_tasks.audit.timeline import code, escaped
+from holo_tasks.audit.words import until
 from holo_tasks.core.exactly import shell_word
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.geometry import Point
@@ -40,7 +41,7 @@ class Pictured:
 def page(handoff: Handoff, picture: Pictured | None, *, title: str) -> str:
     """Return Markdown that says what happened and what to do, with a small picture."""
     ways = [
-        f"- In Prefect: the *Resume* button of this run, until {escaped(handoff.expires_at)}",
+        f"- In Prefect: the *Resume* button of this run, {escaped(until(handoff.expires_at, stays=True))}",
         f"- From a shell: {code(command(handoff))}",
     ]
     answer = f"Then answer: {_then(handoff)}."
@@ -50,7 +51,7 @@ def page(handoff: Handoff, picture: Pictured | None, *, title: str) -> str:
 
 def form_text(handoff: Handoff, picture: Pictured | None) -> str:
     """Return what stands above Prefect's form, which has the room of a few lines."""
-    end = f"Hand-off {code(handoff.id)}, until {escaped(handoff.expires_at)}. Afterwards {_then(handoff)}."
+    end = f"Hand-off {code(handoff.id)}, {escaped(until(handoff.expires_at, stays=True))}. Afterwards {_then(handoff)}."
     return "\n\n".join([*_what(handoff), *_picture(picture), end]) + "\n"
 
 
@@ -77,5 +78,6 @@ def _picture(picture: Pictured | None) -> list[str]:
 
 def command(handoff: Handoff) -> str:
     """Return the command that answers a hand-off; a yes to an action is nothing to be pasted without a thought."""
-    choice = DONE if DONE in handoff.choices else "|".join(handoff.choices)
-    return f"holo-tasks handoff resume {handoff.id} --choice {shell_word(choice)}"
+    choices = [DONE] if DONE in handoff.choices else handoff.choices
+    ways = ", or ".join(f"--choice {shell_word(choice)}" for choice in choices)
+    return f"holo-tasks handoff resume {handoff.id} {ways}"

@@ -24,7 +24,7 @@ from prefect.states import Paused, Running, Suspended
 from pydantic import Field, ValidationError, create_model
 
 from holo_tasks.core.errors import NeedsPerson
-from holo_tasks.core.person import Answer
+from holo_tasks.core.person import DONE, Answer
 from holo_tasks.kill_sources import Asking
 from holo_tasks.safety.handoffs import LONGEST_NOTE
 
@@ -271,10 +271,12 @@ def said_in(filled_in: Any) -> Answer:
 def form(choices: Sequence[str], description: str) -> type[RunInput]:
     """Make the form that Prefect's pages show."""
     choice: Any = Literal[tuple(choices)]
+    # There is no default: a run that is resumed without the form would be taken for answered.
+    asks = "What should the agent do?" if DONE in choices else "Your answer to what is asked above."
     made: Any = create_model(
         "Answer",
         __base__=RunInput,
-        choice=(choice, Field(title="Choice", description="What should the agent do?")),
+        choice=(choice, Field(title="Choice", description=asks)),
         note=(str, Field(default="", title="Note", description="Kept in the trace; the agent may be told.")),
     )
     made._description = description

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 import time
 from collections import Counter
@@ -47,6 +48,7 @@ from holo_tasks.skipping import Skipping
 
 LiveViewing: TypeAlias = Literal["never", "handoff", "always"]
 """When a person can see the desktop in a browser: while it is handed to them, or also, without input, all along."""
+Log: TypeAlias = logging.Logger | logging.LoggerAdapter[logging.Logger]
 ASIDE_PATIENCE_S, KILLED_PATIENCE_S = 15.0, 1.0
 LIBRARY = f"prefect-holo {__version__}"
 MOST_ROWS = 200
@@ -119,6 +121,8 @@ class Run:
     spent_inside: int = 0
     """Micro-USD that sub-goals have written down as their own: of one inside another it is not the other's, too."""
     resolved: list[Resolved] = field(default_factory=list)
+    log: Log | None = None
+    """Of the flow run that the agent was opened in, which is the one that is paused for a person."""
     wants: Callable[[Handoff], None] = lambda handoff: None
     """Called with each hand-off, to tell who waits for this run what they are asked."""
     sees: Recogniser | None = None

@@ -92,16 +92,17 @@ def clock(at: str, *, date: bool = False) -> str:
     return f"{found:%-d %B %Y, %H:%M:%S} UTC" if date else f"{found:%H:%M:%S}"
 
 
-def until(at: str, *, now: datetime | None = None) -> str:
+def until(at: str, *, now: datetime | None = None, stays: bool = False) -> str:
     """``until 14:05 UTC (in 5 min)``, with the day where it is another one; without ``now`` it is the present time.
 
-    What is no time is said as it is.
+    Of what ``stays`` to be read later, the day is told and not how long it is from now. What is no time is said as it
+    is.
     """
     end, now = moment(at), now or datetime.now(UTC)
     if end is None:
         return f"until {at}"
-    day = "" if end.date() == now.date() else f" on {end:%-d %B}"
-    return f"until {end:%H:%M} UTC{day} ({_from_now((end - now).total_seconds())})"
+    day = f" on {end:%-d %B}" if stays or end.date() != now.date() else ""
+    return f"until {end:%H:%M} UTC{day}" + ("" if stays else f" ({_from_now((end - now).total_seconds())})")
 
 
 def _from_now(seconds: float) -> str:

@@ -13,8 +13,8 @@ screen.background = "#2b3440";
 screen.addEventListener("connect", () => {
   said.textContent = watches
     ? "You are watching the agent's desktop."
-    : "While the screen is yours the agent waits, and neither sees nor records what you do. Give it back where you were "
-      + "asked: in Prefect, or with holo-tasks handoff.";
+    : "The agent waits, and neither sees nor records what you do."
+      + (document.getElementById("asked") ? "" : " Give the screen back where you were asked: in Prefect, or with holo-tasks handoff.");
   document.body.dataset.state = "connected";
 });
 screen.addEventListener("disconnect", () => {

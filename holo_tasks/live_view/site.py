@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import http
 from pathlib import Path
 from string import Template
@@ -25,6 +26,9 @@ POLICY = (
 
 class Site:
     """Answers requests, and lets websockets through."""
+
+    asked: tuple[str, str, str] | None = None
+    """What whoever may use the desktop is asked, until when, and the command that answers."""
 
     def __init__(self, door: Door, novnc: Path) -> None:
         self._door = door
@@ -51,7 +55,14 @@ class Site:
             return _response(http.HTTPStatus.NOT_FOUND, b"There is nothing here.\n")
 
     def _page(self, use: bool) -> Response:
-        page = Template((OWN / "page.html").read_text("utf-8")).substitute(may="use" if use else "watch")
+        question, when, answer = map(html.escape, (self.asked or ("", "", "")) if use else ("", "", ""))
+        asked = (
+            f'<p id="asked"><strong dir="auto">{question}</strong> Give the screen back, {when}, in Prefect or with '
+            f"<code>{answer}</code></p>"
+            if question
+            else ""
+        )
+        page = Template((OWN / "page.html").read_text("utf-8")).substitute(may="use" if use else "watch", asked=asked)
         return _response(http.HTTPStatus.OK, page.encode(), ".html")
 
     def _file(self, path: str) -> tuple[bytes, str]:

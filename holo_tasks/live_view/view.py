@@ -9,7 +9,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -38,6 +38,12 @@ class LiveView:
 
     url: str
     watch_url: str
+    site: Site | None = field(default=None, compare=False)
+
+    def ask(self, question: str, *, when: str, answer: str) -> None:
+        """Say on the page what a person is asked, until when, and the command that answers."""
+        if self.site is not None:
+            self.site.asked = question, when, answer
 
     def __repr__(self) -> str:
         return "<LiveView>"
@@ -57,7 +63,8 @@ async def open_live_view(desktop: ports.Shown, *, host: str = LOOPBACK, port: in
     path = await desktop.open_vnc()
     try:
         door = Door(socket.gethostname() if host in ANY else host)
-        bridge = Bridge(desktop, path, Site(door, folder))
+        site = Site(door, folder)
+        bridge = Bridge(desktop, path, site)
         try:
             server = await serve(
                 bridge.join,
@@ -71,7 +78,7 @@ async def open_live_view(desktop: ports.Shown, *, host: str = LOOPBACK, port: in
         except OSError as error:
             raise InvalidUsage(f"The live view cannot listen at {host}, port {port}: {error.strerror}.") from None
         try:
-            yield _view(door, server)
+            yield _view(door, server, site)
         finally:
             server.close()
             await server.wait_closed()
@@ -148,7 +155,8 @@ def _check(host: str) -> None:
     )
 
 
-def _view(door: Door, server: Server) -> LiveView:
+def _view(door: Door, server: Server, site: Site) -> LiveView:
     port = next(iter(server.sockets)).getsockname()[1]
     host = f"[{door.host}]" if ":" in door.host else door.host
-    return LiveView(*(f"http://{host}:{port}/{token}/" for token in (door.use, door.watch)))
+    use, watch = (f"http://{host}:{port}/{token}/" for token in (door.use, door.watch))
+    return LiveView(use, watch, site)

@@ -56,8 +56,8 @@ def test_the_list_says_all_that_is_needed_to_answer(handoffs: Handoffs, capsys: 
     one = handoffs.open("Solve it", ("done", "give up"), run_id="R-1", timeout_s=60, token="T-1", live="http://here/x")
     carry_out(["handoff", "list"])
     said = capsys.readouterr().out
-    for part in (one.id, "Solve it", "R-1", "T-1", "‘done’ or ‘give up’", "http://here/x", one.expires_at):
-        assert part in said
+    for part in (one.id, "Solve it", "R-1", "T-1", "‘done’ or ‘give up’", "http://here/x", "UTC (in 60 s)"):
+        assert part in said.replace("in 59 s", "in 60 s").replace("in 1 min", "in 60 s")
     carry_out(["handoff", "list", "--json"])
     (told,) = json.loads(capsys.readouterr().out)
     assert (told["id"], told["choices"], told["live"]) == (one.id, ["done", "give up"], "http://here/x")

@@ -146,7 +146,7 @@ async def test_automations_are_told_what_a_person_is_asked_and_not_where_the_des
         "question": "Solve the captcha.",
         "choices": ["yes", "no"],
         "expires_at": handoff.expires_at,
-        "command": f"holo-tasks handoff resume {handoff.id} --choice 'yes|no'",
+        "command": f"holo-tasks handoff resume {handoff.id} --choice yes, or --choice no",
         "token": "I-1",
     }
 
@@ -370,3 +370,23 @@ async def test_what_cannot_be_suspended_waits_as_it_is_and_says_why(
     stage.handoffs.answer(handoff.id, "yes", by="ada")
     assert (await flow).choice == "yes"
     assert f"The run is not suspended but waits: {why}" in caplog.text
+
+
+async def test_the_flow_run_that_is_paused_says_so_though_a_sub_goal_asks(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    @subgoal
+    async def asks() -> str:
+        return (await hand_over("Solve it")).choice
+
+    with caplog.at_level("WARNING"):
+        running = stage.flow(asks)
+        handoff = await stage.waiting()
+        stage.handoffs.answer(handoff.id, "done", by="ada")
+        assert await running == "done"
+    said = [record for record in caplog.records if record.getMessage().startswith("A person is needed: Solve it")]
+    assert len({record.flow_run_id for record in said}) == 2  # type: ignore[attr-defined]
+    (paused,) = [record for record in said if record.flow_run_id == stage.flow_run]  # type: ignore[attr-defined]
+    assert "Resume)" in paused.getMessage()
+    (inside,) = [record for record in said if record is not paused]
+    assert "on the page of the run around this one" in inside.getMessage()

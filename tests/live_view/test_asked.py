@@ -1,0 +1,65 @@
+"""What a person reads who is asked for something: on the page of the desktop, in Prefect's form, in a shell."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.audit.words import until
+from holo_tasks.core.person import CHOICES
+from holo_tasks.handoff_page import command, form_text
+from holo_tasks.live_view.door import Door
+from holo_tasks.live_view.site import Site
+from holo_tasks.pausing import form
+from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.store import store_at
+
+NOW = datetime(2026, 11, 23, 3, 4, tzinfo=UTC)
+
+
+def test_the_page_of_a_desktop_says_what_is_wanted_to_whoever_may_use_it(tmp_path: Path) -> None:
+    site = Site(Door("127.0.0.1"), tmp_path)
+    before = bytes(site._page(True).body)
+    site.asked = "May <b>R-7</b> be filed?", "until 03:09 UTC on 23 November", "holo-tasks handoff resume abcd-efgh"
+    used, watched = bytes(site._page(True).body), bytes(site._page(False).body)
+    assert b"May &lt;b&gt;R-7&lt;/b&gt; be filed?" in used
+    assert b"until 03:09 UTC on 23 November" in used
+    assert b"<code>holo-tasks handoff resume abcd-efgh</code>" in used
+    for page in (before, watched):
+        assert b"asked" not in page
+        assert b"resume" not in page
+
+
+@pytest.mark.parametrize(
+    ("at", "said", "stays"),
+    [
+        ("2026-11-23T03:09:14+00:00", "until 03:09 UTC (in 5 min)", "until 03:09 UTC on 23 November"),
+        ("2026-11-23T03:04:40+00:00", "until 03:04 UTC (in 40 s)", "until 03:04 UTC on 23 November"),
+        ("2026-11-24T03:09:14+00:00", "until 03:09 UTC on 24 November (in 24 h)", "until 03:09 UTC on 24 November"),
+        ("2026-11-26T03:09:14+00:00", "until 03:09 UTC on 26 November (in 3 days)", "until 03:09 UTC on 26 November"),
+        ("soon", "until soon", "until soon"),
+    ],
+)
+def test_a_time_is_said_as_people_read_it(at: str, said: str, stays: str) -> None:
+    assert until(at, now=NOW) == said
+    assert until(at, now=NOW, stays=True) == stays
+
+
+@pytest.mark.parametrize(
+    ("choices", "words", "asks"),
+    [
+        (CHOICES, "--choice done", "What should the agent do?"),
+        (("yes", "no, never"), "--choice yes, or --choice 'no, never'", "Your answer to what is asked above."),
+    ],
+)
+def test_what_can_be_chosen_is_said_as_it_is_given(
+    tmp_path: Path, choices: tuple[str, ...], words: str, asks: str
+) -> None:
+    handoff = Handoffs(store_at(tmp_path)).open("Go?", choices, run_id="R-1", timeout_s=60)
+    assert command(handoff) == f"holo-tasks handoff resume {handoff.id} {words}"
+    assert "T" not in form_text(handoff, None).partition("until ")[2].partition("UTC")[0]
+    asked = form(choices, "").model_fields["choice"]
+    assert asked.description == asks
+    assert asked.is_required(), "what is resumed without the form is not answered"
