@@ -70,6 +70,8 @@ class ScriptedModel:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.arrived_s: list[float] = []
+        self.replied_s: list[float] = []
+        """When each reply was sent, as the server sees it."""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -140,7 +142,7 @@ class ScriptedModel:
             ],
             "usage": answer.usage,
         }
-        _send(handler, answer, json.dumps(completion).encode())
+        _send(handler, answer, json.dumps(completion).encode(), self.replied_s)
 
     def _list(self, handler: BaseHTTPRequestHandler) -> None:
         if isinstance(self._models, Answer):
@@ -151,9 +153,11 @@ class ScriptedModel:
             _send(handler, answer, json.dumps({"object": "list", "data": entries}).encode())
 
 
-def _send(handler: BaseHTTPRequestHandler, answer: Answer, usual: bytes) -> None:
+def _send(handler: BaseHTTPRequestHandler, answer: Answer, usual: bytes, sent_s: list[float] | None = None) -> None:
     if answer.delay_s:
         time.sleep(answer.delay_s)
+    if sent_s is not None:
+        sent_s.append(time.monotonic())
     if answer.drop:
         handler.close_connection = True
         handler.connection.close()

@@ -1,0 +1,64 @@
+"""Every command that README, docs and Makefile name works: each runs here in a short form, and fails when it breaks."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SHORT = {
+    "tests/bench/bench.py": "--steps 3 --starts 1",
+    "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2",
+    "tests/bench/bench_images.py": "",
+    "tests/bench/bench_prefix.py": "",
+    "tests/bench/bench_redaction.py": "4",
+    "tests/bench/bench_refusals.py": "--clicks 6",
+    "tests/bench/bench_skipping.py": "--items 20 --new 1",
+    "tests/bench/bench_trace.py": "50",
+    "tests/faults/faults.py": "--points 1 --moments 1 --workers 1 --out OUT",
+    "tests/faults/latch_trials.py": "1",
+    "tests/nasty/runs.py": "--kinds popups --seeds 0 --mode careful --out OUT",
+    "tests.fuzz.fuzz": "--seconds 5 --seed 1",
+}
+LONG = {"tests/bench/bench_cache.py": "--runs 1 --pairs 5"}
+"""Minutes also in their shortest form."""
+
+
+def named() -> set[str]:
+    """Return the scripts that are named where people look for commands."""
+    texts = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").glob("*.md")]
+    found = {name for path in texts for name in re.findall(r"tests/[\w/]+\.py", path.read_text(encoding="utf-8"))}
+    modules = re.findall(r"-m (tests[\w.]+)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    return {name for name in found if not Path(name).name.startswith("test_")} | set(modules)
+
+
+def test_every_command_that_is_named_is_tried_here() -> None:
+    assert named() == SHORT.keys() | LONG.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [*SHORT.items(), *(pytest.param(*one, marks=pytest.mark.long) for one in LONG.items())],
+    ids=lambda text: Path(text).stem if "/" in text or "fuzz" in text else "",
+)
+def test_it_works_in_its_short_form(command: str, options: str, tmp_path: Path) -> None:
+    how = [str(ROOT / command)] if command.endswith(".py") else ["-m", command]
+    # As somebody types it: with nothing of this test run's own server and homes.
+    env = {name: text for name, text in os.environ.items() if not name.startswith(("PREFECT_", "HOLO_", "PYTEST_"))}
+    home = {"HOLO_HOME": str(tmp_path / "holo"), "PREFECT_HOME": str(tmp_path / "prefect")}
+    ran = subprocess.run(
+        [sys.executable, *how, *options.replace("OUT", str(tmp_path / "out")).split()],
+        env=env | home,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert ran.returncode == 0, f"{ran.stdout[-4000:]}\n{ran.stderr[-4000:]}"
+    assert ran.stdout.strip()
