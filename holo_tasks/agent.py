@@ -40,6 +40,7 @@ from holo_tasks.models.asked import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import Profile
+from holo_tasks.patience import awaited
 from holo_tasks.playbooks.nearby import ScreenText, can_read, unread
 from holo_tasks.prefect_server import OPEN, is_open
 from holo_tasks.quiet import one_line_errors
@@ -154,7 +155,7 @@ async def open_agent(
         desktop.tells_windows = True
     most = Guard(title, limits or Limits(), 0.0, current_guard()).cost_limit_micro
     book = RunBook(store)
-    await asyncio.to_thread(book.check)  # before there is a trace of a run that cannot begin
+    await awaited(lambda: asyncio.to_thread(book.check))  # before there is a trace of a run that cannot begin
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
     kept_by: Recorder = Overheard(recorder, aloud.hear) if aloud else recorder
     run: Run | None = None

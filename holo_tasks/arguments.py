@@ -48,7 +48,7 @@ def _add_run(commands: Commands) -> None:
         help="pursue one goal on a screen",
         description="Pursue one goal on a screen and print the answer. Looks only, unless --allow act is given.",
         epilog="exit codes: 0 answered, 2 invalid, 10 limit, 11 needs_person, 12 refused, 13 killed, "
-        "14 model_failed, 15 desktop_failed",
+        "14 model_failed, 15 desktop_failed, 16 unavailable",
     )
     run.add_argument("goal", metavar="GOAL", help="what to do, in plain words")
     screen = run.add_mutually_exclusive_group()

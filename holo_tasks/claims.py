@@ -8,7 +8,8 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from holo_tasks.audit.errors import EvidenceFailed
-from holo_tasks.core.errors import HoloError, NeedsPerson, StoreLost
+from holo_tasks.core.budget import Guard
+from holo_tasks.core.errors import HoloError, NeedsPerson, StoreLost, Unavailable
 from holo_tasks.core.exactly import shell_word
 from holo_tasks.core.ports import Journal
 from holo_tasks.safety.ledger import Claim, Ledger
@@ -42,16 +43,19 @@ def journalled(journal: Journal | None) -> Iterator[None]:
 
 
 @contextmanager
-def left_to_person(claim: Claim | None) -> Iterator[None]:
+def left_to_person(claim: Claim | None, run: Guard | None = None) -> Iterator[None]:
     """Leave to a person what stopped, for want of evidence or of the database, after something may have been done.
 
     With nothing begun it can simply be run again when they are back. Other mistakes stay what they are, and say that
-    something was begun.
+    something was begun. Where there is no claim, a ``run`` tells whether something was.
     """
     try:
         yield
     except HoloError as error:
-        if claim is None or not claim.begun or error.status != "invalid":
+        if claim is None and run is not None and run.actions and isinstance(error, Unavailable):
+            done = _count(run.actions)
+            raise NeedsPerson(f"{error} The work was stopped by that after {done}: look at the program.") from error
+        if claim is None or not claim.begun or error.status not in ("invalid", Unavailable.status):
             raise
         if isinstance(error, EvidenceFailed | StoreLost):
             raise NeedsPerson(_half_done(claim, error)) from error
@@ -90,12 +94,15 @@ def in_doubt(claim: Claim) -> str:
 
 def _half_done(claim: Claim, error: HoloError) -> str:
     """Say that this attempt stopped in the middle, why, and what a person can do about it."""
-    number, last = len(claim.begun), list(claim.begun.values())[-1]
-    actions = "1 action" if number == 1 else f"{number} actions"
+    last = list(claim.begun.values())[-1]
     return (
-        f"{error} {claim.token!r} was stopped by that after {actions}; whether the last one, {last}, was done is not "
-        f"certain. {_to_do(claim)}"
+        f"{error} {claim.token!r} was stopped by that after {_count(len(claim.begun))}; whether the last one, {last}, "
+        f"was done is not certain. {_to_do(claim)}"
     )
+
+
+def _count(actions: int) -> str:
+    return "1 action" if actions == 1 else f"{actions} actions"
 
 
 def _to_do(claim: Claim) -> str:

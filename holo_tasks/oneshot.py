@@ -19,7 +19,7 @@ from prefect.states import Completed
 from holo_tasks.agent import TITLE_CHARACTERS, attempt, flow_run_id, open_agent
 from holo_tasks.aloud import Aloud, said_aloud
 from holo_tasks.claims import left_to_person, look_for_effect
-from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson
+from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson, Unavailable
 from holo_tasks.core.events import Status
 from holo_tasks.core.outside import named
 from holo_tasks.core.ports import Desktop
@@ -29,6 +29,7 @@ from holo_tasks.filing import file_item
 from holo_tasks.leaving import until_told
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.outcome import GOAL, Outcome, Settings, already_done
+from holo_tasks.patience import SILENT_S, Patience, is_away
 from holo_tasks.prefect_server import is_up
 from holo_tasks.publish import flush_logs
 from holo_tasks.pursuing import pursue
@@ -44,7 +45,7 @@ from holo_tasks.untold import note_untold, tell_untold
 async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     """Run one goal as a Prefect flow on a desktop that is up. A `HoloError` becomes an outcome."""
     ended: list[Outcome] = []
-    known, begun = asyncio.Event(), ""
+    known, begun, patience = asyncio.Event(), "", Patience()
     for told in await tell_untold(settings.home, temporary=settings.temporary):
         say(told)
 
@@ -52,25 +53,35 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     async def holo_run(goal: str) -> State[Any]:
         nonlocal begun
         begun = attempt()
+        word.cancel()
         outcome = await _until_stopped(_claimed(settings, desktop))
         ended.append(outcome)
         known.set()
         return _state_of(outcome)
 
+    # Prefect's client tries again by itself while its server is busy, and says nothing of it.
+    word = asyncio.get_running_loop().call_later(SILENT_S, patience.tell, "Prefect's server is slow to take the run.")
     state: State[Any] | None = None
-    try:
-        state = await until_told(
-            holo_run(named(settings.goal, TITLE_CHARACTERS), return_state=True), known, _server_answers
-        )
-        if not ended and state is not None:
-            await state.aresult()  # a fault of ours: let it be seen
-    except (httpx.HTTPError, PrefectException) as error:
-        if not ended:
-            why = str(error).partition("\n")[0] or type(error).__name__
-            raise InvalidUsage(f"Prefect's server did not take the run ({why}); check PREFECT_API_URL.") from None
-    except asyncio.CancelledError:
-        if not ended:
-            raise
+    name = named(settings.goal, TITLE_CHARACTERS)
+    while True:
+        try:
+            state = await until_told(holo_run(name, return_state=True), known, _server_answers)
+            if not ended and state is not None:
+                await state.aresult()  # a fault of ours: let it be seen
+        except (httpx.HTTPError, PrefectException, RuntimeError) as error:
+            if begun and isinstance(error, RuntimeError):
+                raise
+            if not ended:
+                refused = _not_taken(error)
+                if begun or not isinstance(refused, Unavailable):
+                    raise refused from None
+                await asyncio.sleep(patience.pause_s(refused))
+                continue
+        except asyncio.CancelledError:
+            if not ended:
+                raise
+        break
+    word.cancel()
     outcome = ended[0]
     if state is not None:
         await flush_logs()
@@ -88,6 +99,13 @@ def _state_of(outcome: Outcome) -> State[Any]:
         return Completed(message=(outcome.answer or "")[:500])
     kind = StateType.CANCELLED if outcome.status == "killed" else StateType.FAILED
     return State(type=kind, name=outcome.status.replace("_", " ").capitalize(), message=outcome.message)
+
+
+def _not_taken(error: Exception) -> InvalidUsage:
+    """Say that Prefect's server did not begin the run."""
+    why = str(error).partition("\n")[0] or type(error).__name__
+    kind, advice = (Unavailable, "try again later") if is_away(error) else (InvalidUsage, "check PREFECT_API_URL")
+    return kind(f"Prefect's server did not take the run ({why}); {advice}.")
 
 
 def _server_answers() -> bool:
@@ -178,7 +196,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             ) as run,
         ):
             names = {*settings.secrets, *names_in(settings.goal)}  # one that is not there is told to the model
-            with left_to_person(claim):
+            with left_to_person(claim, run.guard):
                 with working(run, claim, effect=True) if claim else nullcontext():
                     found: str = await before_deadline(
                         run.guard, pursue(settings.goal, data=settings.data, secrets=sorted(names))
@@ -196,7 +214,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
         code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
         answer = (run.answer or None) if run else None
         half_done = isinstance(error, HoloError) and error.half_done
-        if settings.token is not None and (half_done or status != "invalid") and not finished:
+        if settings.token is not None and (half_done or status not in ("invalid", Unavailable.status)) and not finished:
             told = await _file(settings, status, message, trace=run.trace if run else "")
             message = f"{message} {told}".strip()
     finally:

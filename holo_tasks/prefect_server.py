@@ -12,6 +12,7 @@ import os
 import secrets
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -21,14 +22,16 @@ import urllib.request
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
+from urllib.parse import urlsplit
 
 import holo_tasks
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.this_machine import switched_on
 from holo_tasks.desktop.environment import needed
 from holo_tasks.desktop.processes import tied
 from holo_tasks.machine.private import make_private, open_private, private_file
+from holo_tasks.models.address import without_login
 
 PATIENCE_S = 300.0
 """A first start makes a database: seen to take over two minutes on a busy machine. One that ended is seen at once."""
@@ -37,6 +40,8 @@ OPEN = (
     "stop runs and read the secrets of all blocks. Start the server with PREFECT_SERVER_API_AUTH_STRING, and set "
     "PREFECT_API_AUTH_STRING to the same where flows run"
 )
+BUSY = frozenset({408, 429, 500, 502, 503, 504})
+"""How a server answers that has too much to do, or that is not up yet behind a proxy."""
 CLOUD = "prefect.cloud"
 """Prefect Cloud has no health page below a workspace."""
 LEAN = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
@@ -69,11 +74,12 @@ def configured(environ: Mapping[str, str], *names: str) -> str | None:
 
 
 def require_server(url: str, timeout_s: float = 5.0) -> None:
-    """Raise `InvalidUsage` if no Prefect server answers at a configured URL."""
-    if not is_up(url, timeout_s):
-        raise InvalidUsage(
-            f"No Prefect API answers at {url}; start its server, correct PREFECT_API_URL (it ends in /api), "
-            "or unset it to use a temporary one."
+    """Raise `Unavailable` if no Prefect server answers at a configured URL, `InvalidUsage` if something else does."""
+    state = state_of(url, timeout_s)
+    if state != "up":
+        raise (Unavailable if state == "away" else InvalidUsage)(
+            f"No Prefect API answers at {without_login(url)}; start its server, correct PREFECT_API_URL (it ends in "
+            "/api), or unset it to use a temporary one."
         )
 
 
@@ -86,15 +92,29 @@ class _StayThere(urllib.request.HTTPRedirectHandler):
 
 def is_up(url: str, timeout_s: float = 1.0) -> bool:
     """Say whether a Prefect API answers; one that wants a login counts."""
+    return state_of(url, timeout_s) == "up"
+
+
+def state_of(url: str, timeout_s: float = 1.0) -> Literal["up", "away", "other"]:
+    """Say whether a Prefect API answers, nobody does, or something else; a server that is too busy is away."""
     try:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:  # or it raises ValueError
+            return "other"
         with urllib.request.build_opener(_StayThere).open(f"{url.rstrip('/')}/health", timeout=timeout_s) as answer:
             # Prefect's pages answer at any address that is not the API's.
             said: bytes = answer.read(16)
-            return said.strip() == b"true"
+            return "up" if said.strip() == b"true" else "other"
     except urllib.error.HTTPError as error:
-        return error.code in (401, 403) or (error.code == 404 and CLOUD in url)
-    except (OSError, ValueError, http.client.HTTPException):
-        return False
+        up = error.code in (401, 403) or (error.code == 404 and CLOUD in url)
+        return "up" if up else "away" if error.code in BUSY else "other"
+    except OSError as error:
+        # What has no such error behind it is said of the URL itself.
+        cause = error.reason if isinstance(error, urllib.error.URLError) else error
+        wrong = not isinstance(cause, OSError) or isinstance(cause, ssl.SSLCertVerificationError)
+        return "other" if wrong else "away"
+    except (ValueError, http.client.HTTPException):
+        return "other"
 
 
 def is_open(url: str, timeout_s: float = 1.0) -> bool:

@@ -15,8 +15,9 @@ from prefect.settings import get_current_settings
 from prefect.states import Suspended
 from pydantic import ValidationError
 
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.person import Answer
+from holo_tasks.patience import is_away
 from holo_tasks.pausing import PATIENCE_S, form, said_in, states_of
 from holo_tasks.safety.handoffs import Handoff
 
@@ -72,9 +73,10 @@ async def resume_suspended(handoff: Handoff, choice: str, note: str) -> None:
             f"Prefect at {get_current_settings().api.url} does not know the flow run of hand-off {handoff.id}: it was "
             f"deleted there, or PREFECT_API_URL is to be {handoff.api_url}."
         ) from None
-    except (TimeoutError, httpx.HTTPError, PrefectException) as error:
+    except (TimeoutError, httpx.HTTPError, PrefectException, RuntimeError) as error:
         why = str(error).partition("\n")[0] or "no answer in time"
-        raise InvalidUsage(f"Prefect cannot be asked about hand-off {handoff.id}: {why}; try again.") from None
+        kind = Unavailable if is_away(error) else InvalidUsage
+        raise kind(f"Prefect cannot be asked about hand-off {handoff.id}: {why}; try again.") from None
     if said is None:
         raise InvalidUsage(f"Hand-off {handoff.id} takes no answer: {why}.")
     # The client sends it again after a reply that was lost; then one's own is refused as given already.

@@ -13,12 +13,14 @@ from typing import Any
 
 from holo_tasks.beside import refuse_beside
 from holo_tasks.chosen import check_text
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.exactly import exact
+from holo_tasks.patience import is_away, tells, waited
 from holo_tasks.prefect_server import configured_api_url, require_server
 from holo_tasks.safety.items import Item, Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import Store, store_at
+from holo_tasks.saying import say
 
 MOST_NAMES, MOST_LETTERS = 10, 100
 Again = Callable[[Sequence[str]], int]
@@ -128,7 +130,8 @@ def _drive(item: Item, again: Again, make_ready: Callable[[], None], store: Stor
 
 def _require_prefect() -> None:
     if url := configured_api_url(os.environ):
-        require_server(url)
+        tells.set(say)
+        waited(lambda: require_server(url))
 
 
 async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], store: Store, home: Path) -> str:
@@ -164,9 +167,9 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], s
         raise InvalidUsage(
             f"Prefect no longer knows the run or the deployment of {item.token!r}; run its flow by hand."
         ) from None
-    except (httpx.HTTPError, PrefectException) as error:
+    except (httpx.HTTPError, PrefectException, RuntimeError) as error:
         why = str(error).partition("\n")[0] or type(error).__name__
-        raise InvalidUsage(
+        raise (Unavailable if is_away(error) else InvalidUsage)(
             f"Prefect's server did not take a run of {item.token!r} ({why}); check PREFECT_API_URL, then retry it."
         ) from None
     return f"{exact(item.token)} is driven again by flow run {made.name} ({made.id}); it takes up what is not done."

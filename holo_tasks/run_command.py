@@ -34,9 +34,12 @@ def run_command(options: argparse.Namespace) -> int:
     from holo_tasks import local_only
     from holo_tasks.leaving import run
     from holo_tasks.outcome import already_done
+    from holo_tasks.patience import tells, waited
     from holo_tasks.prefect_server import TemporaryServer, configured_api_url, reach_directly, require_server
     from holo_tasks.verifying import ready
 
+    # Who reads stderr by a program finds one line there, which says what went wrong.
+    tells.set((lambda text: None) if options.json else say)
     # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
     _hush_environment(options)
     stays = local_only.enter(os.environ, asked=options.local_only)
@@ -46,11 +49,11 @@ def run_command(options: argparse.Namespace) -> int:
     settings = _settings(options)
     if stays:
         local_only.check_run(settings.base_url, settings.audit, url)
-    settings.audit.check()
-    if done := already_done(settings):
+    waited(settings.audit.check)
+    if done := waited(lambda: already_done(settings)):
         return _tell(done, as_json=options.json)
     ready(settings.home)
-    if not options.json:  # who reads stderr by a program finds one line there, which says what went wrong
+    if not options.json:
         _tell_kept_back(settings)
         _tell_unknown(settings)
     _quiet_prefect()
@@ -63,7 +66,7 @@ def run_command(options: argparse.Namespace) -> int:
         server.enter(os.environ)
         settings = replace(settings, temporary=True)
     else:
-        require_server(url)
+        waited(lambda: require_server(url))
     try:
         outcome = run(_run_async(settings, server))
     finally:
@@ -290,6 +293,7 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
     import asyncio
 
     from holo_tasks.core.secret import check_bound
+    from holo_tasks.patience import waited
     from holo_tasks.prefect_server import configured_api_url, require_server
     from holo_tasks.secret_sources import SecretSpec, resolved
 
@@ -298,7 +302,7 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
         specs = _with_field(specs, text)
     url = configured_api_url(os.environ)
     if url is not None and not all(os.environ.get(spec.variable) for spec in specs):
-        require_server(url)
+        waited(lambda: require_server(url))
         _quiet_prefect()
     found = asyncio.run(resolved(specs, blocks=url is not None))
     _hush(found.values())

@@ -9,8 +9,9 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.secret import NAME, Secret
+from holo_tasks.patience import awaited, is_away
 
 VARIABLE = "HOLO_SECRET_"
 _SOURCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|block:[a-z0-9-]+|")
@@ -100,7 +101,7 @@ async def _value(spec: SecretSpec, given: Mapping[str, str], environ: Mapping[st
         looked.append(f"the environment variable {variable} is not set")
     if kind in ("", "block"):
         name = place or spec.block
-        value = await _in_block(name) if blocks else ""
+        value = await awaited(lambda: _in_block(name)) if blocks else ""
         if value:
             return value
         looked.append(
@@ -118,7 +119,8 @@ async def _in_block(name: str) -> str:
         block = cast("Any", await SecretBlock.aload(name))
     except ValueError:
         return ""
-    except (httpx.HTTPError, PrefectException) as error:
+    except (httpx.HTTPError, PrefectException, RuntimeError) as error:
         why = str(error).partition("\n")[0] or type(error).__name__
-        raise InvalidUsage(f"Prefect's server does not tell the Secret block {name!r} ({why}).") from None
+        kind = Unavailable if is_away(error) else InvalidUsage
+        raise kind(f"Prefect's server does not tell the Secret block {name!r} ({why}).") from None
     return str(block.get())

@@ -25,6 +25,7 @@ from holo_tasks.lazy import LazyDesktop
 from holo_tasks.live_view.view import LiveView, open_live_view
 from holo_tasks.local_only import check_rest, enter_late
 from holo_tasks.models.encoding import Tier
+from holo_tasks.patience import awaited
 from holo_tasks.publish import publish_link
 from holo_tasks.run import Run, current_run
 from holo_tasks.safety.masking.settings import Redaction
@@ -115,7 +116,7 @@ async def holo_agent(
         known = await desktop.resolved_secrets(
             one if isinstance(one, SecretSpec) else SecretSpec.parse(one) for one in secrets
         )
-        await asyncio.to_thread(destination.check)
+        await awaited(lambda: asyncio.to_thread(destination.check))
         views = AsyncExitStack()
         screen = LazyDesktop(lambda: _start(desktop, known, views), rebuilt=desktop.makes_its_own)
         try:

@@ -7,9 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar, cast
 
+import httpx
 from prefect.blocks.core import Block
 
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import InvalidUsage, Unavailable
+from holo_tasks.patience import awaited, is_away
 from holo_tasks.quiet import one_line_errors
 
 B = TypeVar("B", bound=Block)
@@ -35,8 +37,19 @@ async def load_block(kind: type[B], name: str, *, environ: Mapping[str, str] | N
             f"The {slug} block {name!r} is not among those that flows may use here: give another, or have it added to "
             f"{ALLOWED} where the flow runs."
         )
+    return await awaited(lambda: _loaded(kind, slug, name))
+
+
+async def _loaded(kind: type[B], slug: str, name: str) -> B:
     try:
         return cast("B", await kind.aload(name))
+    except (httpx.HTTPError, RuntimeError) as error:
+        if not is_away(error):
+            raise
+        why = str(error).partition("\n")[0] or type(error).__name__
+        raise Unavailable(
+            f"Prefect's server does not give the {slug} block {name!r} ({why}); try again later."
+        ) from None
     except ValueError as error:
         # Prefect says this, and that a stored block does not fit its class, with the same type.
         raise InvalidUsage(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from holo_tasks.audit.anchoring import Anchoring, anchor_places
-from holo_tasks.audit.errors import StoreTrouble
+from holo_tasks.audit.errors import StoreAway, StoreTrouble
 from holo_tasks.audit.keys import signing_key
 from holo_tasks.audit.recorder import TraceRecorder
 from holo_tasks.audit.trace import LocalTrace, checked_run_id
-from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.core.errors import HoloError, InvalidUsage, Unavailable
 from holo_tasks.machine.private import make_private, private_folder
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 RETAIN_VARIABLE = "HOLO_AUDIT_RETAIN_DAYS"
 MOST_DAYS = 36_500
+MOUNT_AWAY = frozenset({errno.ENOTCONN, errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EHOSTUNREACH})
+"""What a folder of another machine says while that cannot be reached."""
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
@@ -74,7 +77,9 @@ class Destination(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise `InvalidUsage` at once, within some five seconds, if evidence cannot go there."""
+        """Raise at once, within some five seconds, if evidence cannot go there: `Unavailable` if it may be able later,
+        else `InvalidUsage`.
+        """
 
     @abstractmethod
     def open(self, run_id: str, *, home: Path) -> TraceRecorder:
@@ -94,7 +99,8 @@ class Folder(Destination):
                 probe.write(bytes(4096))
                 probe.flush()
         except OSError as error:
-            raise InvalidUsage(f"evidence cannot be written to {self.path}: {error.strerror}") from error
+            kind = Unavailable if error.errno in MOUNT_AWAY else InvalidUsage
+            raise kind(f"evidence cannot be written to {self.path}: {error.strerror}") from error
 
     def open(self, run_id: str, *, home: Path) -> TraceRecorder:
         if self.path == (home / "runs").absolute():
@@ -153,6 +159,8 @@ class S3(Destination):
                 bucket.check()
             finally:
                 bucket.close()
+        except StoreAway as trouble:
+            raise Unavailable(str(trouble)) from trouble
         except StoreTrouble as trouble:
             raise InvalidUsage(str(trouble)) from trouble
 

@@ -17,6 +17,7 @@ STATUS_WORDS = {
     "killed": ("bad", "Killed"),
     "model_failed": ("bad", "Model failed"),
     "desktop_failed": ("bad", "Desktop failed"),
+    "unavailable": ("warn", "Unavailable"),
     "interrupted": ("warn", "Interrupted"),
     "running": ("info", "Running"),
 }

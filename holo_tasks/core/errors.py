@@ -39,8 +39,22 @@ class TokenConflict(InvalidUsage):
     """A business token was used before with other inputs."""
 
 
+class Unavailable(InvalidUsage):
+    """What is needed is away or overloaded, and nothing is wrong with what was asked for; nothing was started, either.
+
+    Of Prefect's server, the database and the place of the evidence.
+    """
+
+    status = "unavailable"
+    exit_code = 16
+
+
 class StoreLost(InvalidUsage):
     """The database that runs share cannot be used: no action is begun, and none is taken for not done."""
+
+
+class DatabaseAway(StoreLost, Unavailable):
+    """It cannot be used now, and may be later: its server is away, busy or starting."""
 
 
 class LimitReached(HoloError):

@@ -13,7 +13,15 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 Status: TypeAlias = Literal[
-    "answered", "invalid", "limit", "needs_person", "refused", "killed", "model_failed", "desktop_failed"
+    "answered",
+    "invalid",
+    "limit",
+    "needs_person",
+    "refused",
+    "killed",
+    "model_failed",
+    "desktop_failed",
+    "unavailable",
 ]
 
 Purpose: TypeAlias = Literal["step", "locate", "judge"]

@@ -12,12 +12,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from holo_tasks.core.errors import StoreLost
+from holo_tasks.core.errors import DatabaseAway, StoreLost
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.scrubbing import hushed
 
 
-class InEachOthersWay(StoreLost):
+class InEachOthersWay(DatabaseAway):
     """The database took back a transaction for another one's sake: done once more, it may well succeed."""
 
 
@@ -88,23 +88,45 @@ _SQLITE: dict[str, tuple[str, str]] = {
 }
 
 
+_PASSING = frozenset(
+    {"25P03", "53100", "53200", "53300", "55P03", "57014", "57P01", "57P02", "57P03", "58030"}  # by SQLSTATE
+    | {"SQLITE_BUSY", "SQLITE_LOCKED"}
+)
+"""What may be otherwise in a while. Anything else is to be put right first."""
+_WRONG = "password|no pg_hba|role |database .* does not exist|SSL|certificate"
+"""What a server says before the login that does not pass by itself."""
+
+
 def is_time_out(error: sa.exc.SQLAlchemyError) -> bool:
     """Say whether the driver has given up to wait for a connection."""
     return type(getattr(error, "orig", None)).__name__ == "ConnectionTimeout"
 
 
-def unanswered(place: str, waited_s: float, *, local: bool = False) -> StoreLost:
+def unanswered(place: str, waited_s: float, *, local: bool = False) -> DatabaseAway:
     """The error of a database that is silent."""
     advice = "see what keeps it locked or its disk busy" if local else "see that its server is well and can be reached"
-    return StoreLost(f"The database {place} has not answered for {waited_s:.0f} s; {advice}.")
+    return DatabaseAway(f"The database {place} has not answered for {waited_s:.0f} s; {advice}.")
 
 
 def trouble(error: Exception, place: str, *, local: bool) -> StoreLost:
     """Return what to raise for what SQLAlchemy, a driver or the file system has said."""
     cause = getattr(error, "orig", None) or error
     what, advice = _of_sqlite(cause) if local else _of_postgres(cause)
-    kind = InEachOthersWay if getattr(cause, "sqlstate", None) in ("40P01", "40001") else StoreLost
-    return kind(f"The database {place} cannot be used ({what}); {advice}.")
+    return _kind(cause, local=local)(f"The database {place} cannot be used ({what}); {advice}.")
+
+
+def _kind(cause: BaseException, *, local: bool) -> type[StoreLost]:
+    """Return what kind of trouble it is: one that passes or one that has to be put right."""
+    state = getattr(cause, "sqlstate", None)
+    if state in ("40P01", "40001"):
+        return InEachOthersWay
+    if isinstance(cause, sa.exc.TimeoutError):
+        return DatabaseAway
+    if local:
+        name = getattr(cause, "sqlite_errorname", "")
+        return DatabaseAway if any(name.startswith(passing) for passing in _PASSING) else StoreLost
+    wrong = state not in _PASSING if state else re.search(_WRONG, str(cause), re.IGNORECASE)
+    return StoreLost if wrong else DatabaseAway
 
 
 def _of_sqlite(cause: BaseException) -> tuple[str, str]:

@@ -15,6 +15,8 @@ from tests.support.scripted_model import ScriptedModel, step
 CLICK = step("click", element="Count", x=390, y=450)
 DONE = step("answer", content="2")
 
+INVALID = (2, "invalid")
+
 pytestmark = pytest.mark.desktop
 
 
@@ -88,22 +90,22 @@ def test_evidence_in_a_bucket(cli: CommandLine, app: str, s3: S3Server, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("bucket", "env", "word"),
+    ("bucket", "env", "word", "ends"),
     [
-        ("nowhere", {}, "does not exist"),
-        ("evidence", {"AWS_SECRET_ACCESS_KEY": "x" * 40}, "credentials"),
+        ("nowhere", {}, "does not exist", INVALID),
+        ("evidence", {"AWS_SECRET_ACCESS_KEY": "x" * 40}, "credentials", INVALID),
         ("evidence", {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None,
-                      "AWS_EC2_METADATA_DISABLED": "true"}, "AWS_ACCESS_KEY_ID"),
-        ("evidence", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "cannot be reached"),
-        ("evidence", {"AWS_ENDPOINT_URL": "nonsense"}, "nonsense"),
+                      "AWS_EC2_METADATA_DISABLED": "true"}, "AWS_ACCESS_KEY_ID", INVALID),
+        ("evidence", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "cannot be reached", (16, "unavailable")),
+        ("evidence", {"AWS_ENDPOINT_URL": "nonsense"}, "nonsense", INVALID),
     ],
 )  # fmt: skip
 def test_a_bucket_that_cannot_be_used(
-    cli: CommandLine, s3: S3Server, bucket: str, env: dict[str, str | None], word: str
+    cli: CommandLine, s3: S3Server, bucket: str, env: dict[str, str | None], word: str, ends: tuple[int, str]
 ) -> None:
     arguments = ("--app", "true", "--base-url", "http://127.0.0.1:9/v1", "--audit", f"s3://{bucket}/runs", "--json")
     ended = cli("run", "Go.", *arguments, env={**s3.environment, **env})
-    assert (ended.code, ended.told["status"]) == (2, "invalid")
+    assert (ended.code, ended.told["status"]) == ends
     assert word in ended.complaint
 
 

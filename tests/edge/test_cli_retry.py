@@ -127,7 +127,7 @@ RUN = {"kind": "run", "arguments": ["run", "Count."], "inputs": "i"}
 def test_nothing_is_forgotten_while_prefect_does_not_answer(cli: CommandLine, how: dict[str, object]) -> None:
     store = listed(cli, **how)
     ended = cli("retry", "INV", "--not-done", env={"PREFECT_API_URL": "http://127.0.0.1:9/api"})
-    assert ended.code == 2
+    assert ended.code == 16
     assert "No Prefect API answers" in ended.complaint
     assert len(Ledger(store).intents("INV")) == Budgets(store).balance(LIMIT.key).actions == 1
 

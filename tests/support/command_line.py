@@ -53,6 +53,7 @@ class CommandLine:
         self.env = {
             **kept,
             "HOLO_HOME": str(home / "holo"),
+            "HOLO_PATIENCE": "0",
             # One database for all: to make a new one takes a server some twenty seconds.
             "PREFECT_HOME": os.environ["PREFECT_HOME"],
             **(_shared(prefect_url) if prefect_url else {}),

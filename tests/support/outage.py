@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 import threading
+from collections.abc import Callable
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -63,10 +64,14 @@ class Outage:
         there: asyncio.StreamWriter | None = None
         ways: set[asyncio.Future[None]] = set()
         try:
+            ahead = await self._let_in(reader, writer)
+            if ahead is None:
+                return
             back, there = await asyncio.open_connection(self._there.hostname, self._there.port)
+            there.write(ahead)
             ways = {asyncio.ensure_future(self._pass(reader, there)), asyncio.ensure_future(self._pass(back, writer))}
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        except (OSError, asyncio.CancelledError):
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             self._open.discard(task)
@@ -75,6 +80,10 @@ class Outage:
             for one in filter(None, (writer, there)):
                 one.transport.abort()
 
+    async def _let_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
+        """Return what was read already of a connection that is let through; None if it is not."""
+        return b""
+
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
@@ -82,3 +91,21 @@ class Outage:
                     await asyncio.Event().wait()
                 writer.write(data)
                 await writer.drain()
+
+
+class Crowd(Outage):
+    """Turns away, with a 503, whoever opens a connection with a request of which ``busy`` says so by its first line."""
+
+    def __init__(self, url: str, busy: Callable[[str], bool]) -> None:
+        self._busy = busy
+        super().__init__(url)
+
+    async def _let_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if not self._busy(head.partition(b"\r\n")[0].decode()):
+            return head
+        writer.write(b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+        await writer.drain()
+        writer.write_eof()
+        await reader.read(-1)  # what is left of the request: a connection that is dropped before loses the answer
+        return None

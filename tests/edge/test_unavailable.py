@@ -1,0 +1,232 @@
+"""What a run needs is away or busy: it is waited for, and if it stays away the run ends as that, with nothing done."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.blocks.system import Secret
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+
+from holo_blocks.loading import load_block
+from holo_tasks import NeedsPerson
+from holo_tasks.claims import left_to_person
+from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.errors import DatabaseAway, InvalidUsage, StoreLost, Unavailable
+from holo_tasks.patience import Patience, patience_s, tells, waited
+from holo_tasks.prefect_server import require_server, state_of
+from tests.support.command_line import CommandLine, Ended, until
+from tests.support.outage import Crowd, Outage
+from tests.support.postgres import Postgres
+from tests.support.scripted_model import ScriptedModel, step
+
+DONE = step("answer", content="done")
+XServer = Callable[..., Any]
+
+
+@contextmanager
+def crowded(url: str, busy: Callable[[str], bool]) -> Iterator[Crowd]:
+    made = Crowd(url, busy)
+    try:
+        yield made
+    finally:
+        made.cut("refused")
+
+
+def unavailable(ended: Ended, *words: str) -> None:
+    """Hold that a command ended because of what is away, and has done nothing."""
+    assert (ended.code, ended.stdout[:24]) == (16, '{"status": "unavailable"'), ended.stderr
+    assert (ended.told["steps"], ended.told["cost_usd"]) == (0, 0)
+    for word in words:
+        assert word in ended.complaint
+
+
+def asked(model: ScriptedModel, display: str, *more: str) -> list[str]:
+    return ["run", "Count.", "--display", display, "--base-url", model.base_url, *more]
+
+
+def test_a_busy_prefect_is_waited_for_and_that_is_said_once(cli: CommandLine, x_server: XServer, display: str) -> None:
+    x_server(display)
+    turned_away: list[str] = []
+
+    def busy(line: str) -> bool:
+        """Be busy for the first three who ask whether it is there, and for the first who wants something."""
+        health = "/health" in line
+        if [("/health" in one) for one in turned_away].count(health) >= (3 if health else 1):
+            return False
+        turned_away.append(line)
+        return True
+
+    with crowded(cli.env["PREFECT_API_URL"], busy) as door, ScriptedModel([DONE]) as model:
+        env = {"PREFECT_API_URL": door.url, "HOLO_PATIENCE": None}
+        ended = cli(*asked(model, display), env=env)
+    assert (ended.code, ended.stdout) == (0, "done\n")
+    assert len(turned_away) == 4
+    waits = [line for line in ended.stderr.splitlines() if "is waited for" in line]
+    assert len(waits) == 1
+    assert waits[0].startswith("holo-tasks: No Prefect API answers at ")
+
+
+@pytest.mark.parametrize("how", ["busy all along", "busy when the run is to begin", "refused"])
+def test_a_prefect_that_stays_away_ends_a_run_that_has_done_nothing(
+    cli: CommandLine, x_server: XServer, display: str, how: str
+) -> None:
+    x_server(display)
+    health = how == "busy when the run is to begin"
+    with (
+        crowded(cli.env["PREFECT_API_URL"], lambda line: not (health and "/health" in line)) as door,
+        ScriptedModel([DONE]) as model,
+    ):
+        if how == "refused":
+            door.cut("refused")
+        env = {"PREFECT_API_URL": door.url, "HOLO_PATIENCE": "0.6", "PREFECT_CLIENT_MAX_RETRIES": "0"}
+        unavailable(cli(*asked(model, display, "--json", "--token", "one"), env=env), "Prefect")
+        assert model.requests == []
+
+
+def test_a_database_that_is_away_is_no_wrong_usage_and_one_that_refuses_the_login_is(
+    cli: CommandLine, x_server: XServer, display: str, postgres: Postgres
+) -> None:
+    x_server(display)
+    url = postgres.new_database()
+    with ScriptedModel([DONE]) as model:
+        away = {"HOLO_DATABASE_URL": "postgresql://somebody@127.0.0.1:9/holo"}
+        for more in ([], ["--token", "one"]):
+            unavailable(cli(*asked(model, display, "--json", *more), env=away), "no server listens there")
+        wrong = {"HOLO_DATABASE_URL": f"{url.rpartition('/')[0]}/nowhere"}
+        ended = cli(*asked(model, display, "--json", "--token", "one"), env=wrong)
+        assert (ended.code, ended.told["status"]) == (2, "invalid")
+        assert model.requests == []
+
+
+@pytest.mark.long
+def test_a_database_that_comes_back_in_time_is_waited_for(
+    cli: CommandLine, x_server: XServer, display: str, postgres: Postgres, tmp_path: Path
+) -> None:
+    x_server(display)
+    url = postgres.new_database()
+    way = Outage(url)
+    way.cut("refused")
+    with ScriptedModel([DONE]) as model, (tmp_path / "said").open("w") as said:
+        env = {"HOLO_DATABASE_URL": way.url.replace("//", "//holo@"), "HOLO_PATIENCE": "300"}
+        running = cli.start(*asked(model, display, "--token", "one"), env=env, stderr=said)
+        until(lambda: "is waited for" in (tmp_path / "said").read_text())
+        way.mend()
+        assert running.end().stdout == "done\n"
+    way.cut("refused")
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        (b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", "away"),
+        (b"HTTP/1.1 429 Too many\r\ncontent-length: 0\r\n\r\n", "away"),
+        (b"HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n", "away"),
+        (b"", "away"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ntrue", "up"),
+        (b"HTTP/1.1 401 Who\r\ncontent-length: 0\r\n\r\n", "up"),
+        (b"HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n", "other"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>", "other"),
+        (b"220 mail.example.com ESMTP\r\n", "other"),
+    ],
+)
+def test_what_answers_in_prefects_place_is_told_apart(answer: bytes, state: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/api"
+        assert state_of(url, 10) == state
+
+
+@pytest.mark.parametrize("url", ["a server", "http://", "ftp://127.0.0.1/api", "http://127.0.0.1:99999/api"])
+def test_what_is_no_url_is_not_waited_for(url: str) -> None:
+    with pytest.raises(InvalidUsage) as caught:
+        require_server(url)
+    assert not isinstance(caught.value, Unavailable)
+
+
+async def test_a_block_is_waited_for_while_prefect_is_busy(prefect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLO_PATIENCE", "300")
+    await Secret(value="x").save("busy-block", overwrite=True)  # type: ignore[misc]
+    left = [2]
+
+    def busy(line: str) -> bool:
+        left[0] -= 1
+        return left[0] >= 0
+
+    with (
+        crowded(prefect, busy) as door,
+        temporary_settings({PREFECT_API_URL: door.url, PREFECT_CLIENT_MAX_RETRIES: 0}),
+    ):
+        assert (await load_block(Secret, "busy-block")).get() == "x"
+        monkeypatch.setenv("HOLO_PATIENCE", "0")
+        left[0] = 9
+        with pytest.raises(Unavailable, match="busy-block"):
+            await load_block(Secret, "busy-block")
+
+
+def test_patience_is_said_once_and_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    mark = tells.set(said.append)
+    try:
+        patience = Patience({"HOLO_PATIENCE": "60"})
+        pauses = [patience.pause_s(Unavailable("It is away.")) for _ in range(12)]
+        assert all(0 < pause <= 6.5 for pause in pauses)
+        assert pauses[0] < 1 < pauses[-1]
+        assert len(said) == 1
+        monkeypatch.setenv("HOLO_PATIENCE", "0")
+        with pytest.raises(DatabaseAway):
+            waited(_away)
+        assert len(said) == 1
+    finally:
+        tells.reset(mark)
+    for wrong in ("soon", "-1", "nan", "inf"):
+        with pytest.raises(InvalidUsage, match="HOLO_PATIENCE"):
+            patience_s({"HOLO_PATIENCE": wrong})
+
+
+def _away() -> None:
+    raise DatabaseAway("It is away.")
+
+
+@pytest.mark.parametrize(("error", "actions", "raised"), [
+    (DatabaseAway("It is away."), 0, DatabaseAway),
+    (DatabaseAway("It is away."), 2, NeedsPerson),
+    (StoreLost("Its login is wrong."), 2, StoreLost),
+])  # fmt: skip
+def test_a_run_that_has_acted_is_not_said_to_have_done_nothing(
+    error: Exception, actions: int, raised: type[Exception]
+) -> None:
+    guard = Guard("The run", Limits(), 0.0)
+
+    def work() -> None:
+        with left_to_person(None, guard):
+            guard.actions = actions
+            raise error
+
+    with pytest.raises(raised) as caught:
+        work()
+    assert ("after 2 actions" in str(caught.value)) == (raised is NeedsPerson)
+
+
+def test_every_status_has_its_words_everywhere() -> None:
+    from typing import get_args
+
+    from holo_tasks.audit.words import STATUS_WORDS
+    from holo_tasks.core.events import Status
+
+    readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
+    for status in get_args(Status):
+        assert status in STATUS_WORDS
+        assert f"| `{status}` |" in readme
