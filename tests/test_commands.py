@@ -17,7 +17,6 @@ SHORT = {
     "tests/bench/bench_images.py": "",
     "tests/bench/bench_prefix.py": "",
     "tests/bench/bench_redaction.py": "4",
-    "tests/bench/bench_refusals.py": "--clicks 6",
     "tests/bench/bench_skipping.py": "--items 20 --new 1",
     "tests/bench/bench_trace.py": "50",
     "tests/faults/faults.py": "--points 1 --moments 1 --workers 1 --out OUT",

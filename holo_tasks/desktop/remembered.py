@@ -7,25 +7,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
-from typing import Any
 
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Gesture, Write
 from holo_tasks.core.recheck import Aim, Arrangement, Pane, Sighting, aim, areas, moved, rows, stirred
-from holo_tasks.core.stirring import calmed
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.screen import Picture, Screen
-from holo_tasks.desktop.stirs import Stirs
 from holo_tasks.desktop.xlink import Refused, XLink
 
 MOST_BYTES, FEWEST = 64 * 1024 * 1024, 4
 """How much is kept of pictures, and how many of them in any case."""
 PATIENCE_S, NAP_S = 1.5, 0.05
 """For a screen to look again as it did: a blinking caret is there only half of the time."""
-LEARNING_S, TWICE, APART_S = 2.5, 2, 0.5
-"""And once as long as this more if all that is different has changed by itself so often, over so long a time: it may be
-a clock that was not watched for long."""
 TURNS, NEIGHBOURS = 8, 16
 """What changed this often while it was waited for keeps moving by itself, with all that is this near to it."""
 VIEWABLE = 2
@@ -34,11 +28,10 @@ VIEWABLE = 2
 class Remembered:
     """Pictures by their numbers, which travel with the frames; the same picture has the same number."""
 
-    def __init__(self, link: XLink, screen: Screen, gate: Gate, stirs: Stirs) -> None:
+    def __init__(self, link: XLink, screen: Screen, gate: Gate) -> None:
         self._link = link
         self._screen = screen
         self._gate = gate
-        self._stirs = stirs
         self._kept: OrderedDict[int, Sighting] = OrderedDict()
         self._last = 0
         self._windows = Arrangement()
@@ -75,7 +68,6 @@ class Remembered:
         """
         where = aim(gesture)
         if where is None:
-            self._stirs.acts()
             return
         windows = self._arranged(where)
         if not where.points and self._clicked is not None and self._clicked[1] == windows.focus:
@@ -84,41 +76,20 @@ class Remembered:
         before = self._kept.get(number)
         if before is None:
             raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
+        until = time.monotonic() + PATIENCE_S
         now = self._sighting(where, windows)
-        if moved(before, now, where) and (why := self._await(before, now, where)):
-            raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
-        self._stirs.acts()
-
-    def _await(self, before: Sighting, now: Sighting, where: Aim) -> str:
-        """Wait for a screen to be as before, but for what keeps changing by itself; say what else is different."""
-        self._stirs.rests()
-        until, learning = time.monotonic() + PATIENCE_S, False
         turns: Counter[tuple[Box, int]] = Counter()
-        while why := self._moved(before, now, where):
+        while why := moved(before, now, where):
             if time.monotonic() >= until:
                 restless = {area: _restless(turns, area) for area in areas(now, where)}
-                calm = self._calmed(before, now, where)
-                if not moved(before, calm, where, restless):
-                    return ""
-                young = self._calmed(before, now, where, least=TWICE, span_s=APART_S)
-                if learning or moved(before, young, where, restless):
-                    return why
-                until, learning = until + LEARNING_S, True
+                if moved(before, now, where, restless):
+                    raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
+                break
             self._gate.sleep(NAP_S)
             last, now = now, self._sighting(where, self._arranged(where))
             if last.windows == now.windows and last.pixels.size == now.pixels.size:
                 for area in areas(now, where):
                     turns.update((area, column) for column in stirred(last, now, area))
-        return ""
-
-    def _moved(self, before: Sighting, now: Sighting, where: Aim) -> str:
-        """Say what is different, but for what keeps changing by itself; nothing if that is all."""
-        return moved(before, now, where) and moved(before, self._calmed(before, now, where), where)
-
-    def _calmed(self, before: Sighting, now: Sighting, where: Aim, **learned: Any) -> Sighting:
-        if before.pixels.size != now.pixels.size:
-            return now
-        return calmed(before, now, where, self._stirs.seen(**learned))
 
     def same_window(self, at: Point | None) -> None:
         """Raise `ScreenChanged` unless the window there, or with the keyboard, is the one of the last comparison."""

@@ -34,8 +34,6 @@ class Repaints:
         self._pongs: dict[int, int] = {}
         self._count = 0
         self.gone = False
-        self.also: Callable[[Box], None] = lambda area: None
-        """Told of every repaint, in the thread that watches."""
         self._peek = None if self._watch_damage() else peek
         self._before: Any = None
         # The pong goes to the root window, where anybody may listen for it.
@@ -91,7 +89,6 @@ class Repaints:
             self._seen.append(Repaint(time.monotonic_ns(), area))
             self._count += 1
             self._news.notify_all()
-        self.also(area)
 
     def latest(self) -> list[Repaint]:
         """Return the latest repaints, oldest first."""

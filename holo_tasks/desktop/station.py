@@ -170,10 +170,8 @@ class Station:
         from holo_tasks.desktop.repaints import Repaints
         from holo_tasks.desktop.screen import Screen
         from holo_tasks.desktop.stacking import stacked
-        from holo_tasks.desktop.stirs import Stirs
         from holo_tasks.desktop.typed_in import TypedIn
         from holo_tasks.desktop.typist import Typist
-        from holo_tasks.desktop.xlink import XLink
 
         link, gate = self._link, self._gate
         self._screen = Screen(link, self._pixels)
@@ -191,8 +189,7 @@ class Station:
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
         self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields)
         gate.owner_at = lambda at: _owner_at(link, at)
-        self._stirs = Stirs(repaints, XLink(self._display), lambda: gate.held)
-        self._remembered = Remembered(link, self._screen, gate, self._stirs)
+        self._remembered = Remembered(link, self._screen, gate)
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
 
@@ -226,7 +223,6 @@ class Station:
 
         windows = windows or self._typed_in.any  # where a secret may show can be said only with them
         seen = self._eyes.look(after_action=after_action, windows=windows, first=first)
-        self._stirs.rests()
         return {
             "bytes": self._screen.hand_over(seen.picture),
             "size": {"width": seen.picture.size.width, "height": seen.picture.size.height},
@@ -246,8 +242,6 @@ class Station:
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
         """Carry out a gesture."""
-        if expects_change and not self._gate.decided:
-            self._stirs.acts()  # else when the screen has been compared
         try:
             receipt = self._hands.do(gesture)
             self._remembered.acted(gesture)
