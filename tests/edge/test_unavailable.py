@@ -72,6 +72,16 @@ def test_a_busy_prefect_is_waited_for_and_that_is_said_once(cli: CommandLine, x_
     assert waits[0].startswith("holo-tasks: No Prefect API answers at ")
 
 
+@pytest.mark.long
+def test_ten_commands_that_begin_at_once_come_through(cli: CommandLine, x_server: XServer, display: str) -> None:
+    """Their server keeps its database in one SQLite file, and turns some of them away for a while."""
+    x_server(display)
+    with ScriptedModel([DONE]) as model:
+        commands = [cli.start(*asked(model, display, "--json"), env={"HOLO_PATIENCE": None}) for _ in range(10)]
+        ends = [command.end() for command in commands]
+    assert [(ended.code, ended.told["status"]) for ended in ends] == [(0, "answered")] * 10, ends
+
+
 @pytest.mark.parametrize("how", ["busy all along", "busy when the run is to begin", "refused"])
 def test_a_prefect_that_stays_away_ends_a_run_that_has_done_nothing(
     cli: CommandLine, x_server: XServer, display: str, how: str
