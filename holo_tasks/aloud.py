@@ -62,6 +62,7 @@ class Aloud:
         self._spent: int | None = 0
         self._step = 0
         self._what = self._done = ""
+        self._timed = True
         self._since_s = time.monotonic()
 
     def begins(self, model: str, trace: str) -> None:
@@ -79,7 +80,8 @@ class Aloud:
                 known = self._spent is not None and event.cost_micro_usd is not None
                 self._spent = (self._spent or 0) + (event.cost_micro_usd or 0) if known else None
             case events.Decided():
-                self._begin(event.step, doing(event))
+                # With an answer nothing is left to be done: what comes after it is the end of the run, and no step.
+                self._begin(event.step, doing(event), timed=event.tool_name != "answer")
                 self._plainly(f"{self._place}: {self._what}; {self._cost}")
             case events.Judged():
                 self._done = _VERDICTS[event.outcome]
@@ -121,18 +123,19 @@ class Aloud:
         spent = "cost unknown" if self._spent is None else usd(self._spent)
         return spent if self._limit is None else f"{spent} of {usd(self._limit)}"
 
-    def _begin(self, step: int, what: str) -> None:
+    def _begin(self, step: int, what: str, *, timed: bool = True) -> None:
         if step != self._step:
             self._keep()
             self._step = step
-        self._what, self._done, self._since_s = what, "", time.monotonic()
+        self._what, self._done, self._timed, self._since_s = what, "", timed, time.monotonic()
         self._show()
 
     def _show(self) -> None:
         if not self._live or not self._what:
             return
         took_s = time.monotonic() - self._since_s
-        took = duration(round(took_s)) if took_s >= SECONDS_SHOWN_AFTER and not self._done else ""
+        shown = self._timed and not self._done and took_s >= SECONDS_SHOWN_AFTER
+        took = duration(round(took_s)) if shown else ""
         _write(CLEAR + _fitting(to_say(" · ".join(filter(None, (self._line, self._done, took, self._cost))))))
 
     @property

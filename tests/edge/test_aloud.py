@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pty
 import re
+import select
+import time
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,30 @@ def test_a_line_on_a_terminal_is_shown_anew_and_stays_when_the_step_is_over(
     assert lines[1].startswith("holo-tasks: step 1 of 7: click ‘Save’ and a label")
 
 
+@pytest.mark.parametrize(
+    ("tool", "said"), [("answer", "step 1 of 7: answer · $0.0000"), ("wait", "step 1 of 7: wait · 9.00 s · $0.0000")]
+)
+def test_an_answer_takes_no_time(
+    tool: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aloud = Aloud(7, None, live=True)
+    aloud.hear(decided(tool, tool))
+    now_s = time.monotonic() + 9.0
+    monkeypatch.setattr("holo_tasks.aloud.time.monotonic", lambda: now_s)
+    aloud.close()
+    assert capsys.readouterr().err.endswith(f"holo-tasks: {said}\n")
+
+
+def heard(terminal: int) -> str:
+    """Return what is next on a terminal: nothing at its end."""
+    ready, _, _ = select.select([terminal], [], [], 60.0)
+    assert ready, "nothing more was said"
+    try:
+        return os.read(terminal, 10_000).decode()
+    except OSError:  # so a terminal ends
+        return ""
+
+
 @pytest.mark.desktop
 def test_a_command_says_at_once_whom_it_waits_for(cli: CommandLine, app: str) -> None:
     script = [step("ask_human", question="Which {button}?"), step("answer", content="the big one")]
@@ -103,14 +129,11 @@ def test_a_command_says_at_once_whom_it_waits_for(cli: CommandLine, app: str) ->
         (waiting,) = until(handoffs.waiting)
         said = ""
         while "has this link" not in said:
-            said += os.read(terminal, 10_000).decode()
+            said += heard(terminal)
         assert cli("handoff", "resume", waiting.id, "--by", "ada").code == 0
         ended = running.end()
-        while True:
-            try:
-                said += os.read(terminal, 10_000).decode()
-            except OSError:  # so a terminal ends
-                break
+        while more := heard(terminal):
+            said += more
     os.close(terminal)
     assert (ended.code, ended.stdout) == (0, "the big one\n")
     assert "a person is needed: Which {button}?" in said
