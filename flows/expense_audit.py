@@ -312,6 +312,13 @@ async def read_mailbox(mailbox: HoloMailbox) -> list[Letter]:
     return await mailbox.letters()
 
 
+async def _write(sheet: Workbook, findings: Sequence[Finding], written: int) -> int:
+    """Write the rows of findings but for so many; return how many are written then."""
+    if rows := [row_of(finding) for finding in findings[written:]]:
+        await write_rows(sheet, rows)
+    return len(findings)
+
+
 def row_of(finding: Finding) -> dict[str, Any]:
     """Return the workbook's row for a finding."""
     receipt = finding.receipt
@@ -401,26 +408,25 @@ async def expense_audit(
         with progress(len(receipts)), _bar(console) as bar:
             item = bar.add_task("receipts", total=len(receipts))
             for receipt in receipts:
+                if receipt.receipt_id not in done:
+                    written = await _write(sheet, findings, written)
                 bar.update(item, description=escape(receipt.merchant or receipt.subject))
                 steps, spent = run.steps, run.guard.spent_micro
                 others = [other for _, other in read] + [finding.receipt for finding in findings]
-                finding = before.get(receipt.receipt_id) or await _audited(
-                    run, receipt, firsts[receipt.receipt_id], others, findings
-                )
+                first = firsts[receipt.receipt_id]
+                finding = before.get(receipt.receipt_id) or await _audited(run, receipt, first, others, findings)
                 findings.append(finding)
-                if receipt.receipt_id not in done or len(findings) == len(receipts):
-                    await write_rows(sheet, [row_of(one) for one in findings[written:]])
-                    written = len(findings)
                 bar.advance(item)
                 effort = f"{run.steps - steps} steps, {usd(run.guard.spent_micro - spent)}"
                 effort = "already done" if receipt.receipt_id in done else effort
                 bar.console.print(_line(finding, effort), highlight=False)
                 logger.info("%s %s: %s (%s)", receipt.receipt_id, receipt.merchant, finding.status, effort)
+        await _write(sheet, findings, written)
         kinds = ("match", "flagged", "missing", HANDED_OVER)
         counts = {name: sum(f.status.startswith(name) for f in findings) for name in kinds}
         run.answer = ", ".join(f"{number} {name}" for name, number in counts.items())
-        first = ("Receipt", "Status", "Flag", "By", "Merchant", "Reference", "Amount", "Currency", "Ledger amount")
-        table = [{name: str(row_of(finding)[name] or "") for name in first} for finding in findings]
+        shown = ("Receipt", "Status", "Flag", "By", "Merchant", "Reference", "Amount", "Currency", "Ledger amount")
+        table = [{name: str(row_of(finding)[name] or "") for name in shown} for finding in findings]
         await publish_table("expense-audit-results", table, f"{len(findings)} receipts, {usd(run.guard.total_micro)}")
     seconds = (datetime.now(UTC) - started).total_seconds()
     # A run that found everything done keeps the report of the run that did it.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Self
 
-from pydantic import PydanticUserError, TypeAdapter
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.core.errors import HoloError, InvalidUsage, StoreLost
 from holo_tasks.core.outside import fill_in
 from holo_tasks.hush import as_name
 from holo_tasks.outcome import digest_of
@@ -66,6 +66,11 @@ class Kept:
     ) -> Self:
         """Describe a function; ``token`` and ``title`` are format strings over its arguments."""
         signature = inspect.signature(function)
+        named = (inputs,) if isinstance(inputs, str) else inputs
+        if strange := sorted(set(named or ()) - signature.parameters.keys()):
+            raise InvalidUsage(f"inputs= names arguments of {function.__name__!r}; there is no {strange[0]!r}.")
+        if token is not None and not token.strip():
+            raise InvalidUsage(f"The token or key of {function.__name__!r} is empty: all calls would be one item.")
         goal = function.__name__.replace("_", " ")
         first = next(iter(signature.parameters), None)
         returns = TypeAdapter(inspect.get_annotations(function, eval_str=True).get("return", Any))
@@ -74,7 +79,7 @@ class Kept:
             same=work,
             signature=signature,
             token=token,
-            inputs=inputs,
+            inputs=named,
             title=title or (f"{goal} {{{first}}}" if first else goal),
             returns=returns,
             schema=_schema_of(returns),
@@ -88,13 +93,28 @@ class Kept:
         return Call(given, token, as_name(fill(self.title, given, fill_in)), digest_of(named) if token else "")
 
     def found(self, ledger: Ledger, args: Any, kwargs: Any) -> Found | None:
-        """Return what the ledger has for a call; None if that is nothing, or nothing that can be handed on as it is."""
+        """Return what the ledger has for a call; None if that is nothing, or nothing that can be handed on as it is.
+
+        Raises `StoreLost` if that cannot be known.
+        """
         try:
             call = self.call(args, kwargs)
             done = ledger.find(call.token, self.goal, call.inputs, self.same) if call.token else None
-            return None if done is None else Found(call, done, self.returns.validate_json(done.result))
-        except (HoloError, TypeError, ValueError):  # whoever begins the work tells what is wrong
+            return None if done is None else Found(call, done, self.read(call.token, done))
+        except StoreLost:
+            raise
+        except (HoloError, TypeError):  # whoever begins the work tells what is wrong
             return None
+
+    def read(self, token: str, done: Finished) -> Any:
+        """Return a stored result. Raises `InvalidUsage` if it is not what the work returns by now."""
+        try:
+            return self.returns.validate_json(done.result)
+        except ValidationError as error:
+            raise InvalidUsage(
+                f"What is stored as the result of {self.goal!r} for {token!r} is not what it returns by now: "
+                f"{str(error).partition(chr(10))[0]}."
+            ) from None
 
     def resume(self, call: Call) -> Mapping[str, Any]:
         """Return what is needed to take a person's word for the result."""

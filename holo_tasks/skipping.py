@@ -12,14 +12,17 @@ from prefect import get_run_logger
 from prefect.exceptions import MissingContextError
 
 from holo_tasks.core import events
+from holo_tasks.core.errors import StoreLost
 from holo_tasks.core.exactly import exact
 from holo_tasks.publish import publish_table
 from holo_tasks.safety.scrubbing import hushed
 
 if TYPE_CHECKING:
     from holo_tasks.run import Run
+    from holo_tasks.safety.items import Items
     from holo_tasks.safety.ledger import Finished
 
+logger = logging.getLogger("holo_tasks")
 AT_ONCE = 200
 """So many are written down together, and so many rows has the table."""
 
@@ -80,18 +83,21 @@ class Skipping:
         some, self._waiting, self._size = self._waiting, [], 0
         if not some:
             return
-        if run.items is not None:  # a run that was killed just before it did
-            await asyncio.to_thread(run.items.settle_all, _works(some))
-        await run.recorder.record(events.Skipped(items=some))
+        await run.recorder.record(events.Skipped(items=some))  # what was given is recorded, whoever is cancelled
+        if run.items is not None:
+            run.do_aside(_settle(run.items, [(one.token, one.goal) for one in some]))
 
 
-def _works(done: Sequence[events.DoneBefore]) -> list[tuple[str, str]]:
-    return [(one.token, one.goal) for one in done]
+async def _settle(items: Items, works: Sequence[tuple[str, str]]) -> None:
+    """Take what is done off the list: a run that was killed just before it did left it there."""
+    try:
+        await asyncio.to_thread(items.settle_all, works)
+    except StoreLost as error:  # the next run that finds it done does it
+        logger.warning("%s", error)
 
 
 def _log(words: str, *values: object) -> None:
     try:
-        logger: logging.Logger | logging.LoggerAdapter[logging.Logger] = get_run_logger()
+        get_run_logger().info(words, *values)
     except MissingContextError:
-        logger = logging.getLogger("holo_tasks")
-    logger.info(words, *values)
+        logger.info(words, *values)

@@ -14,17 +14,15 @@ from prefect import get_run_logger
 from prefect.context import FlowRunContext
 from prefect.exceptions import Pause
 from prefect.states import Completed
-from pydantic import ValidationError
 
 from holo_tasks.agent import flow_run_id
 from holo_tasks.claims import NOT_DONE, current_journal, journalled, left_to_person, look_for_effect
 from holo_tasks.core.brain import Scripted
 from holo_tasks.core.budget import Limits
-from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, UnfitItem
+from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson
 from holo_tasks.core.exactly import shell_word
 from holo_tasks.core.states import Screens
 from holo_tasks.endings import failed_state
-from holo_tasks.filing import file_item
 from holo_tasks.hush import HushedFlow, HushedName, hushing_errors
 from holo_tasks.kept import Kept, check_template, fields_of
 from holo_tasks.killed import as_killed
@@ -42,12 +40,12 @@ from holo_tasks.run import (
     surely,
     working,
 )
-from holo_tasks.safety.items import WORKER, Within
-from holo_tasks.safety.ledger import Claim, Ledger, worker
+from holo_tasks.safety.ledger import Claim, Ledger
 from holo_tasks.safety.scrubbing import hush_error
 from holo_tasks.same_work import work_of
 from holo_tasks.stored import stored
 from holo_tasks.suspending import leave_suspended
+from holo_tasks.unfinished import file_unfinished
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -326,14 +324,9 @@ async def _run_subgoal(
         around.enter_context(left_to_person(claim))
         done = ledger.find(here.token, goal, inputs)
         if done is not None:
+            result = known.read(here.token, done)
             await run.skipping.add(run, here.token, goal, here.title, done)
-            try:
-                return known.returns.validate_json(done.result)
-            except ValidationError as error:
-                raise InvalidUsage(
-                    f"What is stored as the result of {goal!r} for {here.token!r} is not what it returns by now: "
-                    f"{str(error).partition(chr(10))[0]}."
-                ) from None
+            return result
         if claim.epoch > 1:
             run.resumed.add(here.token)
         with working(run, claim, effect=again.effect):
@@ -368,41 +361,24 @@ async def _settle(run: Run, here: Subgoal) -> None:
 
 
 async def _file(here: Subgoal, error: BaseException, status: str, resume: Mapping[str, Any], why: str = "") -> None:
-    """Put a business item that could not be finished on the dead-letter list.
-
-    Of sub-goals inside each other with the same token it is there for the outermost, but counted once. ``resume`` is
-    what is needed to take a person's word for the result.
-    """
+    """Put the sub-goal's business item on the dead-letter list."""
     run = current_run()
-    mistake = isinstance(error, InvalidUsage) and not (isinstance(error, UnfitItem) or error.half_done)
-    if not here.token or run.items is None or mistake:
-        return
-    how = {"kind": "flow", "deployment_id": run.deployment_id, WORKER: worker(), **resume}
-    token, goal = getattr(error, "filed_as", ("", ""))
-    within = Within(frozenset(here.listed), goal if token == here.token else "")
-    error.filed_as = here.token, here.goal  # type: ignore[attr-defined]
-    if (around := _around_with(here.token, here.around)) is not None:
-        around.listed.add(here.goal)
-    reason = why or (str(error) if isinstance(error, HoloError) else f"{type(error).__name__}: {error}")
-    await file_item(
-        run.items,
-        run.home,
-        here.token,
-        here.goal,
-        status=status,
-        reason=reason,
-        trace=run.trace,
-        flow_run_id=run.flow_run_id,
-        how=how,
-        within=within,
-    )
-
-
-def _around_with(token: str, around: Subgoal | None) -> Subgoal | None:
-    """Return the next sub-goal outwards that works on the same business item."""
-    while around is not None and around.token != token:
-        around = around.around
-    return around
+    if run.items is not None:
+        await file_unfinished(
+            run.items,
+            run.home,
+            here.token,
+            here.goal,
+            error,
+            status,
+            around=here.around,
+            resume=resume,
+            listed=here.listed,
+            why=why,
+            deployment_id=run.deployment_id,
+            trace=run.trace,
+            flow_run_id=run.flow_run_id,
+        )
 
 
 async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:

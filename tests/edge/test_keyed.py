@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,22 @@ from typing import Any
 import pytest
 from prefect import flow
 
-from holo_tasks import NOT_DONE, InvalidUsage, NeedsPerson, TokenConflict, step
+from holo_tasks import (
+    NOT_DONE,
+    InvalidUsage,
+    LimitReached,
+    NeedsPerson,
+    TokenConflict,
+    cost_guardrail,
+    step,
+    subgoal,
+)
 from holo_tasks.core.events import Skipped
 from holo_tasks.retrying import retry
 from holo_tasks.safety.items import Items
+from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
+from holo_tasks.suspending import Suspended
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel
@@ -162,6 +174,92 @@ async def test_of_two_at_once_one_does_it() -> None:
     assert 1 in both
 
 
+async def test_a_step_of_a_sub_goals_own_item_is_on_the_list_as_that_item(tmp_path: Path) -> None:
+    @subgoal(token="{item}")
+    async def settle_bill(item: str) -> int:
+        return await pay(item)
+
+    async def work() -> int:
+        with ScriptedModel([]) as model:
+            async with agent(model, PaintedDesktop(), tmp_path):
+                return await settle_bill("a")
+
+    home, items = tmp_path / "holo", Items(store_at(tmp_path / "holo"))
+    fails.append("a")
+    with pytest.raises(ConnectionError):
+        await in_flow(work)
+    fails.clear()
+    assert [item.goal for item in items.all()] == ["settle bill"]
+    with pytest.raises(NeedsPerson):
+        await in_flow(work)
+    retry(home, "a", done=None, not_done=True, again=lambda arguments: 0)
+    assert await in_flow(work) == 2
+    assert (sent, items.all()) == (["a", "a"], [])
+
+
+async def test_a_deadline_that_cuts_a_step_is_told_as_that(home: Path) -> None:
+    @step(key="{item}")
+    async def wait(item: str) -> None:
+        await asyncio.sleep(60)
+
+    @flow(name="short", persist_result=False)
+    @cost_guardrail(timeout_seconds=2)
+    async def short() -> None:
+        await wait("a")
+
+    with pytest.raises(LimitReached):
+        await short()
+    assert [(item.token, item.status) for item in Items(store_at(home)).all()] == [("a", "limit")]
+
+
+async def test_nothing_is_begun_in_a_run_that_is_being_stopped(tmp_path: Path) -> None:
+    async def work() -> None:
+        with ScriptedModel([]) as model:
+            async with agent(model, PaintedDesktop(), tmp_path) as run:
+                run.suspended = Suspended("abcd", "May it be filed?")
+                await pay("a")
+
+    with pytest.raises(Suspended):
+        await in_flow(work)
+    assert sent == []
+
+
+async def test_a_result_that_is_known_is_kept_whoever_is_cancelled_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = asyncio.Event(), threading.Event()
+    finish = Ledger.finish
+
+    def slow(*args: Any) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        go.wait(60)
+        finish(*args)
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(Ledger, "finish", slow)
+    paying = asyncio.ensure_future(in_flow(lambda: pay("a")))
+    await begun.wait()
+    paying.cancel()
+    await asyncio.sleep(0)
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await paying
+    assert await in_flow(lambda: pay("a")) == 1
+    assert sent == ["a"]
+
+
+async def test_a_stored_result_that_fits_no_more_is_a_sentence_and_no_item(home: Path) -> None:
+    def version(returns: Any) -> Any:
+        async def tell(item: str) -> Any:
+            return await note(item)
+
+        tell.__annotations__["return"] = returns
+        return step(key="{item}", ledger="tell")(tell)
+
+    assert await in_flow(lambda: version(int)("a")) == 1
+    with pytest.raises(InvalidUsage, match="is not what it returns by now"):
+        await in_flow(lambda: version(list[str])("a"))
+    assert Items(store_at(home)).all() == []
+
+
 def test_a_plain_function_and_a_key_that_cannot_be_filled_in_are_refused_where_they_stand() -> None:
     def plain(item: str) -> int:
         return 1
@@ -173,6 +271,10 @@ def test_a_plain_function_and_a_key_that_cannot_be_filled_in_are_refused_where_t
         step(key="{item}")(plain)  # type: ignore[arg-type]
     with pytest.raises(InvalidUsage, match="itme"):
         step(key="{itme}")(fine)
+    with pytest.raises(InvalidUsage, match="all calls would be one item"):
+        step(key=" ")(fine)
+    with pytest.raises(InvalidUsage, match="there is no 'amuont'"):
+        step(key="{item}", inputs=["amuont"])(fine)
     with pytest.raises(InvalidUsage, match="repeatable= or probe="):
         step(key="{item}", repeatable=True, probe=look)
 

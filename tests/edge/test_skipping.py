@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from pathlib import Path
@@ -15,7 +16,7 @@ from prefect.runtime import flow_run
 
 from holo_tasks import progress, pursue, subgoal
 from holo_tasks.audit.report import write_report
-from holo_tasks.core.errors import TokenConflict
+from holo_tasks.core.errors import StoreLost, TokenConflict
 from holo_tasks.core.events import RunClosed, Skipped, SubgoalOpened
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at
@@ -132,3 +133,34 @@ async def test_a_long_list_is_written_down_in_parts(tmp_path: Path, monkeypatch:
         _, trace, _ = await audit(tmp_path, model, *names)
     parts = [event.items for event in events(trace) if isinstance(event, Skipped)]
     assert [[one.token for one in part] for part in parts] == [names[:2], names[2:4], names[4:]]
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_a_database_that_is_lost_meanwhile_keeps_neither_the_record_nor_the_end_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    def lost(self: Items, works: object) -> None:
+        raise StoreLost("The database is away.")
+
+    @flow(name="lost", persist_result=False)
+    async def around() -> str:
+        async with agent(model, PaintedDesktop(), tmp_path) as run:
+            traces.append(run.trace)
+            monkeypatch.setattr(Items, "settle_all", lost)
+            found = await read("R-1")
+            if killed:
+                run.switch.trip("test", "enough")
+                await asyncio.sleep(60)
+            return found
+
+    traces: list[str] = []
+    with ScriptedModel(answers(1)) as model:
+        await audit(tmp_path, model, "R-1")
+        if killed:
+            with pytest.raises(asyncio.CancelledError, match="enough"):
+                await around()
+        else:
+            assert await around() == "answer 0"
+    told = [event.kind for event in events(traces[0])]
+    assert told[-1] == "run_closed"
+    assert "skipped" in told
