@@ -30,6 +30,7 @@ os.environ.update(
     HOLO_HOME=f"{_home.name}/holo",
     PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="WARNING",
     PREFECT_LOGGING_TO_API_ENABLED="0",
+    HOLO_PATIENCE="0",  # what is away in a test is away for good, unless the test says otherwise
     PREFECT_SERVER_ANALYTICS_ENABLED="0",
     DO_NOT_TRACK="1",
     # The login of the servers that tests share: whatever a test starts finds it here.
