@@ -33,7 +33,7 @@ from holo_tasks.safety.store import Store, store_at
 from holo_tasks.same_work import work_of
 from holo_tasks.stored import stored
 from holo_tasks.subgoals import FILING_S
-from holo_tasks.tasks import StepDecorator
+from holo_tasks.tasks import StepDecorator, ending_as_killed
 from holo_tasks.unfinished import file_unfinished
 
 P = ParamSpec("P")
@@ -88,7 +88,7 @@ def step(
 
         name = HushedName(kept.title)
         made: Any = task(name=kept.goal, task_run_name=name, cache_policy=NO_CACHE, persist_result=False, retries=0)(
-            hushing_errors(at_most_once)
+            hushing_errors(ending_as_killed(at_most_once))
         )
 
         @wraps(function)

@@ -12,7 +12,6 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from prefect import tags, task
 from prefect.cache_policies import NO_CACHE, CachePolicy
-from prefect.client.schemas.objects import State
 from pydantic import BaseModel, ConfigDict
 
 from holo_tasks.caching import SAME_DECISION
@@ -23,8 +22,8 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, ScreenChanged, Trans
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import Walk
 from holo_tasks.hush import HushedName, hushing_errors
-from holo_tasks.killed import RunKilled, as_killed, killed_state
-from holo_tasks.run import current_guard, current_run
+from holo_tasks.killed import as_killed
+from holo_tasks.run import current_guard, current_run, running_here
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
 MOST_PATIENCE_S = 120.0
@@ -107,7 +106,7 @@ def _step_as_task(
         keeping: dict[str, Any] = {"result_serializer": "json"} if cached else {}
         name = None if title is None else HushedName(title)
         made = task(task_run_name=name, cache_policy=cache_policy, persist_result=cached, **keeping, **patience)(
-            hushing_errors(function)
+            hushing_errors(ending_as_killed(function))
         )
         return cast("Callable[P, Awaitable[R]]", made)
 
@@ -129,24 +128,21 @@ async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
     return True
 
 
-def _killed_as_state(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R | State[None]]]:
-    """End a task of a run that was killed in a state that says so; what awaits it raises `_killed`."""
+def ending_as_killed(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+    """End a task of a run that was killed in the state that says so."""
 
     @wraps(function)
-    async def told(*args: P.args, **kwargs: P.kwargs) -> R | State[None]:
+    async def told(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return await function(*args, **kwargs)
         except asyncio.CancelledError as error:
-            ended = as_killed(error, current_run().switch)
-            if not isinstance(ended, RunKilled):
+            run = running_here()
+            ended = error if run is None else as_killed(error, run.switch)
+            if ended is error:
                 raise
-            return killed_state(str(ended))
+            raise ended from error
 
     return told
-
-
-def _killed() -> BaseException:
-    return as_killed(asyncio.CancelledError(), current_run().switch)
 
 
 def current_walk() -> Walk | None:
@@ -155,7 +151,6 @@ def current_walk() -> Walk | None:
 
 
 @agent_step(acts=False, title="{number} · decide")
-@_killed_as_state
 async def decide(number: int, screen: str, answer_only: bool) -> Step:
     """Ask the model for step ``number``, looking at the picture with SHA-256 ``screen``."""
     return await _walk.get().decide(answer_only=answer_only)
@@ -170,14 +165,12 @@ async def decide_once(number: int, screen: str, answer_only: bool, situation: st
 
 
 @agent_step(acts=False, retries=0, title="{number} · script · decide")
-@_killed_as_state
 async def decide_scripted(number: int, screen: str) -> Step:
     """Let the script say what step ``number`` is, looking at the picture with SHA-256 ``screen``."""
     return await _brain.get().decide(_walk.get())
 
 
 @_step_as_task(acts=True, title="{number} · {what}")
-@_killed_as_state
 async def act(number: int, what: str) -> str | _NothingSent:
     """Do what the step asks for, once. That the screen is another by then is no failure of the task."""
     try:
@@ -196,10 +189,7 @@ async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
             known = await decide_once(walk.step, seen, answer_only, situation)
             if known.situation == walk.situation(answer_only=answer_only):
                 return known.step
-        step = await decide(walk.step, seen, answer_only)
-        if isinstance(step, State):
-            raise _killed()
-        return step
+        return await decide(walk.step, seen, answer_only)
     finally:
         _walk.reset(token)
 
@@ -209,10 +199,7 @@ async def decide_by_script(walk: Walk, brain: Brain) -> Step:
     walk_token, brain_token = _walk.set(walk), _brain.set(brain)
     try:
         with tags("layer:script"):
-            step = await decide_scripted(walk.step, walk.seen.shot.sha256 if walk.seen else "")
-        if isinstance(step, State):
-            raise _killed()
-        return step
+            return await decide_scripted(walk.step, walk.seen.shot.sha256 if walk.seen else "")
     finally:
         _brain.reset(brain_token)
         _walk.reset(walk_token)
@@ -236,8 +223,6 @@ async def act_as_task(walk: Walk, step: Step, by: str = "") -> str:
     walk_token, step_token = _walk.set(walk), _step.set(step)
     try:
         done = await act(walk.step, f"{by}{label(step.tool_call)}")
-        if isinstance(done, State):
-            raise _killed()
         if isinstance(done, _NothingSent):
             raise done.error
         return done

@@ -215,6 +215,27 @@ def test_cancelling_a_sub_goal_kills(typing: Typing) -> None:
     typing.ends("cancelled", f"killed by cancelling the flow run {beneath['name']} in Prefect")
 
 
+def test_no_task_around_a_killed_run_or_in_it_goes_on_or_has_crashed(
+    cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path
+) -> None:
+    typing = Typing(cli, process, text, tmp_path, around="task", tasks=True)
+    wanted = {"task_runs": {"flow_run_id": {"any_": [typing.flow_run, typing.run["around"]]}}}
+    assert cli("kill", "--run", typing.id).code == 0
+    assert process.said() == {"ended": "killed", "reason": COMMAND}
+
+    def ends() -> dict[str, str]:
+        runs = typing.api.post("/task_runs/filter", wanted)
+        return {run["name"].rpartition("-")[0] or run["name"]: run["state_name"] for run in runs}
+
+    ours = ["a step of an agent", "a step with a key"]
+    theirs = ["a task inside", "a task around", "a task around a task"]
+    until(lambda: "Running" not in ends().values())  # Prefect writes down by and by what its tasks came to
+    assert {name: end for name, end in ends().items() if name in ours + theirs} == dict.fromkeys(
+        ours + theirs, "Killed"
+    )
+    assert set(ends().values()) <= {"Killed", "Completed"}
+
+
 @pytest.mark.parametrize("around", ["guarded", "beside another"])
 def test_a_flow_that_a_killed_run_is_a_part_of_is_named_after_that(
     cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path, around: str

@@ -3,8 +3,8 @@
 A line on stdin asks for a run, as JSON: where the model is (``model``), where its ``inputs`` are witnessed, after how
 many seconds it has to end (``timeout``), when and for how long to hold up the event loop (``block``: two numbers),
 what its desktop finds in the environment (``env``), how many ``retries`` its flow has, whose ``display`` it is to work
-on: one of its own, unless that is said; what flow it is to be a part of (``around``); and instead of typing, what
-``question`` a person is to answer.
+on: one of its own, unless that is said; what flow it is to be a part of (``around``); whether it is to type inside
+tasks and steps (``tasks``); and instead of typing, what ``question`` a person is to answer.
 Lines on stdout say that a run has begun, and how it ended.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import sys
 import time
 from collections.abc import Coroutine
@@ -21,9 +22,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from prefect import flow
+from prefect import flow, task
 
-from holo_tasks import Limits, hand_over, pursue, subgoal
+from holo_tasks import Limits, agent_step, hand_over, pursue, step, subgoal
 from holo_tasks.agent import open_agent
 from holo_tasks.audit import Destination
 from holo_tasks.core.errors import HoloError
@@ -50,6 +51,21 @@ async def type_on() -> str:
 async def ask(question: str) -> str:
     """Give a person the screen."""
     return (await hand_over(question)).note
+
+
+@task(name="a task inside")
+async def inside_tasks() -> str:
+    return await inside_step()
+
+
+@agent_step(acts=False, title="a step of an agent")
+async def inside_step() -> str:
+    return await inside_key(secrets.token_hex(4))
+
+
+@step(key="{key}", title="a step with a key")
+async def inside_key(key: str) -> str:
+    return await type_on()
 
 
 @flow(name="typing", persist_result=False)
@@ -79,8 +95,8 @@ async def typing(asked: dict[str, Any]) -> None:
                 if block := asked.get("block"):
                     after_s, for_s = block
                     asyncio.get_running_loop().call_later(after_s, time.sleep, for_s)
-                question = asked.get("question")
-                await before_deadline(run.guard, ask(question) if question else type_on())
+                question, work = asked.get("question"), inside_tasks if asked.get("tasks") else type_on
+                await before_deadline(run.guard, ask(question) if question else work())
         finally:
             await endpoint.close()
 
@@ -98,10 +114,27 @@ async def guarded(asked: dict[str, Any]) -> None:
     await typing({**asked, "around_id": flow_run()})
 
 
+@task(name="a task around")
+async def around_flow(asked: dict[str, Any]) -> None:
+    await typing(asked)
+
+
+@task(name="a task around a task")
+async def around_task(asked: dict[str, Any]) -> None:
+    await around_flow(asked)
+
+
+@flow(name="around", persist_result=False)
+async def with_task(asked: dict[str, Any]) -> None:
+    await around_task({**asked, "around_id": flow_run()})
+
+
 def story(asked: dict[str, Any]) -> Coroutine[Any, Any, None]:
     match asked.get("around"):
         case "guarded":
             return guarded(asked)
+        case "task":
+            return with_task(asked)
         case "beside another" | "goes on" as how:
             return beside(asked, goes_on=how == "goes on")
         case _:

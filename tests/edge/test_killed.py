@@ -1,0 +1,37 @@
+"""What ends a run that was killed, by itself: as it is handed around, and where Prefect does not answer."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from prefect.client.schemas.objects import FlowRun
+from prefect.states import Running
+
+from holo_tasks import killed
+from holo_tasks.killed import RunKilled
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_it_can_be_copied_and_sent_to_another_process(again: Any, tmp_path: Path) -> None:
+    error = RunKilled("the fire alarm", tmp_path)
+    found = again(error)
+    assert (type(found), str(found), found.__dict__) == (RunKilled, "the fire alarm", error.__dict__)
+
+
+def test_a_server_that_is_away_is_asked_once_for_all_flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flow_runs = [FlowRun(id=uuid4(), flow_id=uuid4(), state=Running()) for _ in range(3)]
+    around = iter([*flow_runs, None])
+    asked, noted = [], []
+    monkeypatch.setattr(killed, "_present", lambda: next(around))
+    monkeypatch.setattr(killed, "end_tasks", lambda reason: None)
+    monkeypatch.setattr(killed, "_told", lambda flow_run, state: asked.append(flow_run.id))
+    monkeypatch.setattr(killed, "note_untold", lambda home, id, begun, state: noted.append(id))
+    error = RunKilled("the fire alarm", tmp_path)
+    assert [error.state.name for _ in flow_runs] == ["Killed"] * 3
+    assert asked == [flow_runs[0].id]
+    assert noted == [str(run.id) for run in flow_runs]
