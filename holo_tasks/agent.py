@@ -18,6 +18,7 @@ from prefect.settings import get_current_settings
 
 from holo_tasks.aloud import Aloud, Overheard
 from holo_tasks.audit import Delivery, Destination, TraceRecorder
+from holo_tasks.claims import not_untouched
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.correcting import CORRECTIONS, check_corrections
 from holo_tasks.core.errors import InvalidUsage
@@ -213,7 +214,8 @@ async def open_agent(
                 run.wants = aloud.wants
                 aloud.begins(model.name, recorder.uri)
             run.do_aside(tell_quietly(where))
-            yield run
+            with not_untouched(run.guard):
+                yield run
     except BaseException as error:
         if run is None:
             status, reason = ending(error)

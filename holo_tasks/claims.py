@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from holo_tasks.audit.errors import EvidenceFailed
 from holo_tasks.core.budget import Guard
-from holo_tasks.core.errors import HoloError, NeedsPerson, StoreLost, Unavailable
+from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, StoreLost, Unavailable
 from holo_tasks.core.exactly import shell_word
 from holo_tasks.core.ports import Journal
 from holo_tasks.safety.ledger import Claim, Ledger
@@ -43,24 +43,43 @@ def journalled(journal: Journal | None) -> Iterator[None]:
 
 
 @contextmanager
-def left_to_person(claim: Claim | None, run: Guard | None = None) -> Iterator[None]:
-    """Leave to a person what stopped, for want of evidence or of the database, after something may have been done.
+def left_to_person(claim: Claim | None) -> Iterator[None]:
+    """Leave to a person what stopped, for want of a server or of evidence, after something may have been done.
 
     With nothing begun it can simply be run again when they are back. Other mistakes stay what they are, and say that
-    something was begun. Where there is no claim, a ``run`` tells whether something was.
+    something was begun.
     """
     try:
         yield
     except HoloError as error:
-        if claim is None and run is not None and run.actions and isinstance(error, Unavailable):
-            done = _count(run.actions)
-            raise NeedsPerson(f"{error} The work was stopped by that after {done}: look at the program.") from error
         if claim is None or not claim.begun or error.status not in ("invalid", Unavailable.status):
             raise
-        if isinstance(error, EvidenceFailed | StoreLost):
+        if isinstance(error, EvidenceFailed | StoreLost | Unavailable):
             raise NeedsPerson(_half_done(claim, error)) from error
         error.half_done = True
         raise
+
+
+@contextmanager
+def not_untouched(scope: Guard | None, *, since: int = 0, alone: bool = False) -> Iterator[None]:
+    """Let nothing that has acted end as `Unavailable`, which says that nothing was done.
+
+    ``scope`` has counted the actions, which were ``since`` so many before. Work that is ``alone``, without a business
+    item that would tell a later attempt what was done, is left to a person; other work ends as with any mistake. Where
+    a claim writes down what is done, it knows better: see `left_to_person`.
+    """
+    try:
+        yield
+    except Unavailable as error:
+        done = scope.actions - since if scope else 0
+        if not done or current_journal() is not None:
+            raise
+        if alone:
+            why = f"The work was stopped by that after {_count(done)}: look at the program."
+            raise NeedsPerson(f"{error} {why}") from error
+        mistake = StoreLost(str(error)) if isinstance(error, StoreLost) else InvalidUsage(str(error))
+        mistake.__dict__.update(error.__dict__)  # whether it is on the list already, and what was typed
+        raise mistake from error
 
 
 async def look_for_effect(ledger: Ledger, claim: Claim, probe: Probe | None) -> Any:

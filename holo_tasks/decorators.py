@@ -15,6 +15,7 @@ from prefect import Flow, Task
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 
+from holo_tasks.claims import not_untouched
 from holo_tasks.core.budget import Guard, Limits, out_of_time
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.endings import failed_state
@@ -81,7 +82,7 @@ def cost_guardrail(
             @wraps(function)
             async def guarded_async(*args: P.args, **kwargs: P.kwargs) -> Any:
                 try:
-                    with scope(args, kwargs) as guard:
+                    with scope(args, kwargs) as guard, not_untouched(guard):
                         return await before_deadline(guard, function(*args, **kwargs))
                 except HoloError as error:
                     if _is_flow(guarded_async):
@@ -93,7 +94,7 @@ def cost_guardrail(
         @wraps(function)
         def guarded_sync(*args: P.args, **kwargs: P.kwargs) -> R | State[Any]:
             try:
-                with scope(args, kwargs):
+                with scope(args, kwargs) as guard, not_untouched(guard):
                     returned = function(*args, **kwargs)
                     if inspect.isawaitable(returned):
                         if inspect.iscoroutine(returned):

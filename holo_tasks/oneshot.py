@@ -72,8 +72,8 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
             if begun and isinstance(error, RuntimeError):
                 raise
             if not ended:
-                refused = _not_taken(error)
-                if begun or not isinstance(refused, Unavailable):
+                refused = _not_taken(error, begun=bool(begun))
+                if not isinstance(refused, Unavailable):
                     raise refused from None
                 await asyncio.sleep(patience.pause_s(refused))
                 continue
@@ -101,10 +101,11 @@ def _state_of(outcome: Outcome) -> State[Any]:
     return State(type=kind, name=outcome.status.replace("_", " ").capitalize(), message=outcome.message)
 
 
-def _not_taken(error: Exception) -> InvalidUsage:
-    """Say that Prefect's server did not begin the run."""
+def _not_taken(error: Exception, *, begun: bool) -> InvalidUsage:
+    """Say that Prefect's server did not take the run. Of one that has begun nobody says that nothing was done."""
     why = str(error).partition("\n")[0] or type(error).__name__
-    kind, advice = (Unavailable, "try again later") if is_away(error) else (InvalidUsage, "check PREFECT_API_URL")
+    away = is_away(error) and not begun
+    kind, advice = (Unavailable, "try again later") if away else (InvalidUsage, "check PREFECT_API_URL")
     return kind(f"Prefect's server did not take the run ({why}); {advice}.")
 
 
@@ -196,7 +197,7 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             ) as run,
         ):
             names = {*settings.secrets, *names_in(settings.goal)}  # one that is not there is told to the model
-            with left_to_person(claim, run.guard):
+            with left_to_person(claim):
                 with working(run, claim, effect=True) if claim else nullcontext():
                     found: str = await before_deadline(
                         run.guard, pursue(settings.goal, data=settings.data, secrets=sorted(names))

@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import random
+import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
@@ -89,6 +90,16 @@ async def awaited(work: Callable[[], Awaitable[T]]) -> T:
         await asyncio.sleep(pause_s)
 
 
+def names_nobody(error: BaseException | None) -> bool:
+    """Say whether a machine of the name in a URL is not known: a mistake in writing does not pass by itself.
+
+    A name server that does not answer just now says something else.
+    """
+    while error is not None and not isinstance(error, socket.gaierror):
+        error = error.__cause__ or error.__context__
+    return error is not None and error.errno in (socket.EAI_NONAME, socket.EAI_NODATA)
+
+
 def is_away(error: Exception) -> bool:
     """Say whether Prefect's client could not reach its server, or found it too busy to do what it was asked for."""
     import httpx
@@ -97,4 +108,6 @@ def is_away(error: Exception) -> bool:
         return is_away(error.__cause__)  # as the client begins, it asks for the server's version
     if isinstance(error, httpx.HTTPStatusError):
         return error.response.status_code in (408, 429) or error.response.status_code >= 500
-    return isinstance(error, TimeoutError | httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
+    if isinstance(error, httpx.UnsupportedProtocol) or names_nobody(error):
+        return False
+    return isinstance(error, TimeoutError | httpx.TransportError)

@@ -32,6 +32,7 @@ from holo_tasks.desktop.environment import needed
 from holo_tasks.desktop.processes import tied
 from holo_tasks.machine.private import make_private, open_private, private_file
 from holo_tasks.models.address import without_login
+from holo_tasks.patience import names_nobody
 
 PATIENCE_S = 300.0
 """A first start makes a database: seen to take over two minutes on a busy machine. One that ended is seen at once."""
@@ -111,7 +112,7 @@ def state_of(url: str, timeout_s: float = 1.0) -> Literal["up", "away", "other"]
     except OSError as error:
         # What has no such error behind it is said of the URL itself.
         cause = error.reason if isinstance(error, urllib.error.URLError) else error
-        wrong = not isinstance(cause, OSError) or isinstance(cause, ssl.SSLCertVerificationError)
+        wrong = not isinstance(cause, OSError) or isinstance(cause, ssl.SSLCertVerificationError) or names_nobody(cause)
         return "other" if wrong else "away"
     except (ValueError, http.client.HTTPException):
         return "other"

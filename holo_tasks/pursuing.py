@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from holo_tasks.agent import flow_run_id
 from holo_tasks.audit import open_trace
 from holo_tasks.audit.timeline import subgoal_markdown
+from holo_tasks.claims import not_untouched
 from holo_tasks.core import events
 from holo_tasks.core.asking import Asked
 from holo_tasks.core.brain import Scripted
@@ -86,11 +87,19 @@ def current_subgoal() -> Subgoal | None:
 @contextmanager
 def inside(subgoal: Subgoal) -> Iterator[None]:
     """Make a sub-goal the one around this code."""
-    mark = _subgoal.set(subgoal)
+    mark, scope = _subgoal.set(subgoal), current_guard()
     try:
-        yield
+        with not_untouched(scope, since=scope.actions if scope else 0, alone=not _has_token(subgoal)):
+            yield
     finally:
         _subgoal.reset(mark)
+
+
+def _has_token(here: Subgoal | None) -> bool:
+    """Say whether a sub-goal, or one around it, works on a business item."""
+    while here is not None and not here.token:
+        here = here.around
+    return here is not None
 
 
 def side_walk(task: str, *, region: Box | None = None, model: Model | None = None) -> Walk:
@@ -193,7 +202,8 @@ async def pursue(
     async with run.screen_alone():
         spent_before = guard.spent_micro - run.spent_inside  # others may have spent while this one waited
         try:
-            found = await layered.answer()
+            with not_untouched(guard, alone=not _has_token(here)):
+                found = await layered.answer()
             answer = found.text
             return found.value
         except EffectFound as found:

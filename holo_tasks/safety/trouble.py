@@ -93,7 +93,7 @@ _PASSING = frozenset(
     | {"SQLITE_BUSY", "SQLITE_LOCKED"}
 )
 """What may be otherwise in a while. Anything else is to be put right first."""
-_WRONG = "password|no pg_hba|role |database .* does not exist|SSL|certificate"
+_WRONG = "password|no pg_hba|role |database .* does not exist|SSL|certificate|Name or service|No address"
 """What a server says before the login that does not pass by itself."""
 
 

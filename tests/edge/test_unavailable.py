@@ -9,17 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from prefect.blocks.system import Secret
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from holo_blocks.loading import load_block
-from holo_tasks import NeedsPerson
-from holo_tasks.claims import left_to_person
-from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import DatabaseAway, InvalidUsage, StoreLost, Unavailable
-from holo_tasks.patience import Patience, patience_s, tells, waited
+from holo_tasks.patience import Patience, is_away, patience_s, tells, waited
 from holo_tasks.prefect_server import require_server, state_of
+from holo_tasks.safety.trouble import trouble
 from tests.support.command_line import CommandLine, Ended, until
 from tests.support.outage import Crowd, Outage
 from tests.support.postgres import Postgres
@@ -166,6 +165,35 @@ def test_what_is_no_url_is_not_waited_for(url: str) -> None:
     assert not isinstance(caught.value, Unavailable)
 
 
+@pytest.mark.parametrize(("number", "away"), [
+    (socket.EAI_NONAME, False),
+    (socket.EAI_NODATA, False),
+    (socket.EAI_AGAIN, True),
+])  # fmt: skip
+async def test_a_machine_that_nobody_knows_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, number: int, away: bool
+) -> None:
+    def unknown(*args: object, **options: object) -> None:
+        raise socket.gaierror(number, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    url = "http://prefct.example/api"
+    assert state_of(url) == ("away" if away else "other")
+    async with httpx.AsyncClient(trust_env=False) as client:
+        with pytest.raises(httpx.ConnectError) as caught:
+            await client.get(url)
+    assert is_away(caught.value) == away
+
+
+@pytest.mark.parametrize(("said", "kind"), [
+    ("failed to resolve host 'db': [Errno -2] Name or service not known", StoreLost),
+    ("failed to resolve host 'db': [Errno -5] No address associated with hostname", StoreLost),
+    ("failed to resolve host 'db': [Errno -3] Temporary failure in name resolution", DatabaseAway),
+])  # fmt: skip
+def test_a_database_on_a_machine_that_nobody_knows_is_not_waited_for(said: str, kind: type[StoreLost]) -> None:
+    assert type(trouble(OSError(said), "postgresql://db/holo", local=False)) is kind
+
+
 async def test_a_block_is_waited_for_while_prefect_is_busy(prefect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLO_PATIENCE", "300")
     await Secret(value="x").save("busy-block", overwrite=True)  # type: ignore[misc]
@@ -208,26 +236,6 @@ def test_patience_is_said_once_and_has_an_end(monkeypatch: pytest.MonkeyPatch) -
 
 def _away() -> None:
     raise DatabaseAway("It is away.")
-
-
-@pytest.mark.parametrize(("error", "actions", "raised"), [
-    (DatabaseAway("It is away."), 0, DatabaseAway),
-    (DatabaseAway("It is away."), 2, NeedsPerson),
-    (StoreLost("Its login is wrong."), 2, StoreLost),
-])  # fmt: skip
-def test_a_run_that_has_acted_is_not_said_to_have_done_nothing(
-    error: Exception, actions: int, raised: type[Exception]
-) -> None:
-    guard = Guard("The run", Limits(), 0.0)
-
-    def work() -> None:
-        with left_to_person(None, guard):
-            guard.actions = actions
-            raise error
-
-    with pytest.raises(raised) as caught:
-        work()
-    assert ("after 2 actions" in str(caught.value)) == (raised is NeedsPerson)
 
 
 def test_every_status_has_its_words_everywhere() -> None:
