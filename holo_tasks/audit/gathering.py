@@ -26,8 +26,10 @@ _QUOTED = re.compile(r"‘[^’]*(?:’(?=\w)[^’]*)*’|“[^”]*”|(?<!\w)'
 """An apostrophe inside a word is no quotation mark."""
 _HANDOFF = re.compile(r"(?<=hand-off )\w{4}-\w{4}\b", re.IGNORECASE)
 _PLACE = re.compile(r"\w+://\S+|(?<!\w)/[\w./-]+|\b[0-9a-f]{8}[0-9a-f-]{8,}\b")
-_NUMBER = re.compile(r"(?<!HTTP )(?<![\w-])(?:[^\W_]|-)*\d(?:[^\W_]|-)*(?!\w)(?:[.,:]\d+)*")
+_NUMBER = re.compile(r"(?<!HTTP )(?<![\w-])(?=(?:[^\W\d_]|-)*+\d)(?:[^\W_]|-)++(?!\w)(?:[.,:]\d+)*")
 """With the word that it is in; a name with underscores is no number."""
+MOST_READ = 1_000
+"""Of a reason, as like ones are counted: a longer one would take long, and is told apart by how it begins."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def gather(where: str) -> Iterator[Gathered]:
 
 def normalised(reason: str) -> str:
     """A reason without what differs from run to run, so that like ones can be counted."""
-    flat = " ".join(reason.split())
+    flat = " ".join(reason[:MOST_READ].split())
     for odd in (_QUOTED, _PLACE, _HANDOFF, _NUMBER):
         flat = odd.sub("…", flat)
     return flat[:120] + ("…" if len(flat) > 120 else "")

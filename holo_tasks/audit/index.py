@@ -47,7 +47,7 @@ class Row:
     @property
     def idle(self) -> bool:
         """Whether an agent was opened, and nothing asked of it: that is no answer."""
-        return self.status == "answered" and not self.subgoals and not self.steps
+        return self.status == "answered" and not (self.subgoals or self.steps or self.model_calls)
 
     @property
     def suspended(self) -> bool:
@@ -196,13 +196,14 @@ def _over_time(rows: Sequence[Row]) -> str:
             name,
             [
                 sum(row.status == "answered" for row in group),
-                sum(row.status not in ("answered", "running") for row in group),
+                sum(row.status not in ("answered", "running") and not row.suspended for row in group),
             ],
         )
         for name, group in shown
     ]
     known = [row for _, group in shown for row in group]
     going_on = sum(row.status == "running" for row in known)
+    suspended = sum(row.suspended for row in known)
     costs = [Bar(name, [sum(row.cost_micro_usd or 0 for row in group)]) for name, group in shown]
     span = f"{count(len(shown), each.lower())} with runs, from {shown[0][0]} to {shown[-1][0]}, UTC"
     answered = sum(bar.parts[0] for bar in runs)
@@ -210,11 +211,13 @@ def _over_time(rows: Sequence[Row]) -> str:
     spent = _cost(known)
     legend = f'<span><i class="answered"></i>Answered {answered}</span><span><i class="failed"></i>Other {other}</span>'
     legend += f"<span>Still running {going_on}</span>" if going_on else ""
+    legend += f"<span>Suspended {suspended}</span>" if suspended else ""
+    ends = f"{answered} answered, {other} did not"
+    ends += (f", {going_on} still running" if going_on else "") + (f", {suspended} suspended" if suspended else "")
     if len(shown) == 1:
-        told = f"All in one {each.lower()}, {shown[0][0]}, UTC: {answered} answered, {other} did not"
-        told += f"{f', {going_on} still running' if going_on else ''}. {spent} together."
+        told = f"All in one {each.lower()}, {shown[0][0]}, UTC: {ends}. {spent} together."
         return f'<section><h2>Runs over time</h2><p class="lead">{told}</p></section>\n'
-    about = f"{span}. {answered} answered, {other} did not{f', {going_on} still running' if going_on else ''}."
+    about = f"{span}. {ends}."
     kinds = [Kind("answered", "Answered"), Kind("failed", "Other")]
     success = bar_chart("success", "Runs over time", about, kinds, runs, str,
                         each=each, legend=f"{legend}<span>{span}</span>")  # fmt: skip

@@ -139,6 +139,11 @@ def test_a_cell_is_never_a_formula(text: str) -> None:
     assert cell(None) == ""
 
 
+@pytest.mark.parametrize("text", ["1", "1-", "‘", "a", "/"])
+def test_a_reason_that_nobody_should_give_is_read_to_its_end(text: str) -> None:
+    assert len(normalised(text * 400_000 + "_")) <= 121  # which took hours
+
+
 def test_like_reasons_are_counted_together() -> None:
     assert normalised("the limit of 25 actions is used up") == normalised("the limit of 7 actions is used up")
     assert normalised("http://127.0.0.1:8/v1 answered HTTP 503: busy") == "… answered HTTP 503: busy"
@@ -147,6 +152,7 @@ def test_like_reasons_are_counted_together() -> None:
     assert normalised(awaited) == "TypeError: object str can't be used in … expression"
     assert normalised("Hand-off ycgd-vzbc: May R-4711 be filed?") == "Hand-off …: May … be filed?"
     assert normalised("raise max_calls_per_5_minutes") == "raise max_calls_per_5_minutes"
+    assert normalised("R-4711 and 12,000.50 at 10:45 with x86-64 by 5th-hand") == "… and … at … with … by …"
 
 
 @pytest.mark.parametrize("where", ["nowhere", "file", "empty", "s3://Bad_Bucket/x", "ftp://x", ""])
@@ -434,15 +440,21 @@ def test_an_agent_that_was_asked_nothing_and_a_run_that_goes_on_as_another_are_n
         return e.RunClosed(status=status, answer="", reason=reason, steps=0, cost_micro_usd=0)
 
     asked = e.SubgoalOpened(subgoal=1, title="Look.", goal="Look.")
+    judged = (
+        e.RequestSent(attempt=1, model="m", endpoint="e", shots=[], messages=1, prompt_sha256=""),
+        e.JudgedQuestion(question="?", model="m", answer="yes", reason=""),
+    )
     rows = [
         told("idle", closed("answered")),
         told("suspended", closed("needs_person", f"{SUSPENDED} Hand-off abcd-efgh: go?"), asked),
         told("worked", closed("answered"), asked),
+        told("judged", closed("answered"), *judged),
     ]
+    assert [row.idle for row in rows] == [True, False, False, False]
     found = as_json(rows)
     assert (found["success_rate"], found["failures"]) == (1.0, [])
     page = write_index(rows, tmp_path / "index.html", where="here").read_text()
     assert ">Did nothing<" in page
     assert ">Suspended<" in page
-    assert "All in one hour, 2026-11-22 10 h, UTC: 1 answered, 1 did not. $0.00 together." in page
+    assert "All in one hour, 2026-11-22 10 h, UTC: 2 answered, 0 did not, 1 suspended. $0.00 together." in page
     assert "<svg" not in page
