@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holo_tasks.audit.words import count, duration, until
-from holo_tasks.core import events
+from holo_tasks.core import events, keynames
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.exactly import shell_word
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.money import usd
@@ -36,7 +37,10 @@ _VERDICTS = {
     "unsettled": "the screen is still changing",
     "wrong_state": "the screen is not what was expected",
 }
-_TYPING = {"write": "type text", "write_at": "type text into", "hold_and_tap_key": "press keys"}
+_TYPING = {"write": "type text", "write_at": "type text into", "hold_and_tap_key": "press keys", "hotkey": "press keys"}
+_COMMANDING = frozenset(keynames.MODIFIERS[name] for name in ("ctrl", "alt", "super"))
+_NO_LETTERS = 0xFE00, 0xFFFF
+"""The keysyms of keys that are no characters."""
 
 
 @dataclass(frozen=True)
@@ -185,11 +189,21 @@ def on_terminal() -> bool:
 
 def doing(event: events.Decided) -> str:
     """Say what was decided, without what is typed."""
-    if event.tool_name not in _TYPING:
+    if event.tool_name not in _TYPING or (event.tool_name == "hotkey" and not _types(event.arguments.get("keys"))):
         return event.label
     element = " ".join(str(event.arguments.get("element", "")).split())
     place = f" ‘{element[:48]}’" if element and event.tool_name == "write_at" else ""
     return _TYPING[event.tool_name] + place
+
+
+def _types(keys: object) -> bool:
+    """Say whether pressing these keys together may type a letter, as it does not with Ctrl, Alt or Super held."""
+    try:
+        pressed = {keynames.keysym(str(key)) for key in keys} if isinstance(keys, list | tuple) else set()
+    except InvalidUsage:
+        return True
+    letters = {key for key in pressed if 0x20 < key < _NO_LETTERS[0] or key > _NO_LETTERS[1]}
+    return bool(letters) and not pressed & _COMMANDING
 
 
 def _command(handoff: Handoff) -> str:

@@ -52,6 +52,10 @@ def reply(cost: int | None) -> events.ReplyReceived:
             decided("hold_and_tap_key", "hold shift and tap h u", hold_keys=["shift"], tap_keys=["h", "u"]),
             "press keys",
         ),
+        (decided("hotkey", "press h", keys=["h"]), "press keys"),
+        (decided("hotkey", "press shift+h", keys=["shift", "h"]), "press keys"),
+        (decided("hotkey", "press ctrl+h", keys=["ctrl", "h"]), "press ctrl+h"),
+        (decided("hotkey", "press enter", keys=["enter"]), "press enter"),
     ],
 )
 def test_what_is_typed_is_not_said(event: events.Decided, said: str) -> None:
