@@ -25,7 +25,8 @@ from holo_tasks.core.money import usd
 from holo_tasks.core.ports import Recorder
 from holo_tasks.handoff_page import command
 from holo_tasks.safety.handoffs import Handoff, words
-from holo_tasks.saying import say, to_say
+from holo_tasks.saying import to_say
+from holo_tasks.speaking import Speaker
 
 CLEAR = "\r\x1b[2K"
 SECONDS_SHOWN_AFTER = 2.0
@@ -68,12 +69,13 @@ class Aloud:
         self._what = self._done = ""
         self._timed = True
         self._since_s = time.monotonic()
+        self._speaker = Speaker()
 
     def begins(self, model: str, trace: str) -> None:
         """Say that a run begins, where its evidence is, and what it may do at most."""
         limit = "" if self._limit is None else f" and {usd(self._limit)}"
         with self._apart():
-            say(f"{model} is at work, for at most {count(self._most, 'step')}{limit}; trace:", f" {trace}")
+            self._say(f"{model} is at work, for at most {count(self._most, 'step')}{limit}; trace:", f" {trace}")
 
     def hear(self, event: events.Event) -> None:
         """Say what is worth saying of an event."""
@@ -101,11 +103,11 @@ class Aloud:
     def wants(self, handoff: Handoff) -> None:
         """Say what a person is asked, until when, and how to answer."""
         with self._apart():
-            say(f"a person is needed: {handoff.question}")
-            say(f"it waits {until(handoff.expires_at)}; answer with:", f" {_command(handoff)}")
-            say(f"the choices are {words(handoff.choices)}")
+            self._say(f"a person is needed: {handoff.question}")
+            self._say(f"it waits {until(handoff.expires_at)}; answer with:", f" {_command(handoff)}")
+            self._say(f"the choices are {words(handoff.choices)}")
             if handoff.live:
-                say("the desktop in a browser, for whoever has this link:", f" {handoff.live}")
+                self._say("the desktop in a browser, for whoever has this link:", f" {handoff.live}")
 
     async def tick(self) -> None:
         """Show on a terminal how long something takes, until this is cancelled."""
@@ -117,6 +119,7 @@ class Aloud:
         """End the line that is on the terminal; nothing more is said."""
         self._keep()
         self._live = False
+        self._speaker.close()
 
     @property
     def _place(self) -> str:
@@ -140,7 +143,8 @@ class Aloud:
         took_s = time.monotonic() - self._since_s
         shown = self._timed and not self._done and took_s >= SECONDS_SHOWN_AFTER
         took = duration(round(took_s)) if shown else ""
-        _write(CLEAR + _fitting(to_say(" · ".join(filter(None, (self._line, self._done, took, self._cost))))))
+        line = " · ".join(filter(None, (self._line, self._done, took, self._cost)))
+        self._speaker.put(CLEAR + _fitting(to_say(line)))
 
     @property
     def _line(self) -> str:
@@ -150,22 +154,25 @@ class Aloud:
         """Let the line of a step stand as it is."""
         if self._live and self._what:
             self._show()
-            _write("\n")
+            self._speaker.put("\n")
         self._what = ""
 
     def _note(self, text: str) -> None:
         with self._apart():
-            say(text)
+            self._say(text)
+
+    def _say(self, text: str, place: str = "") -> None:
+        self._speaker.put(f"{to_say(text, place)}\n")
 
     def _plainly(self, text: str) -> None:
         if not self._live:
-            say(text)
+            self._say(text)
 
     @contextmanager
     def _apart(self) -> Iterator[None]:
         """Say something above the line that changes."""
         if self._live:
-            _write(CLEAR)
+            self._speaker.put(CLEAR)
         yield
         self._show()
 
@@ -221,9 +228,3 @@ def _fitting(text: str) -> str:
     with contextlib.suppress(OSError, ValueError):
         width = os.get_terminal_size(sys.stderr.fileno()).columns or width
     return text if cell_len(text) < width else f"{set_cell_size(text, width - 2)}…"
-
-
-def _write(text: str) -> None:
-    with contextlib.suppress(OSError):  # the terminal is gone: whoever reads the trace has it all
-        sys.stderr.write(text)
-        sys.stderr.flush()

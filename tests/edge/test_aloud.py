@@ -6,6 +6,8 @@ import os
 import pty
 import re
 import select
+import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from holo_tasks.aloud import Aloud, doing
 from holo_tasks.core import events
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
+from holo_tasks.saying import say
 from tests.support.command_line import CommandLine, until
 from tests.support.scripted_model import ScriptedModel, step
 
@@ -77,6 +80,7 @@ def test_each_step_says_what_was_spent_of_what(
     for cost in costs:
         aloud.hear(reply(cost))
     aloud.hear(decided("click", "click ‘Save’"))
+    aloud.close()
     assert capsys.readouterr() == ("", f"holo-tasks: step 1 of 7: click ‘Save’; {said}\n")
 
 
@@ -109,6 +113,37 @@ def test_an_answer_takes_no_time(
     monkeypatch.setattr("holo_tasks.aloud.time.monotonic", lambda: now_s)
     aloud.close()
     assert capsys.readouterr().err.endswith(f"holo-tasks: {said}\n")
+
+
+def talk(to: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Say more to a file than anything takes that nobody reads."""
+    monkeypatch.setattr("sys.stderr", os.fdopen(os.dup(to), "w"))
+    aloud = Aloud(9999, None, live=False)
+    for _ in range(9999):
+        aloud.hear(decided("click", f"click ‘{'Save' * 10}’"))
+    aloud.close()
+
+
+def test_a_pipe_that_is_read_at_the_end_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    end, pipe = os.pipe()
+    talk(pipe, monkeypatch)
+    say("the last word")
+    sys.stderr.close()
+    os.close(pipe)
+    with os.fdopen(end) as said:
+        lines = said.read().splitlines()
+    assert lines[0].endswith("click ‘" + "Save" * 10 + "’; $0.0000")
+    assert lines[-1] == "holo-tasks: the last word"
+
+
+def test_a_terminal_that_was_stopped_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, theirs = pty.openpty()
+    termios.tcflow(theirs, termios.TCOOFF)
+    talk(theirs, monkeypatch)
+    termios.tcflow(theirs, termios.TCOON)
+    assert "click" in heard(terminal)
+    os.close(theirs)
+    os.close(terminal)
 
 
 def heard(terminal: int) -> str:
