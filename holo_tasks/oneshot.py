@@ -11,8 +11,10 @@ from typing import Any
 
 import httpx
 from prefect import flow
-from prefect.client.schemas.objects import State, StateType
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.context import FlowRunContext
 from prefect.exceptions import PrefectException
+from prefect.flow_engine import run_flow_async
 from prefect.settings import get_current_settings
 from prefect.states import Completed
 
@@ -46,10 +48,19 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     """Run one goal as a Prefect flow on a desktop that is up. A `HoloError` becomes an outcome."""
     ended: list[Outcome] = []
     known, begun, patience = asyncio.Event(), "", Patience()
+    made: FlowRun | None = None
+    name = named(settings.goal, TITLE_CHARACTERS)
     for told in await tell_untold(settings.home, temporary=settings.temporary):
         say(told)
 
-    @flow(name="holo-tasks run", flow_run_name="{goal}", persist_result=False, validate_parameters=False)
+    def title() -> str:
+        """Prefect asks for it once there is a flow run, before that begins."""
+        nonlocal made
+        context = FlowRunContext.get()
+        made = context.flow_run if context else None
+        return name
+
+    @flow(name="holo-tasks run", flow_run_name=title, persist_result=False, validate_parameters=False)
     async def holo_run(goal: str) -> State[Any]:
         nonlocal begun
         begun = attempt()
@@ -62,10 +73,11 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
     # Prefect's client tries again by itself while its server is busy, and says nothing of it.
     word = asyncio.get_running_loop().call_later(SILENT_S, patience.tell, "Prefect's server is slow to take the run.")
     state: State[Any] | None = None
-    name = named(settings.goal, TITLE_CHARACTERS)
     while True:
         try:
-            state = await until_told(holo_run(name, return_state=True), known, _server_answers)
+            # One that was made, and could not begin, is gone on with: it would stay there beside another one.
+            begins: Any = run_flow_async(holo_run, made, {"goal": name}, return_type="state")
+            state = await until_told(begins, known, _server_answers)
             if not ended and state is not None:
                 await state.aresult()  # a fault of ours: let it be seen
         except (httpx.HTTPError, PrefectException, RuntimeError) as error:
@@ -73,9 +85,7 @@ async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
                 raise
             if not ended:
                 refused = _not_taken(error, begun=bool(begun))
-                if not isinstance(refused, Unavailable):
-                    raise refused from None
-                await asyncio.sleep(patience.pause_s(refused))
+                await asyncio.sleep(_until_again_s(refused, patience, settings, made))
                 continue
         except asyncio.CancelledError:
             if not ended:
@@ -99,6 +109,19 @@ def _state_of(outcome: Outcome) -> State[Any]:
         return Completed(message=(outcome.answer or "")[:500])
     kind = StateType.CANCELLED if outcome.status == "killed" else StateType.FAILED
     return State(type=kind, name=outcome.status.replace("_", " ").capitalize(), message=outcome.message)
+
+
+def _until_again_s(refused: InvalidUsage, patience: Patience, settings: Settings, made: FlowRun | None) -> float:
+    """Return how long to wait until a run is begun again; raise if it is not, and have Prefect told so later."""
+    if not isinstance(refused, Unavailable):
+        raise refused
+    try:
+        return patience.pause_s(refused)
+    except Unavailable as given_up:
+        if made is not None and made.state is not None:
+            ended = State[Any](type=StateType.FAILED, name="Unavailable", message=str(given_up))
+            note_untold(settings.home, str(made.id), str(made.state.id), ended, temporary=settings.temporary)
+        raise given_up from None
 
 
 def _not_taken(error: Exception, *, begun: bool) -> InvalidUsage:

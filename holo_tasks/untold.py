@@ -105,7 +105,7 @@ async def _tell(client: PrefectClient, note: notes.Note) -> str:
     now = found.state
     # It may have been paused since it began, and have gone on.
     ours = now is not None and (str(now.id) == says["attempt"] or now.timestamp <= ended)
-    if now is None or not now.is_running() or not ours:
+    if now is None or not (now.is_running() or now.is_pending()) or not ours:
         note.drop()
         return ""
     await client.set_flow_run_state(id, state, force=True)

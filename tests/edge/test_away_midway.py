@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 from prefect import flow
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
 from prefect.client.schemas.objects import State
 
 from holo_tasks import HoloError, InvalidUsage, NeedsPerson, cost_guardrail, oneshot, pursue, subgoal
@@ -18,6 +20,7 @@ from holo_tasks.outcome import Settings
 from holo_tasks.safety.budgets import Budgets
 from holo_tasks.safety.runbook import RunBook
 from holo_tasks.safety.store import store_at
+from holo_tasks.untold import tell_untold
 from tests.support.agents import agent
 from tests.support.interruptions import CLICK, DONE, World, pressing
 from tests.support.scripted_model import ScriptedModel
@@ -137,6 +140,34 @@ async def test_a_flow_whose_first_agent_has_acted_does_not_end_as_unavailable(
     assert state.name == "Invalid"
     with pytest.raises(StoreLost):
         await state.aresult()
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+async def test_a_flow_run_that_could_not_begin_is_gone_on_with_or_ended(
+    world: World, monkeypatch: pytest.MonkeyPatch, comes_back: bool
+) -> None:
+    monkeypatch.setenv("HOLO_PATIENCE", "300" if comes_back else "0")
+    goal, real, away = f"Press {world.folder}.", PrefectClient.set_flow_run_state, [1]
+
+    async def busy(self: PrefectClient, *args: Any, **options: Any) -> Any:
+        if away:
+            away.pop()
+            raise httpx.ConnectError("away")
+        return await real(self, *args, **options)
+
+    monkeypatch.setattr(PrefectClient, "set_flow_run_state", busy)
+    where, home = Destination.parse(str(world.folder / "runs")), world.folder / "holo"
+    with ScriptedModel([DONE]) as model:
+        settings = Settings(goal, model.base_url, profile_for("rehearsal"), where, home=home)
+        if comes_back:
+            assert (await oneshot.run_goal(settings, world.desktop)).status == "answered"
+        else:
+            with pytest.raises(Unavailable):
+                await oneshot.run_goal(settings, world.desktop)
+            assert "ended as Unavailable" in " ".join(await tell_untold(home))
+    async with get_client() as client:
+        found = await client.read_flow_runs(flow_run_filter=FlowRunFilter(name=FlowRunFilterName(any_=[goal])))
+    assert [one.state and one.state.name for one in found] == ["Completed" if comes_back else "Unavailable"]
 
 
 async def test_a_goal_that_has_begun_is_not_said_to_be_untouched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
