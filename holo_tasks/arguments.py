@@ -180,7 +180,7 @@ def _add_handoff(commands: Commands) -> None:
         "resume",
         help="answer: the run goes on",
         description="Answer a hand-off, once: the first answer counts, here or in Prefect's pages.",
-        epilog="exit codes: 0 answered, 2 it waits for no answer, or not for this one",
+        epilog="exit codes: 0 answered, 2 it waits for no answer, or not for this one, 16 what is needed is away",
     )
     resume.add_argument("id", metavar="ID", help="as the run said, or `holo-tasks handoff list`")
     resume.add_argument("--choice", metavar="CHOICE", help="one of those that are offered (done, or the only one)")
@@ -229,7 +229,7 @@ def _add_doctor(commands: Commands) -> None:
         help="try the model's endpoint, the screen and the evidence store",
         description="Try what a run needs, with two cheap calls of the model, and say in a sentence what is wrong.",
         epilog="exit codes: 0 nothing failed, 2 something is set up wrong, else 14 the model's endpoint failed, "
-        "else 15 the desktop failed",
+        "else 15 the desktop failed, else 16 the evidence store or the database is away",
     )
     _add_model(doctor)
     doctor.add_argument(
