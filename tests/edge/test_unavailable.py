@@ -62,13 +62,14 @@ def test_a_busy_prefect_is_waited_for_and_that_is_said_once(cli: CommandLine, x_
         return True
 
     with crowded(cli.env["PREFECT_API_URL"], busy) as door, ScriptedModel([DONE]) as model:
-        env = {"PREFECT_API_URL": door.url, "HOLO_PATIENCE": None}
+        env = {"PREFECT_API_URL": door.url, "HOLO_PATIENCE": "300"}
         ended = cli(*asked(model, display), env=env)
     assert (ended.code, ended.stdout) == (0, "done\n")
     assert len(turned_away) == 4
     waits = [line for line in ended.stderr.splitlines() if "is waited for" in line]
-    assert len(waits) == 1
-    assert waits[0].startswith("holo-tasks: No Prefect API answers at ")
+    # A server that is slow to take the run, as on a busy machine, is told of by itself.
+    (said,) = [line for line in waits if "slow to take the run" not in line]
+    assert said.startswith("holo-tasks: No Prefect API answers at ")
 
 
 @pytest.mark.long
@@ -76,7 +77,7 @@ def test_ten_commands_that_begin_at_once_come_through(cli: CommandLine, x_server
     """Their server keeps its database in one SQLite file, and turns some of them away for a while."""
     x_server(display)
     with ScriptedModel([DONE]) as model:
-        commands = [cli.start(*asked(model, display, "--json"), env={"HOLO_PATIENCE": None}) for _ in range(10)]
+        commands = [cli.start(*asked(model, display, "--json"), env={"HOLO_PATIENCE": "300"}) for _ in range(10)]
         ends = [command.end() for command in commands]
     assert [(ended.code, ended.told["status"]) for ended in ends] == [(0, "answered")] * 10, ends
 
