@@ -48,9 +48,9 @@ class Patience:
 
     def tell(self, why: str) -> None:
         """Say, the first time, what is waited for."""
-        if not self._told:
+        left_s = self._until_s - time.monotonic()
+        if not self._told and left_s > 0:
             self._told = True
-            left_s = max(0.0, self._until_s - time.monotonic())
             tells.get(logger.warning)(f"{why} It is waited for, {left_s:.0f} s more at most.")
 
 

@@ -34,10 +34,11 @@ FREE_TEXT = frozenset(
 AS_IT_IS = frozenset(
     {"kind", "status", "outcome", "purpose", "source", "finish_reason", "confidence", "tool_name", "gesture_kind"}
     | {"run_id", "flow_run_id", "token", "library", "model", "endpoint", "display", "signed_by", "media_type"}
-    | {"layer", "target"}
+    | {"layer", "target", "items"}
     | {"sha256", "frame_digest", "prompt_sha256", "shots", "strip", "before", "after", "masks", "handoff"}
 )
-"""Fields of events that others find things by: identifiers, digests, and words out of a list."""
+"""Fields of events that others find things by: identifiers, digests, and words out of a list. ``items`` have a title,
+too, which was made without values."""
 
 _NAMING = frozenset({"tool_name", "name", "action", "element_type", "button", "direction", "type", "kind"})
 _KEYS = frozenset({"keys", "hold", "tap", "hold_keys", "tap_keys"})
