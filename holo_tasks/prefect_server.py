@@ -22,7 +22,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 from urllib.parse import urlsplit
 
 import holo_tasks
@@ -102,7 +102,7 @@ def state_of(url: str, timeout_s: float = 1.0) -> Literal["up", "away", "other"]
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:  # or it raises ValueError
             return "other"
-        with urllib.request.build_opener(_StayThere).open(f"{url.rstrip('/')}/health", timeout=timeout_s) as answer:
+        with _opened(url, "health", timeout_s) as answer:
             # Prefect's pages answer at any address that is not the API's.
             said: bytes = answer.read(16)
             return "up" if said.strip() == b"true" else "other"
@@ -121,12 +121,17 @@ def state_of(url: str, timeout_s: float = 1.0) -> Literal["up", "away", "other"]
 def is_open(url: str, timeout_s: float = 1.0) -> bool:
     """Say whether a Prefect API answers to anybody, without a login; what cannot be asked does not."""
     try:
-        with urllib.request.build_opener(_StayThere).open(
-            f"{url.rstrip('/')}/admin/version", timeout=timeout_s
-        ) as told:
+        with _opened(url, "admin/version", timeout_s) as told:
             return bool(told.status == 200 and told.read(1) == b'"')
     except (OSError, ValueError, http.client.HTTPException):  # a refusal is an OSError, too
         return False
+
+
+def _opened(url: str, page: str, timeout_s: float) -> Any:
+    parts = urlsplit(url)
+    # A login in it, which Prefect's client sends, would be taken for a part of the host's name here.
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
+    return urllib.request.build_opener(_StayThere).open(f"{bare}/{page}", timeout=timeout_s)
 
 
 def reach_directly(environ: MutableMapping[str, str]) -> None:

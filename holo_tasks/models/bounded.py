@@ -11,7 +11,7 @@ from holo_tasks.core.errors import TransientModelFault
 
 MOST_BYTES = 32_000_000
 """A longer answer is no reply of a model, nor a list of models; a process that read on would run out of memory."""
-REWRITTEN = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+REWRITTEN = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
 """What headers say of the bytes on the wire, which is not true of what was read from them."""
 
 
@@ -34,7 +34,8 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
             body = await self._read(response)
         finally:
             await response.aclose()
-        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in REWRITTEN]
+        # As they came: what a server writes into a header need not be ASCII.
+        headers = [(name, value) for name, value in response.headers.raw if name.lower() not in REWRITTEN]
         return type(response)(
             response.status_code,
             headers=headers,

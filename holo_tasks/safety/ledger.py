@@ -163,13 +163,13 @@ class Ledger:
             row = db.execute(sa.select(FINISHED).where(*_of(FINISHED, token, goal))).one_or_none()
             if row is not None and work is not None and (other := _other_work(db, token, goal, work)):
                 raise _of_another(token, goal, other, work)
-        if row is None:
-            return None
-        if row.inputs != inputs:
-            raise TokenConflict(
-                f"Token {token!r} was already used for {goal!r} with other inputs; use a new token for new work."
-            )
-        return Finished(row.result, row.trace)
+            if row is not None and row.inputs != inputs:
+                raise TokenConflict(
+                    f"Token {token!r} was already used for {goal!r} with other inputs; use a new token for new work."
+                )
+            if row is not None and work is not None:  # done before functions were told apart: who asks first has it
+                add(db, WORKS, token=token, goal=goal, name=work.name, code=work.code)
+        return None if row is None else Finished(row.result, row.trace)
 
     def stored(self, token: str, goal: str) -> Finished | None:
         """Return the stored result of finished work whatever its inputs were, or None."""
