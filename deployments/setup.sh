@@ -46,12 +46,14 @@ wanted=$(cat requirements.lock pyproject.toml | sha256sum | cut -d' ' -f1)
 if [[ ! -f $stamp || $(<"$stamp") != "$wanted" ]]; then
   [[ -x .venv/bin/python ]] || "$python" -m venv .venv
   say "installing locked Python packages into .venv"
-  # uv installs the same locked files several times as fast; pip does where uv cannot.
+  # uv installs the same locked files several times as fast; pip does where uv cannot. What is not compiled now is
+  # compiled at every start of every process where Python is told not to write what it compiles.
   if .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
       -r <(awk '/^uv==/{on=1} /^[a-z]/&&!/^uv==/{on=0} on' requirements.lock) 2>/dev/null &&
-    .venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes -r requirements.lock 2>/dev/null; then :; else
+    .venv/bin/uv pip install --quiet --compile-bytecode --python .venv/bin/python --require-hashes -r requirements.lock 2>/dev/null; then :; else
     .venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
   fi
   .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
   echo "$wanted" >"$stamp"
 fi
+.venv/bin/python -m compileall -q holo_tasks blocks flows tests || say "this folder cannot be written: starts take longer"

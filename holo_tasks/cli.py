@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import NoReturn
 from holo_tasks.arguments import command_line
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
 from holo_tasks.machine.closed import close_process
+from holo_tasks.machine.garbage import collect_seldom
 from holo_tasks.machine.umask import narrow_umask
 from holo_tasks.printable import printable
 from holo_tasks.saying import prepare_streams, put, release_streams, say
@@ -39,17 +41,34 @@ NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the status's code."""
     close_process()
+    collect_seldom()
+    ended: list[int] = []
+    if arguments is None:  # this process is that of a command, and does nothing after it
+        atexit.register(_leave_at_once, ended)
     given = list(sys.argv[1:] if arguments is None else arguments)
     prepare_streams()
     narrow_umask()
     interrupt_at_signals()
     code = exit_code(given)
+    ended.append(code)
     if "holo_tasks.leaving" in sys.modules:
         from holo_tasks.leaving import leave
 
         leave(code)
     release_streams()
     sys.exit(code)
+
+
+def _leave_at_once(ended: Sequence[int]) -> None:
+    """End the process whose exit code is known. What was registered first is done last, after what others have to do.
+
+    Python would take all that is loaded apart, which takes most of a second. What ended in a traceback ends as ever.
+    """
+    if ended:
+        if "logging" in sys.modules:
+            sys.modules["logging"].shutdown()
+        release_streams()
+        os._exit(ended[0])
 
 
 def exit_code(given: Sequence[str]) -> int:

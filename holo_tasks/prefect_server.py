@@ -33,6 +33,7 @@ from holo_tasks.desktop.processes import tied
 from holo_tasks.machine.private import make_private, open_private, private_file
 from holo_tasks.models.address import without_login
 from holo_tasks.patience import names_nobody
+from holo_tasks.prefect_database import prepare
 
 PATIENCE_S = 300.0
 """A first start makes a database: seen to take over two minutes on a busy machine. One that ended is seen at once."""
@@ -45,8 +46,15 @@ BUSY = frozenset({408, 429, 500, 502, 503, 504})
 """How a server answers that has too much to do, or that is not up yet behind a proxy."""
 CLOUD = "prefect.cloud"
 """Prefect Cloud has no health page below a workspace."""
-LEAN = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
-"""As Prefect's own temporary server: no pages, no background services."""
+LEAN = {
+    "PREFECT_UI_ENABLED": "0",
+    "PREFECT__SERVER_EPHEMERAL": "1",
+    "PREFECT__SERVER_FINAL": "1",
+    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "0",
+    "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "0",
+}
+"""As Prefect's own temporary server: no pages, no background services. Nor does it load every library of blocks, to
+write each kind of block into the database, which takes seconds: whoever saves a block does that, too."""
 QUIET = {"PREFECT_SERVER_ANALYTICS_ENABLED": "0", "DO_NOT_TRACK": "1"}
 SERVER_DATABASE = ("PREFECT_SERVER_DATABASE", "PREFECT_API_DATABASE")
 """How the names of settings begin that say where a server keeps its database."""
@@ -154,6 +162,8 @@ class TemporaryServer:
         home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
         self._ready = home / ".holo-ready"
         self._first = None if self._ready.exists() else _alone(home)
+        if self._first is not None and (switched_on(environ) or not _says_where(environ)):
+            prepare(home / "prefect.db")
         # Bound before the server is started: nobody else can answer in its place.
         with socket.socket() as at, _readable(self.login) as told:
             at.bind(("127.0.0.1", 0))

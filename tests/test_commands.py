@@ -12,12 +12,13 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SHORT = {
-    "tests/bench/bench.py": "--steps 3 --starts 1",
+    "tests/bench/bench.py": "--steps 3",
     "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2",
     "tests/bench/bench_images.py": "",
     "tests/bench/bench_prefix.py": "",
     "tests/bench/bench_redaction.py": "4",
     "tests/bench/bench_skipping.py": "--items 20 --new 1",
+    "tests/bench/bench_start.py": "--starts 1",
     "tests/bench/bench_trace.py": "50",
     "tests/faults/faults.py": "--points 1 --moments 1 --workers 1 --out OUT",
     "tests/faults/latch_trials.py": "1",

@@ -9,13 +9,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import shlex
 import statistics
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common import headline, prefect_server, scratch_home
@@ -31,20 +27,10 @@ NAIVE_SLEEPS_S = (0.5, 0.8)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--starts", type=int, default=3)
     options = parser.parse_args()
     headline(__file__, "what a step costs beyond the model and the program")
-    with scratch_home() as home:
-        with prefect_server() as url:
-            asyncio.run(_steps(options.steps))
-            with_server = [_first_request(home, url) for _ in range(options.starts)]
-        without = [_first_request(home, None) for _ in range(options.starts)]
-        loading = [_loading("import prefect, prefect.flow_engine"), _loading("import openai")]
-        print("\nfrom command to first request of `holo-tasks run`")
-        print(f"  with a Prefect server running     {_seconds(with_server)}   (aim ≤ 3 s)")
-        print(f"  with none (a temporary one)       {_seconds(without)}   (aim ≤ 8 s)")
-        print(f"  of which loading Prefect          {loading[0]:5.2f} s")
-        print(f"  of which loading openai           {loading[1]:5.2f} s")
+    with scratch_home(), prefect_server():
+        asyncio.run(_steps(options.steps))
 
 
 async def _steps(count: int) -> None:
@@ -190,39 +176,8 @@ async def _empty_subgoals() -> list[float]:
     return (await parent())[1:]
 
 
-def _first_request(home: Path, api_url: str | None) -> float:
-    from probe_counter import __file__ as counter
-    from tk_python import tk_python
-
-    from tests.support.scripted_model import ScriptedModel, step
-
-    environ = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
-    if api_url is not None:
-        environ["PREFECT_API_URL"] = api_url
-    with ScriptedModel([step("answer", content="done")]) as model:
-        started = time.monotonic()
-        command = [str(Path(sys.executable).with_name("holo-tasks")), "run", "Answer", "--base-url", model.base_url]
-        subprocess.run(
-            [*command, "--app", shlex.join([tk_python(), counter]), "--json"],
-            env=environ,
-            check=True,
-            capture_output=True,
-        )
-        return model.arrived_s[0] - started
-
-
-def _loading(statement: str) -> float:
-    started = time.monotonic()
-    subprocess.run([sys.executable, "-c", statement], check=True)
-    return time.monotonic() - started
-
-
 def _ms(values: list[float]) -> str:
     return f"{statistics.median(values) * 1000:6.1f} ms"
-
-
-def _seconds(values: list[float]) -> str:
-    return f"{statistics.median(values):5.2f} s"
 
 
 def _parts(parts: dict[str, float]) -> str:

@@ -1,0 +1,115 @@
+"""A first start: Prefect's database is there at once, and a command ends when it has said what came of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from holo_tasks import prefect_database
+from holo_tasks.prefect_database import migrated, prepare
+from holo_tasks.prefect_server import TemporaryServer
+
+
+def parts(sql: str) -> list[str]:
+    """Return the lines in an order of their own: of constraints on one table it differs from time to time."""
+    return sorted(line.strip().rstrip(",") for line in sql.splitlines())
+
+
+def test_what_is_kept_is_what_prefects_migrations_come_to(tmp_path: Path) -> None:
+    fresh, kept = tmp_path / "fresh.db", tmp_path / "kept.db"
+    assert prepare(kept)
+    assert parts(migrated(kept)) == parts(migrated(fresh))
+
+
+def test_a_database_is_made_for_this_user_alone_and_nothing_beside_it(tmp_path: Path) -> None:
+    previous = os.umask(0)
+    try:
+        assert prepare(tmp_path / "prefect.db")
+    finally:
+        os.umask(previous)
+    assert [path.name for path in tmp_path.iterdir()] == ["prefect.db"]
+    assert stat.S_IMODE((tmp_path / "prefect.db").stat().st_mode) == 0o600
+
+
+def test_a_database_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "prefect.db").write_text("somebody's")
+    assert not prepare(tmp_path / "prefect.db")
+    assert (tmp_path / "prefect.db").read_text() == "somebody's"
+
+
+def test_a_prefect_from_before_what_is_kept_makes_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = tmp_path / "newer.sql"
+    revision = prefect_database._revision(prefect_database.SCHEMA.read_text())
+    newer.write_text(prefect_database.SCHEMA.read_text().replace(revision, "0123456789ab"))
+    monkeypatch.setattr(prefect_database, "SCHEMA", newer)
+    assert not prepare(tmp_path / "prefect.db")
+    assert not (tmp_path / "prefect.db").exists()
+
+
+def test_where_it_cannot_be_made_prefect_does_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "broken.sql"
+    broken.write_text(prefect_database.SCHEMA.read_text() + "CREATE TABLE log (id INT);")
+    assert not prepare(tmp_path / "missing" / "prefect.db")
+    monkeypatch.setattr(prefect_database, "SCHEMA", broken)
+    assert not prepare(tmp_path / "prefect.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.sql"]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_temporary_server_in_a_fresh_home_finds_its_database_made(tmp_path: Path, elsewhere: bool) -> None:
+    home = tmp_path / "prefect"
+    environ = {"PATH": os.environ["PATH"], "PREFECT_HOME": str(home)}
+    if elsewhere:
+        environ["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = f"sqlite+aiosqlite:///{tmp_path}/other.db"
+    server = TemporaryServer(environ)
+    try:
+        assert (home / "prefect.db").exists() is not elsewhere
+        if not elsewhere:
+            server.wait()
+            with closing(sqlite3.connect(home / "prefect.db")) as database:
+                assert database.execute("SELECT count(*) FROM block_type").fetchone() == (0,)
+    finally:
+        server.stop()
+
+
+COMMAND = """
+import atexit, sys
+from holo_tasks import cli
+class Late:
+    def __del__(self):
+        print("taken apart")
+late, sys.argv = Late(), ["holo-tasks", "models"]
+if {fails}:
+    def fail(options):
+        raise RuntimeError("a defect")
+    cli.COMMANDS["models"] = fail
+try:
+    cli.main()
+finally:
+    atexit.register(print, "what others have to do at the end")
+"""
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_command_ends_once_all_is_done(tmp_path: Path, fails: bool) -> None:
+    command = [sys.executable, "-c", COMMAND.format(fails=fails)]
+    ended = subprocess.run(command, env={**os.environ, "HOLO_HOME": str(tmp_path)}, capture_output=True, text=True)
+    assert "what others have to do at the end" in ended.stdout
+    assert (ended.returncode, "RuntimeError: a defect" in ended.stderr) == ((1, True) if fails else (0, False))
+    assert ("holo3" in ended.stdout, "taken apart" in ended.stdout) == (not fails, fails)
+
+
+def test_what_is_installed_is_compiled() -> None:
+    """Else each start of each process compiles it anew where Python is told to write no bytecode."""
+    for name in ("prefect", "prefect.server.database.orm_models", "openai", "holo_tasks.cli"):
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert Path(spec.cached or "none").exists(), f"make setup compiles {name}"
