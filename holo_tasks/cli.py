@@ -12,7 +12,7 @@ from typing import NoReturn
 from holo_tasks.arguments import command_line
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
 from holo_tasks.machine.closed import close_process
-from holo_tasks.machine.garbage import collect_seldom
+from holo_tasks.machine.memory import collect_seldom, give_back
 from holo_tasks.machine.umask import narrow_umask
 from holo_tasks.printable import printable
 from holo_tasks.saying import prepare_streams, put, release_streams, say
@@ -42,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the status's code."""
     close_process()
     collect_seldom()
+    give_back()
     ended: list[int] = []
     if arguments is None:  # this process is that of a command, and does nothing after it
         atexit.register(_leave_at_once, ended)

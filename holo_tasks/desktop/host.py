@@ -25,6 +25,7 @@ from holo_tasks.desktop.gate import Gate, Served
 from holo_tasks.desktop.page import Page
 from holo_tasks.desktop.wire import Message
 from holo_tasks.machine.closed import close_process
+from holo_tasks.machine.memory import give_back
 from holo_tasks.machine.umask import narrow_umask
 
 # After the other side is gone, this long to end in good order.
@@ -35,6 +36,7 @@ def main() -> None:
     """Serve one desktop: arguments are the socket, the memories for pixels and the gate, and the parent's id."""
     close_process()  # the values of secrets are here
     narrow_umask()
+    give_back()
     channel, pixels, page, parent = (int(argument) for argument in sys.argv[1:5])
     with socket.socket(fileno=channel) as link:
         Host(link, pixels, Gate(Page(page)), parent).run()

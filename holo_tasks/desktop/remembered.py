@@ -5,7 +5,9 @@ Raw pixels are compared, in the process that owns the screen: of what is differe
 
 from __future__ import annotations
 
+import threading
 import time
+import zlib
 from collections import Counter, OrderedDict
 
 from holo_tasks.core.errors import ScreenChanged
@@ -16,8 +18,10 @@ from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.xlink import Refused, XLink
 
-MOST_BYTES, FEWEST = 64 * 1024 * 1024, 4
+MOST_BYTES, FEWEST = 16 * 1024 * 1024, 4
 """How much is kept of pictures, and how many of them in any case."""
+AT_HAND = 2
+"""So many, the newest, are not packed."""
 PATIENCE_S, NAP_S = 1.5, 0.05
 """For a screen to look again as it did: a blinking caret is there only half of the time."""
 TURNS, NEIGHBOURS = 8, 16
@@ -32,7 +36,7 @@ class Remembered:
         self._link = link
         self._screen = screen
         self._gate = gate
-        self._kept: OrderedDict[int, Sighting] = OrderedDict()
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._last = 0
         self._windows = Arrangement()
         self._clicked: tuple[Point, int] | None = None
@@ -44,15 +48,18 @@ class Remembered:
 
     def keep(self, picture: Picture) -> int:
         """Remember a picture that was taken after `arrange`; return its number."""
-        sighting = Sighting(picture, self._windows)
+        taken = _Kept(picture, self._windows)
         # The same screen again is no reason to forget another: somebody may be asked for a long time about that one.
         for number, known in reversed(self._kept.items()):
-            if known == sighting:
+            if known.shows_the_same(taken):
                 self._kept.move_to_end(number)
                 return number
         self._last += 1
-        self._kept[self._last] = sighting
-        while len(self._kept) > FEWEST and sum(len(known.pixels.bgrx) for known in self._kept.values()) > MOST_BYTES:
+        self._kept[self._last] = taken
+        if large := [known for known in list(self._kept.values())[:-AT_HAND] if not known.packed]:
+            # Nobody waits for this: the model is asked meanwhile.
+            threading.Thread(target=_pack, args=(large,), daemon=True).start()
+        while len(self._kept) > FEWEST and sum(known.bytes for known in self._kept.values()) > MOST_BYTES:
             self._kept.popitem(last=False)
         return self._last
 
@@ -73,9 +80,9 @@ class Remembered:
         if not where.points and self._clicked is not None and self._clicked[1] == windows.focus:
             where = Aim(clicked=self._clicked[0])
         about = "click" if where.points else "type"
-        before = self._kept.get(number)
-        if before is None:
+        if (kept := self._kept.get(number)) is None:
             raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
+        before = kept.sighting()
         until = time.monotonic() + PATIENCE_S
         now = self._sighting(where, windows)
         turns: Counter[tuple[Box, int]] = Counter()
@@ -107,6 +114,43 @@ class Remembered:
     def _sighting(self, where: Aim, windows: Arrangement) -> Sighting:
         """Look at the rows that matter, after the windows: what comes up between is in the picture."""
         return Sighting(self._screen.strip(*rows(windows, self._screen.size, where)), windows)
+
+
+class _Kept:
+    """A picture, and how the windows lay: packed, a picture of a program takes a hundredth of the memory."""
+
+    def __init__(self, picture: Picture, windows: Arrangement) -> None:
+        self.windows = windows
+        self._size = picture.size
+        self._check = zlib.crc32(picture.bgrx)
+        self._state: tuple[bytes | bytearray, bool] = (picture.bgrx, False)
+        """The pixels, and whether they are packed: one value, for another thread packs them."""
+
+    @property
+    def bytes(self) -> int:
+        return len(self._state[0])
+
+    @property
+    def packed(self) -> bool:
+        return self._state[1]
+
+    def sighting(self) -> Sighting:
+        pixels, packed = self._state
+        return Sighting(Picture(self._size, zlib.decompress(pixels) if packed else pixels), self.windows)
+
+    def shows_the_same(self, other: _Kept) -> bool:
+        alike = (self.windows, self._size, self._check) == (other.windows, other._size, other._check)
+        return alike and self.sighting() == other.sighting()
+
+    def pack(self) -> None:
+        pixels, packed = self._state
+        if not packed:  # two threads may be at it
+            self._state = zlib.compress(pixels, 1), True
+
+
+def _pack(pictures: list[_Kept]) -> None:
+    for picture in pictures:
+        picture.pack()
 
 
 def _restless(turns: Counter[tuple[Box, int]], area: Box) -> frozenset[int]:
