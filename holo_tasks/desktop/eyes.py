@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.frame import OnScreen
 from holo_tasks.core.geometry import Box
+from holo_tasks.desktop.asleep import Asleep
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.pulse import Ping, Pulse
 from holo_tasks.desktop.repaints import Repaints
 from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.settle import Settle, Situation, Verdict, judge
 from holo_tasks.desktop.stacking import Stacked, between
+
+LONGEST_NAP_NS = 50_000_000
+FIRST_NAP_NS = 2_000_000
+"""Between two looks whether all sleep, doubled each time: who keeps working is not asked over and over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +47,18 @@ class Eyes:
         settle: Settle,
         interrupt: Interrupt,
         windows: Callable[[], Stacked],
+        asleep: Callable[[], Asleep | None] = lambda: None,
     ) -> None:
         self._screen = screen
         self._windows = windows
+        self._asleep = asleep
         self._repaints = repaints
         self._pulse = pulse
         self._settle = settle
         self._interrupt = interrupt
         self._acted_ns: int | None = None
         self._ping: Ping | None = None
+        self._telling, self._nap_ns = True, FIRST_NAP_NS
 
     def acted(self, at_ns: int | None) -> None:
         """Note when the last input event was sent, and ask the program to say when it is done with it.
@@ -75,6 +83,7 @@ class Eyes:
         """
         began = time.monotonic_ns()
         acted = self._acted_ns if after_action else None
+        self._telling, self._nap_ns = self._repaints.exact, FIRST_NAP_NS
         while True:
             verdict = self._await_rest(began, acted)
             before = self._windows() if windows else {}
@@ -94,19 +103,29 @@ class Eyes:
         return Look(picture, verdict.settled, hung, time.time_ns(), at - began, max(quiet, 0), took, shown)
 
     def _judge(self, began: int, acted: int | None) -> Verdict:
+        """Decide whether the screen is ready; if nobody is known to be busy, also by whether all sleep."""
         ping = self._ping
-        return judge(
-            self._settle,
-            Situation(
-                now_ns=time.monotonic_ns(),
-                began_ns=began,
-                size=self._screen.size,
-                repaints=self._repaints.latest(),
-                acted_ns=acted,
-                asked=ping is not None,
-                answered_ns=self._pulse.answered(ping) if ping else None,
-            ),
+        seen = Situation(
+            now_ns=time.monotonic_ns(),
+            began_ns=began,
+            size=self._screen.size,
+            repaints=self._repaints.latest(),
+            acted_ns=acted,
+            asked=ping is not None,
+            answered_ns=self._pulse.answered(ping) if ping else None,
         )
+        verdict = judge(self._settle, seen)
+        if verdict.ready or (seen.asked and seen.answered_ns is None) or not self._telling:
+            return verdict
+        asleep = self._asleep()
+        self._telling = asleep is not None
+        if asleep is None:
+            return verdict
+        now = time.monotonic_ns()
+        seen = replace(
+            seen, now_ns=now, repaints=self._repaints.latest(), asleep_ns=asleep.since_ns, until_ns=asleep.until_ns
+        )
+        return judge(self._settle, seen)
 
     def _await_rest(self, began: int, acted: int | None) -> Verdict:
         self._repaints.compare()
@@ -123,8 +142,11 @@ class Eyes:
                 return verdict
             # While quiet is being counted a repaint only puts the end off: no need to wake up for
             # it. A window may close instead of answering, which is seen only by asking.
+            nap = min(verdict.wait_ns, LONGEST_NAP_NS)
+            if self._telling and not busy:
+                nap, self._nap_ns = min(nap, self._nap_ns), 2 * self._nap_ns
             self._repaints.wait(
-                min(verdict.wait_ns, 50_000_000),
+                nap,
                 repaint=verdict.last_repaint_ns is None,
                 serial=ping.serial if busy and ping else None,
             )

@@ -8,6 +8,7 @@ only on servers that cannot say better. While a program holds pointer or keyboar
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,21 @@ def owner_by(link: XLink, window: int) -> Owner:
     return _program(pid, _started.get(link))
 
 
+def clients(link: XLink) -> Counter[int] | None:
+    """Return the processes that are connected to the X server, each as often as it is; None if it cannot say of all."""
+    resources = _resources(link)
+    if resources is None:
+        return None
+    everybody = xcffib.res.ClientIdSpec.synthetic(NOBODY, xcffib.res.ClientIdMask.LocalClientPID)
+    asked = resources.QueryClients(), resources.QueryClientIds(1, [everybody])
+    connected, told = asked[0].reply().clients, asked[1].reply().ids
+    # Of one on another machine it says nothing. Nor are the numbers those of our own /proc if our own is not.
+    if len(told) != len(connected) or any(answer.length != 4 for answer in told):
+        return None
+    found = Counter(int(answer.value[0]) for answer in told)
+    return found if found[os.getpid()] else None
+
+
 def remember(link: XLink, started: Started) -> None:
     """Keep how the program was started that a desktop is for: what it is told to run is known from that."""
     _started[link] = started
@@ -126,9 +142,7 @@ def _focused(link: XLink) -> int:
 
 def _pid(link: XLink, window: int) -> int:
     """Return the process that made a window, zero if that cannot be known."""
-    if link not in _clients:
-        _clients[link] = _resources(link)
-    resources = _clients[link]
+    resources = _resources(link)
     if resources is None:
         return int((link.numbers(client_of(link, window), "_NET_WM_PID") or [0])[0])
     # Of a server in another container or on another machine, the numbers are not those of our own /proc.
@@ -139,11 +153,13 @@ def _pid(link: XLink, window: int) -> int:
 
 def _resources(link: XLink) -> Any:
     """Return the X-Resource extension; None on a server that lacks it or whose version knows no processes."""
-    if not link.has("X-Resource"):
-        return None
-    resources = link.conn(xcffib.res.key)
-    version = resources.QueryVersion(1, 2).reply()
-    return resources if (version.server_major, version.server_minor) >= (1, 2) else None
+    if link not in _clients:
+        _clients[link] = None
+        if link.has("X-Resource"):
+            resources = link.conn(xcffib.res.key)
+            version = resources.QueryVersion(1, 2).reply()
+            _clients[link] = resources if (version.server_major, version.server_minor) >= (1, 2) else None
+    return _clients[link]
 
 
 def _local_pid(resources: Any, resource: int) -> int:

@@ -26,7 +26,9 @@ class Settle:
     repaint is awaited for ``first_change_s``. A screen that never rests is taken after
     ``cap_s``; a program too busy to answer its window manager is given ``busy_cap_s``. Some old
     programs (xterm, Motif) cannot be asked whether they are busy: after a gesture their screen
-    must be quiet for ``unasked_quiet_s``.
+    must be quiet for ``unasked_quiet_s``. Where it is known that all programs on the screen sleep,
+    and that none wakes by itself before the picture would be taken, it is taken at once: they need
+    to have slept for no more than ``asleep_s``.
     """
 
     quiet_s: float = 0.05
@@ -34,9 +36,10 @@ class Settle:
     first_change_s: float = 0.3
     cap_s: float = 2.0
     busy_cap_s: float = 5.0
+    asleep_s: float = 0.01
 
     def __post_init__(self) -> None:
-        for name in ("quiet_s", "unasked_quiet_s", "first_change_s", "cap_s", "busy_cap_s"):
+        for name in ("quiet_s", "unasked_quiet_s", "first_change_s", "cap_s", "busy_cap_s", "asleep_s"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise InvalidUsage(f"{name} is a number of seconds from 0 up, not {value!r}")
@@ -56,7 +59,8 @@ class Situation:
 
     ``acted_ns`` is when the last input event was sent, if its effect is awaited; ``asked`` says
     that the program was then asked for a sign of life, ``answered_ns`` when it gave it.
-    ``repaints`` are the latest ones, oldest first.
+    ``repaints`` are the latest ones, oldest first. ``asleep_ns`` is since when all programs are
+    known to sleep, ``until_ns`` when the first of them may wake by itself.
     """
 
     now_ns: int
@@ -66,6 +70,8 @@ class Situation:
     acted_ns: int | None = None
     asked: bool = False
     answered_ns: int | None = None
+    asleep_ns: int | None = None
+    until_ns: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,10 @@ def judge(settle: Settle, seen: Situation) -> Verdict:
     if seen.answered_ns is not None:
         # Toolkits draw when idle, which comes after the answer.
         left = max(left, seen.answered_ns + quiet - now)
+    if seen.asleep_ns is not None and now + left <= seen.until_ns:
+        # Until then nobody can draw: the picture of then is that of now.
+        since = max(since, last or 0, seen.asleep_ns)
+        left = min(left, since + round(settle.asleep_s * 1e9) - now)
     if left <= 0:
         return Verdict(True, last_repaint_ns=last)
     cap_left = max(seen.began_ns, seen.answered_ns or 0) + cap - now

@@ -154,6 +154,7 @@ class Station:
         return str(folder)
 
     def _furnish(self) -> None:
+        from holo_tasks.desktop.asleep import Sleepers
         from holo_tasks.desktop.binding import Binding
         from holo_tasks.desktop.direct import Direct
         from holo_tasks.desktop.eyes import Eyes
@@ -177,7 +178,10 @@ class Station:
         self._screen = Screen(link, self._pixels)
         repaints = Repaints(self._display, self._screen.fingerprint)
         pulse = self._pulse = Pulse(link, repaints)
-        self._eyes = Eyes(self._screen, repaints, pulse, Settle(**self._order["settle"]), gate, lambda: stacked(link))
+        settle = Settle(**self._order["settle"])
+        sleepers = Sleepers(link, self._server.process.pid) if self._server else None
+        asleep = sleepers.look if sleepers else lambda: None
+        self._eyes = Eyes(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep)
         self._keyboard = Keyboard(link, gate)
         glance = Glance(link, self._screen, pulse, repaints, gate)
         self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate, glance, Direct(link, pulse, gate))

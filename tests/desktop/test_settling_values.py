@@ -87,7 +87,29 @@ def test_a_large_spinner_is_not_a_caret():
 
 
 @pytest.mark.parametrize("value", [-1, float("nan"), float("inf")])
-@pytest.mark.parametrize("name", ["quiet_s", "unasked_quiet_s", "first_change_s", "cap_s", "busy_cap_s"])
+@pytest.mark.parametrize("name", ["quiet_s", "unasked_quiet_s", "first_change_s", "cap_s", "busy_cap_s", "asleep_s"])
 def test_waiting_times_are_numbers_from_zero_up(name, value):
     with pytest.raises(InvalidUsage, match=name):
         Settle(**{name: value})
+
+
+def test_a_screen_on_which_nobody_wakes_is_ready_once_they_have_slept_for_a_moment():
+    known = {"acted_ns": 0, "asked": True, "answered_ns": 2, "asleep_ns": 3, "until_ns": 5000}
+    assert judge(Settle(), at(8, (1, WHOLE), **known)).wait_ns == 5 * MS
+    verdict = judge(Settle(), at(13, (1, WHOLE), **known))
+    assert (verdict.ready, verdict.settled) == (True, True)
+
+
+def test_a_first_change_is_not_awaited_of_who_sleeps():
+    assert judge(Settle(), at(13, acted_ns=0, asleep_ns=3, until_ns=5000)).ready
+
+
+def test_who_wakes_before_the_screen_would_be_taken_is_awaited():
+    known = {"acted_ns": 0, "asked": True, "answered_ns": 2, "asleep_ns": 3}
+    assert judge(Settle(), at(20, (1, WHOLE), **known, until_ns=51)).wait_ns == 32 * MS
+    assert judge(Settle(), at(20, (1, WHOLE), **known, until_ns=52)).ready
+
+
+def test_a_busy_program_is_awaited_even_if_all_sleep():
+    known = {"acted_ns": 0, "asked": True, "asleep_ns": 3, "until_ns": 5000}
+    assert not judge(Settle(), at(100, (1, WHOLE), **known)).ready

@@ -1,0 +1,63 @@
+"""A Tk window that draws twice: `probe_later.py after|thread|child|alarm|once|nothing SECONDS`, or `server PORT`.
+
+A click turns it yellow at once, and green so many seconds later, each time by other means: a timer, a thread that
+sleeps, a process it has started, a signal, or the server that it asks. With ``once`` it is green at once; with
+``nothing`` a click changes nothing.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import tkinter as tk
+
+mode, later_s = sys.argv[1], float(sys.argv[2])
+root = tk.Tk()
+root.geometry("600x400+50+50")
+canvas = tk.Canvas(root, background="white", highlightthickness=0)
+canvas.pack(fill="both", expand=True)
+
+
+def green(*_):
+    canvas.configure(background="#00ff00")
+
+
+def heard(pipe):
+    """Turn green when something comes."""
+    root.tk.createfilehandler(pipe, tk.READABLE, lambda *_: (root.tk.deletefilehandler(pipe), green()))
+
+
+if mode == "server":
+    server = socket.create_connection(("127.0.0.1", int(later_s)))
+elif mode == "alarm":
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.set_wakeup_fd(writes)
+
+
+def clicked(_):
+    if mode == "nothing":
+        return
+    canvas.configure(background="yellow")
+    if mode == "after":
+        root.after(round(1000 * later_s), green)
+    elif mode == "thread":
+        threading.Thread(target=lambda: (time.sleep(later_s), root.after_idle(green)), daemon=True).start()
+    elif mode == "child":
+        heard(subprocess.Popen(["sh", "-c", f"sleep {later_s}; echo"], stdout=subprocess.PIPE).stdout.fileno())
+    elif mode == "server":
+        server.sendall(b".")
+        heard(server.fileno())
+    elif mode == "alarm":
+        heard(reads)
+        signal.setitimer(signal.ITIMER_REAL, later_s)
+    else:
+        green()
+
+
+canvas.bind("<ButtonRelease>", clicked)
+root.mainloop()

@@ -1,0 +1,96 @@
+"""A program that is done is not watched for longer; one that will go on drawing is, whatever makes it go on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click
+from holo_tasks.desktop import Settle, VirtualDesktop
+from holo_tasks.desktop.asleep import WAITS
+
+GREEN = (0, 255, 0)
+SPOT = Point(150, 300)
+LATER_S = 0.25
+WATCHED = Settle(quiet_s=1.0)
+"""However busy the machine is: what is drawn later is drawn long before the watch is over."""
+ENDLESS = Settle(quiet_s=60, first_change_s=60, cap_s=10)
+"""With these a screen that is called settled was known to be done."""
+
+
+@pytest.fixture
+def tells() -> None:
+    """Skip where the kernel does not tell who sleeps."""
+    try:
+        told = Path(f"/proc/{os.getpid()}/syscall").read_text()
+    except OSError as error:
+        pytest.skip(f"this kernel does not say in which call a thread sleeps: {error.strerror}")
+    if not told or not WAITS:
+        pytest.skip("the calls of this machine are not known")
+
+
+async def after_click(app, settle):
+    async with VirtualDesktop(app=app, settle=settle) as desktop:
+        await desktop.do(Click(SPOT))
+        return await desktop.look(after_action=True)
+
+
+@pytest.mark.parametrize("means", ["after", "thread", "child", "alarm"])
+async def test_what_is_drawn_later_is_awaited(probe, color, means):
+    frame = await after_click(probe("later", means, LATER_S), WATCHED)
+    assert frame.settled
+    assert color(frame, SPOT) == GREEN
+
+
+async def test_the_answer_of_a_server_is_awaited(probe, color):
+    async def answer(reader, writer):
+        await reader.read(1)
+        await asyncio.sleep(LATER_S)
+        writer.write(b".")
+
+    async with await asyncio.start_server(answer, "127.0.0.1") as server:
+        frame = await after_click(probe("later", "server", server.sockets[0].getsockname()[1]), WATCHED)
+    assert frame.settled
+    assert color(frame, SPOT) == GREEN
+
+
+@pytest.mark.usefixtures("tells")
+async def test_nothing_more_is_awaited_of_a_program_that_sleeps(probe, color):
+    frame = await after_click(probe("later", "once", 0), ENDLESS)
+    assert frame.settled
+    assert color(frame, SPOT) == GREEN
+
+
+@pytest.mark.usefixtures("tells")
+async def test_nor_is_a_first_change_of_one_that_has_read_the_click(probe):
+    assert (await after_click(probe("later", "nothing", 0), ENDLESS)).settled
+
+
+@pytest.mark.usefixtures("tells")
+async def test_a_timer_is_awaited_only_as_long_as_the_screen_would_be(probe, color):
+    frame = await after_click(probe("later", "after", 600), Settle(quiet_s=60, cap_s=10))
+    assert frame.settled
+    assert color(frame, SPOT) != GREEN
+
+
+async def test_whoever_connects_from_elsewhere_may_draw_at_any_time(probe, x_client):
+    hurried = Settle(quiet_s=60, first_change_s=60, cap_s=1)
+    async with VirtualDesktop(app=probe("later", "once", 0), settle=hurried) as desktop:
+        guest = await asyncio.create_subprocess_exec(
+            *probe("later", "once", 0),
+            env={**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)},
+        )
+        try:
+            for _ in range(600):
+                if len(await desktop.windows()) == 2:
+                    break
+                await asyncio.sleep(0.05)
+            await desktop.do(Click(SPOT))
+            assert not (await desktop.look(after_action=True)).settled
+        finally:
+            guest.kill()
+            await guest.wait()
