@@ -51,6 +51,15 @@ async def test_a_reply_that_is_no_completion_is_a_typed_error(odd: Any) -> None:
         await ask(Answer(body=json.dumps(odd).encode()))
 
 
+async def test_what_arrives_is_the_request_as_it_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AAAA"}}
+    told = [{"role": "user", "content": [picture, {"type": "text", "text": "½ ‘x’"}]}]
+    body = {**BODY, "messages": told, "temperature": 0.0, "chat_template_kwargs": {"enable_thinking": False}}
+    monkeypatch.setitem(globals(), "BODY", body)
+    _, model = await ask(Answer("x"))
+    assert model.requests == [body]
+
+
 async def test_a_bill_without_a_reply_is_a_bill() -> None:
     reply, _ = await ask({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}})
     assert reply.content == ""
