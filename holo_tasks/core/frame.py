@@ -67,7 +67,9 @@ class Frame:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the pixels: two frames are the same screen only if every pixel is the same."""
-        return hashlib.sha256(f"{self.size}".encode() + self.rgb).hexdigest()
+        found = hashlib.sha256(f"{self.size}".encode())
+        found.update(self.rgb)
+        return found.hexdigest()
 
     def crop(self, box: Box) -> Frame:
         """Return the part of the screen inside a box. Raises `InvalidUsage` if the box is not on the screen."""

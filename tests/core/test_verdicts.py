@@ -47,6 +47,23 @@ def test_a_change_is_where_it_was_expected_or_elsewhere(gesture: Gesture, change
     assert judge(frame(), frame(changed, settled=False), where).outcome == "unsettled"
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        (Box(0, 0, 640, 400),),
+        (Box(0, 0, 1, 1),),
+        (Box(639, 399, 1, 1),),
+        (Box(7, 0, 3, 1), Box(600, 399, 2, 1)),
+        (Box(50, 200, 1, 3), Box(40, 201, 2, 1)),
+    ],
+)
+def test_the_box_is_around_every_pixel_that_differs_and_no_larger(changed: tuple[Box, ...]) -> None:
+    left, top = min(box.left for box in changed), min(box.top for box in changed)
+    right, bottom = max(box.right for box in changed), max(box.bottom for box in changed)
+    assert judge(frame(), frame(*changed)).box == Box(left, top, right - left, bottom - top)
+    assert judge(frame(*changed), frame()).box == Box(left, top, right - left, bottom - top)
+
+
 def test_the_sentence_says_where_the_change_was_not() -> None:
     said = [judge(frame(), frame(NEAR), expected(g, WINDOW)).sentence for g in (Click(Point(500, 300)), Write("a"))]
     assert said == [
