@@ -29,10 +29,11 @@ from holo_tasks.core.errors import (
     UnsureReply,
     UnusableReply,
 )
-from holo_tasks.core.frame import LOST, Frame, RedactedFrame, Shot
+from holo_tasks.core.frame import LOST, Frame, RedactedFrame
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Gesture, Pause, Typed, Write, keys
 from holo_tasks.core.model import Model, Request
+from holo_tasks.core.notes import Notes
 from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest, check_field
 from holo_tasks.core.person import Person
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
@@ -43,6 +44,7 @@ from holo_tasks.core.repeating import beside, may_repeat
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.secret import PLACEHOLDER, check_written, names_in
 from holo_tasks.core.step import Step
+from holo_tasks.core.taking import Seen, corners, frame_taken, shot_of
 from holo_tasks.core.transcript import NOTES_BYTES, Did, Observed, Strip, Told, Transcript
 from holo_tasks.core.verdicts import ANYWHERE, Expected, Verdict, expected, judge
 
@@ -103,17 +105,6 @@ class Doors:
     """How often a reply that is not a step is sent back, each step, before the sub-goal fails."""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """The newest settled screen: as it is, as it may be known outside this machine, and as it was sent."""
-
-    frame: Frame
-    shot: Shot
-    redacted: Frame
-    withheld: bool = False
-    """Whether a window is masked as a whole, because a secret that was typed into it may show there."""
-
-
 @dataclass
 class Walk:
     """A sub-goal being worked on. Starts with an empty history, which is what a sub-goal is for.
@@ -144,6 +135,7 @@ class Walk:
     """Where the click was that the keyboard has followed, where it was that it has left by Tab, and how often a person
     had had the screen by then."""
     _expected: Expected = ANYWHERE
+    _notes: Notes = field(default_factory=Notes, repr=False)
 
     # settle → capture → redact → encode → record
 
@@ -159,35 +151,12 @@ class Walk:
         redacted = whole.crop(self.region)
         if annotate is not None:
             redacted = await asyncio.to_thread(annotate, redacted)
-        known = self.seen
-        if known is not None and known.shot.frame_digest == redacted.frame.digest:
-            # The very same picture: encoding it again would only cost time.
-            shot = replace(known.shot, encode_ns=0)
-        else:
-            shot = await asyncio.to_thread(self.doors.encoder.encode, redacted)
-        event = events.FrameTaken(
-            subgoal=self.number,
-            step=self.step,
-            sha256=shot.sha256,
-            media_type=shot.media_type,
-            size_bytes=len(shot.data),
-            sent_width=shot.sent_size.width,
-            sent_height=shot.sent_size.height,
-            screen_width=shot.screen.width,
-            screen_height=shot.screen.height,
-            frame_digest=shot.frame_digest,
-            region=_corners(self.region),
-            masks=[events.MaskedArea(kind=mask.kind, box=_corners(mask.box)) for mask in redacted.masks],
-            settled=frame.settled,
-            settle_us=frame.settle_ns // 1000,
-            quiet_us=frame.quiet_ns // 1000,
-            capture_us=frame.capture_ns // 1000,
-            encode_us=shot.encode_ns // 1000,
-        )
-        await asyncio.gather(self.doors.recorder.keep(shot), self.doors.recorder.record(event))
+        shot = await shot_of(redacted, self.doors.encoder, self.seen)
+        await self._notes.begin(self.doors.recorder.keep(shot))
+        await self._note(frame_taken(frame, shot, redacted, self.region))
         self._spans["perceive"] = _micros(self.doors.now_s() - started)
         withheld = any(mask.kind == LOST for mask in whole.masks)
-        self.seen = Seen(frame, shot, whole.frame, withheld)
+        self.seen = Seen(frame, shot, whole.frame, redacted.frame, withheld)
         return self.seen
 
     # predict → parse
@@ -260,7 +229,7 @@ class Walk:
         cached, self._asked = not self._asked and not scripted, False
         if cached:
             self._spans["decide"] = 0
-        await self._record(
+        await self._note(
             events.Decided(
                 note=step.note,
                 thought=step.thought,
@@ -362,7 +331,7 @@ class Walk:
         self._tell(gesture, receipt.typed)
         if journal:
             await journal.done(number)
-        await self._record(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
+        await self._note(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
         self._done = gesture
         self._focus = focus_after(gesture, clicked), tabbed_after(gesture, clicked, tabbed), seen.frame.holds
         if receipt.left_out:
@@ -407,7 +376,7 @@ class Walk:
         """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""
         doors = self.doors
         permit = await doors.policy.permit(call, gesture, self.scene(seen.frame))
-        await self._record(events.Permitted(allowed=permit.allowed, rule=permit.rule))
+        await self._note(events.Permitted(allowed=permit.allowed, rule=permit.rule))
         if permit.asks and doors.approver is not None:
             digest = action_digest(call, gesture, permit.owner)
             words, points = await words_for(permit.rule, gesture, seen.redacted, doors.reader)
@@ -452,12 +421,12 @@ class Walk:
         state, right = await self.whereabouts(after.frame) if self.whereabouts else ("", True)
         if not right and verdict.outcome in ("changed", "elsewhere"):
             verdict = replace(verdict, outcome="wrong_state")
-        await self._record(
+        await self._note(
             events.Judged(
                 outcome=verdict.outcome,
                 before=before.shot.sha256,
                 after=after.shot.sha256,
-                changed_box=_corners(verdict.box),
+                changed_box=corners(verdict.box),
                 state=state,
             )
         )
@@ -481,7 +450,7 @@ class Walk:
         self.remember(step, told, is_error=True)
 
     async def _timed(self, started_s: float) -> None:
-        await self._record(
+        await self._note(
             events.StepTimed(
                 perceive_us=self._spans.get("perceive", 0),
                 decide_us=self._spans.get("decide", 0),
@@ -554,7 +523,14 @@ class Walk:
         await self._record(event)
 
     async def _record(self, event: events.Event) -> None:
-        await self.doors.recorder.record(event.model_copy(update={"subgoal": self.number, "step": self.step}))
+        """Write an event down; durable on return, with all that was noted before."""
+        await self._note(event)
+        await self._notes.written()
+
+    async def _note(self, event: events.Event) -> None:
+        """Have an event written down in its turn, and go on: what it is relied on for waits until it is."""
+        stamped = event.model_copy(update={"subgoal": self.number, "step": self.step})
+        await self._notes.begin(self.doors.recorder.record(stamped))
 
     def _seen(self) -> Seen:
         if self.seen is None:
@@ -575,10 +551,6 @@ def _typed_until(error: BaseException, gesture: Gesture, frame: Frame) -> Sequen
         return ()
     whole = Box(0, 0, frame.size.width, frame.size.height)
     return (Typed(whole, whole, before=frame.rgb.translate(_INVERTED), after=frame.rgb),)
-
-
-def _corners(box: Box | None) -> list[int]:
-    return [] if box is None else [box.left, box.top, box.width, box.height]
 
 
 def _plain(value: Any) -> Any:

@@ -11,8 +11,9 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.outside import defused
 from holo_tasks.core.step import Step
+from holo_tasks.core.taking import Seen
 from holo_tasks.core.transcript import Did, Told
-from holo_tasks.core.walk import Seen, Walk
+from holo_tasks.core.walk import Walk
 from holo_tasks.playbooks.reading import Reader, shared_reader
 from holo_tasks.playbooks.searching import with_pictures
 from holo_tasks.playbooks.sight import Sight

@@ -93,7 +93,7 @@ def test_a_kill_loses_no_picture_that_was_sent(
         folder = tmp_path / "runs" / f"run-{number}"
         kept |= named(folder)
         assert set(wire.seen) <= kept
-        if folder.exists():
+        if (folder / "events.jsonl").exists():
             key = tmp_path / "public.pem"
             key.write_text(public_pem(tmp_path / "home"))
             found = verify_trace(str(folder), key, None, tmp_path / "home")

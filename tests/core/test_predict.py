@@ -282,15 +282,17 @@ async def test_calls_of_the_last_five_minutes_count() -> None:
 
 
 async def test_a_cancelled_call_stays_held() -> None:
+    called = asyncio.Event()
+
     class Hung(MemoryModel):
         async def complete(self, body: Mapping[str, Any], *, timeout_s: float) -> Reply:
+            called.set()
             await asyncio.Event().wait()
             raise AssertionError
 
     walk, _ = counter(Hung([]), Limits(max_cost_usd=1))
     call = asyncio.create_task(asked(walk))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await called.wait()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call

@@ -1,0 +1,61 @@
+"""From a screen that was redacted to the picture that is sent of it, and what is written down of that."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from holo_tasks.core import events
+from holo_tasks.core.frame import Frame, RedactedFrame, Shot
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.ports import Encoder
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The newest settled screen: as it is, as it was sent, as it may be known outside this machine, and what of that
+    was sent, with what was drawn on it.
+    """
+
+    frame: Frame
+    shot: Shot
+    redacted: Frame
+    sent: Frame
+    withheld: bool = False
+    """Whether a window is masked as a whole, because a secret that was typed into it may show there."""
+
+
+async def shot_of(redacted: RedactedFrame, encoder: Encoder, known: Seen | None) -> Shot:
+    """Return the picture of a screen. The very same as before is not encoded again: that would only cost time."""
+    sent = redacted.frame
+    if known is not None and known.sent.size == sent.size and known.sent.rgb == sent.rgb:
+        return replace(known.shot, encode_ns=0)
+    # The digest of all pixels takes as long as to encode them.
+    shot, _ = await asyncio.gather(asyncio.to_thread(encoder.encode, redacted), asyncio.to_thread(lambda: sent.digest))
+    return shot
+
+
+def frame_taken(frame: Frame, shot: Shot, redacted: RedactedFrame, region: Box | None) -> events.FrameTaken:
+    """Return what is written down of a screen that was taken, and of the picture that was made of it."""
+    return events.FrameTaken(
+        sha256=shot.sha256,
+        media_type=shot.media_type,
+        size_bytes=len(shot.data),
+        sent_width=shot.sent_size.width,
+        sent_height=shot.sent_size.height,
+        screen_width=shot.screen.width,
+        screen_height=shot.screen.height,
+        frame_digest=shot.frame_digest,
+        region=corners(region),
+        masks=[events.MaskedArea(kind=mask.kind, box=corners(mask.box)) for mask in redacted.masks],
+        settled=frame.settled,
+        settle_us=frame.settle_ns // 1000,
+        quiet_us=frame.quiet_ns // 1000,
+        capture_us=frame.capture_ns // 1000,
+        encode_us=shot.encode_ns // 1000,
+    )
+
+
+def corners(box: Box | None) -> list[int]:
+    """Write a box as events hold it."""
+    return [] if box is None else [box.left, box.top, box.width, box.height]

@@ -1,0 +1,110 @@
+"""The disk is not waited for after each event, but nothing is sent or pressed before all that led to it is durable."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from holo_tasks.audit.errors import EvidenceFailed
+from holo_tasks.core.events import Event
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.notes import Notes
+from holo_tasks.core.ports import Reply
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
+
+ANSWER = {"thought": "", "tool_call": {"tool_name": "answer", "content": "done"}}
+OK = {"thought": "", "tool_call": {"tool_name": "click", "element": "OK button", "x": 500, "y": 500}}
+
+
+class SlowDisk(MemoryRecorder):
+    """A recorder whose disk takes its time, one thing after the other; it fails for events of one kind."""
+
+    def __init__(self, fails: str = "") -> None:
+        super().__init__()
+        self.durable: list[Any] = []
+        self._turn = asyncio.Lock()
+        self._fails = fails
+
+    async def keep(self, shot: Shot) -> None:
+        await super().keep(shot)
+        await self._written(shot)
+
+    async def record(self, event: Event) -> None:
+        await super().record(event)
+        await self._written(event)
+
+    async def _written(self, what: Any) -> None:
+        async with self._turn:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            if getattr(what, "kind", "shot") == self._fails:
+                raise EvidenceFailed("the disk is full")
+            self.durable.append(what)
+
+    @property
+    def all_durable(self) -> bool:
+        return len(self.durable) == len(self.events) + len(self.shots)
+
+
+async def test_before_input_and_before_a_request_all_that_led_to_it_is_durable() -> None:
+    disk, found = SlowDisk(), []
+
+    def replied(number: int, body: Mapping[str, Any]) -> Reply:
+        found.append(("request", disk.all_durable, disk.durable[-1].kind))
+        return wrote(OK if number < 3 else ANSWER)
+
+    desktop = PaintedDesktop(lambda gesture: found.append(("input", disk.all_durable, disk.durable[-1].kind)))
+    await work(walk_of(as_model(MemoryModel(replied)), desktop=desktop, recorder=disk))
+    asked, pressed = ("request", True, "request"), ("input", True, "action")
+    assert found == [asked, pressed] * 3 + [asked]
+
+
+async def test_events_are_in_the_order_in_which_they_came_about() -> None:
+    disk = SlowDisk()
+    script = [wrote(OK), wrote(ANSWER)]
+    await work(walk_of(as_model(MemoryModel(script)), recorder=disk))
+    first = ["frame", "request", "reply", "decision", "permit", "action", "receipt"]
+    assert [event.kind for event in disk.events] == [*first, "frame", "verdict", "step_timed", *first[1:4]]
+
+
+@pytest.mark.parametrize("kind", ["shot", "frame", "decision", "permit"])
+async def test_nothing_is_done_if_what_led_to_it_cannot_be_written_down(kind: str) -> None:
+    desktop, model = PaintedDesktop(), MemoryModel([wrote(OK)])
+    with pytest.raises(EvidenceFailed):
+        await work(walk_of(as_model(model), desktop=desktop, recorder=SlowDisk(kind)))
+    assert desktop.gestures == []
+    assert len(model.bodies) == (0 if kind in ("shot", "frame") else 1)
+
+
+@pytest.mark.parametrize("kind", ["receipt", "verdict", "step_timed"])
+async def test_nothing_is_asked_if_what_was_done_cannot_be_written_down(kind: str) -> None:
+    desktop, model = PaintedDesktop(), MemoryModel([wrote(OK)])
+    with pytest.raises(EvidenceFailed):
+        await work(walk_of(as_model(model), desktop=desktop, recorder=SlowDisk(kind)))
+    assert len(desktop.gestures) == len(model.bodies) == 1
+
+
+async def test_a_note_is_in_its_place_once_it_was_handed_over_and_nobody_takes_it_back() -> None:
+    notes, given, go = Notes(), [], asyncio.Event()
+
+    async def write(number: int) -> None:
+        given.append(number)
+        await go.wait()
+        given.append(-number)
+
+    await notes.begin(write(1))
+    assert given == [1]
+    waiting = asyncio.ensure_future(notes.written())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await notes.begin(write(2))
+    go.set()
+    await notes.written()
+    assert sorted(given) == [-2, -1, 1, 2]
+    await notes.written()
