@@ -53,6 +53,8 @@ WITHIN = ("pipe:[", "anon_inode:[eventpoll]", "anon_inode:[eventfd]")
 """What comes through these was sent by a process that is looked at, too."""
 SILENT = {os.makedev(1, minor) for minor in (3, 5, 7, 8, 9)}
 """/dev/null, zero, full, random and urandom."""
+MOST_NEW = 500
+"""With more new processes than this, to look through all is no slower."""
 
 
 class Awake(Exception):
@@ -83,7 +85,7 @@ class Sleepers:
         self._link = link
         self._server = server_pid
         self._last: Asleep | None = None
-        self._forked = ""
+        self._newest = -MOST_NEW
         self._started: list[int] = []
 
     def look(self) -> Asleep | None:
@@ -121,11 +123,32 @@ class Sleepers:
         return Asleep(time.monotonic_ns(), until, turns)
 
     def _descendants(self) -> list[int]:
-        """Return what this process has started; a long list to read, so it is read again only after somebody forked."""
-        forked = Path("/proc/loadavg").read_text().split()[-1]
-        if forked != self._forked or not all(Path(f"/proc/{pid}").exists() for pid in self._started):
-            self._forked, self._started = forked, descendants(os.getpid())
+        """Return what this process has started, and what that has, and so on.
+
+        Processes are numbered in turn, so it is enough to look at those that are newer than what was known.
+        """
+        newest = int(Path("/proc/loadavg").read_text().split()[-1])
+        if not 0 <= newest - self._newest <= MOST_NEW:
+            self._started = descendants(os.getpid())
+        else:
+            started = {os.getpid(), *self._started}
+            for pid in range(self._newest + 1, newest + 1):
+                if _parent(pid) in started:
+                    started.add(pid)
+                    self._started.append(pid)
+            self._started = [pid for pid in self._started if _parent(pid)]
+        self._newest = newest
         return self._started
+
+
+def _parent(pid: int) -> int:
+    """Return which process started a living one, or took it over; zero for what is only a thread of one."""
+    try:
+        told = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    except OSError:
+        return 0
+    alive = told["State"].strip()[0] not in "ZX" and int(told["Tgid"]) == pid
+    return int(told["PPid"]) if alive else 0
 
 
 def _check_alone(pid: int, connections: int) -> None:

@@ -58,7 +58,7 @@ class Eyes:
         self._interrupt = interrupt
         self._acted_ns: int | None = None
         self._ping: Ping | None = None
-        self._telling, self._nap_ns = True, FIRST_NAP_NS
+        self._telling, self._awake, self._nap_ns = True, False, FIRST_NAP_NS
 
     def acted(self, at_ns: int | None) -> None:
         """Note when the last input event was sent, and ask the program to say when it is done with it.
@@ -83,7 +83,7 @@ class Eyes:
         """
         began = time.monotonic_ns()
         acted = self._acted_ns if after_action else None
-        self._telling, self._nap_ns = self._repaints.exact, FIRST_NAP_NS
+        self._telling, self._awake, self._nap_ns = self._repaints.exact, False, FIRST_NAP_NS
         while True:
             verdict = self._await_rest(began, acted)
             before = self._windows() if windows else {}
@@ -118,7 +118,7 @@ class Eyes:
         if verdict.ready or (seen.asked and seen.answered_ns is None) or not self._telling:
             return verdict
         asleep = self._asleep()
-        self._telling = asleep is not None
+        self._telling, self._awake = asleep is not None, asleep is not None and not asleep.until_ns
         if asleep is None:
             return verdict
         now = time.monotonic_ns()
@@ -143,7 +143,7 @@ class Eyes:
             # While quiet is being counted a repaint only puts the end off: no need to wake up for
             # it. A window may close instead of answering, which is seen only by asking.
             nap = min(verdict.wait_ns, LONGEST_NAP_NS)
-            if self._telling and not busy:
+            if self._awake and not busy:
                 nap, self._nap_ns = min(nap, self._nap_ns), 2 * self._nap_ns
             self._repaints.wait(
                 nap,

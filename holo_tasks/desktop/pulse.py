@@ -21,6 +21,7 @@ FIRST_SERIAL = 0xE0000000
 # SubstructureNotify and SubstructureRedirect: who manages the windows listens for these.
 TO_MANAGER = 0x180000
 MANAGER_S = 1.0
+NAP_S = 0.0003
 
 CLIENT_MESSAGE = struct.Struct("=BB2xII5I")
 
@@ -82,7 +83,7 @@ class Pulse:
         core.SendEvent(False, link.root, TO_MANAGER, message)
         until = time.monotonic() + MANAGER_S
         while not link.numbers(self._window, "_NET_FRAME_EXTENTS") and time.monotonic() < until:
-            time.sleep(0.001)
+            time.sleep(NAP_S)
 
     def _answers(self, window: int) -> bool:
         """Say whether a window's program knows pings.

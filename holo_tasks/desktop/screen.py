@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import zlib
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from PIL import Image
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.geometry import Size
 from holo_tasks.desktop.xlink import XLink
+
+AT_ONCE = 128 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +92,17 @@ class Screen:
         return zlib.crc32(self.take().bgrx)
 
     def hand_over(self, picture: Picture) -> int:
-        """Put a picture where the other process finds it; return its length in bytes."""
-        rgb = picture.rgb()
-        if os.fstat(self._fd).st_size < len(rgb):
-            os.ftruncate(self._fd, len(rgb))
-        with mmap.mmap(self._fd, len(rgb)) as memory:
-            memory[:] = rgb
-        return len(rgb)
+        """Put a picture where the other process finds it; return its length in bytes.
+
+        Bit by bit: memory for all of it would be asked of the system each time, page by page, and given back.
+        """
+        width, height = picture.size.width, picture.size.height
+        written, some = 0, max(1, AT_ONCE // (4 * width))
+        for top in range(0, height, some):
+            rows = min(some, height - top)
+            part = picture.bgrx[4 * width * top : 4 * width * (top + rows)]
+            left = Image.frombuffer("RGB", (width, rows), part, "raw", "BGRX", 0, 1).tobytes()
+            while left:
+                wrote = os.pwrite(self._fd, left, written)
+                left, written = left[wrote:], written + wrote
+        return written
