@@ -43,6 +43,7 @@ check: setup
 bench: setup
 	@$(PY) tests/bench/bench.py
 	@$(PY) tests/bench/bench_start.py
+	@$(PY) tests/bench/bench_memory.py
 	@$(PY) tests/bench/bench_trace.py
 	@$(PY) tests/bench/bench_skipping.py
 	@$(MAKE) --no-print-directory bench-models

@@ -15,6 +15,7 @@ SHORT = {
     "tests/bench/bench.py": "--steps 3",
     "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2",
     "tests/bench/bench_images.py": "",
+    "tests/bench/bench_memory.py": "--steps 2",
     "tests/bench/bench_prefix.py": "",
     "tests/bench/bench_redaction.py": "4",
     "tests/bench/bench_skipping.py": "--items 20 --new 1",

@@ -66,6 +66,38 @@ def prefect_server() -> Iterator[str]:
 
 
 @contextmanager
+def fresh_home() -> Iterator[dict[str, str]]:
+    """Give the environment of a person who has used neither Prefect nor this library yet."""
+    with tempfile.TemporaryDirectory(prefix="holo-bench-", ignore_cleanup_errors=True) as folder:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "HOLO_"))}
+        yield {**kept, "HOME": folder}
+
+
+@contextmanager
+def served(environ: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Run a Prefect server of another home's own; gives what a command needs to reach it."""
+    from holo_tasks.prefect_server import TemporaryServer
+
+    access: dict[str, str] = {}
+    server = TemporaryServer({**environ, "PREFECT_HOME": f"{environ['HOME']}/.prefect"})
+    try:
+        server.enter(access)
+        server.wait()
+        yield access
+    finally:
+        server.stop()
+
+
+def command(base_url: str) -> list[str]:
+    """Return a command that runs a goal on a program with a button that counts."""
+    from probe_counter import __file__ as counter
+    from tk_python import tk_python
+
+    run = [str(Path(sys.executable).with_name("holo-tasks")), "run", "Count.", "--allow", "act", "--json"]
+    return [*run, "--base-url", base_url, "--app", shlex.join([tk_python(), counter])]
+
+
+@contextmanager
 def rehearsal(*, latency_ms: int = 0) -> Iterator[str]:
     """Serve the demo's playbook as the demo does; returns the base URL."""
     playbook = ROOT / "flows" / "expense_audit.playbook.yaml"

@@ -1,0 +1,82 @@
+"""`make bench`: what one command takes of memory beside its program, after some steps, with a Prefect server running.
+
+Memory that processes share is counted in parts (PSS): beside another X server or another Python a process has less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+from common import command, fresh_home, headline, served
+
+PARTS = {
+    "holo-tasks run": "agent",
+    "holo_tasks.desktop.host": "host of the desktop",
+    "Xvfb ": "X server",
+    "openbox ": "window manager",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=20)
+    options = parser.parse_args()
+    headline(__file__, "what one command takes of memory")
+    with fresh_home() as home, fresh_home() as server, served(server) as access:
+        parts = _measured(home | access, options.steps)
+    print(f"\nafter {options.steps} steps, PSS (of which no file's)")
+    for name in PARTS.values():
+        print(f"  {name:22}{_mb(parts[name][0])} ({parts[name][1] / 1024:.0f})")
+    print(f"  {'together':22}{_mb(sum(pss for pss, _ in parts.values()))}   (aim ≤ 220 MB)")
+
+
+def _measured(environ: dict[str, str], steps: int) -> dict[str, tuple[int, int]]:
+    from tests.support.scripted_model import Answer, ScriptedModel, step
+
+    reached, measured = threading.Event(), threading.Event()
+
+    def script(number: int, body: dict[str, Any]) -> Any:
+        asked = sum(message["role"] == "assistant" for message in body["messages"])
+        if asked < steps:
+            return Answer(json.dumps(step("click", element="Count button", x=320 + 60 * (asked % 2), y=450)))
+        reached.set()
+        measured.wait()
+        return Answer(json.dumps(step("answer", content="done")))
+
+    with ScriptedModel(script) as model:
+        run = subprocess.Popen(command(model.base_url), env=environ, stdout=subprocess.DEVNULL)
+        try:
+            if not reached.wait(300):
+                raise SystemExit("The run did not come to its last step.")
+            return dict(found for pid in _tree(run.pid) if (found := _part(pid)))
+        finally:
+            measured.set()
+            run.wait()
+
+
+def _tree(pid: int) -> list[int]:
+    children = [
+        int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
+    ]
+    return [pid, *(below for child in children for below in _tree(child))]
+
+
+def _part(pid: int) -> tuple[str, tuple[int, int]] | None:
+    """Return what a process is, and what it has in kB; None for the program and what it started."""
+    line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    name = next((name for part, name in PARTS.items() if part in line), None)
+    told = dict(entry.split()[:2] for entry in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:])
+    return name and (name, (int(told["Pss:"]), int(told["Anonymous:"])))
+
+
+def _mb(kilobytes: int) -> str:
+    return f"{kilobytes / 1024:6.0f} MB"
+
+
+if __name__ == "__main__":
+    main()
