@@ -12,7 +12,7 @@ help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
 	@echo "make test   run all checks and tests; about 16 minutes on two cores"
 	@echo "make test-long  the same, with all of many like cases"
-	@echo "make bench  measure overhead, readiness, start-up, then all of bench-models"
+	@echo "make bench  measure overhead, readiness, start-up, needless refusals, then all of bench-models"
 	@echo "make bench-models  measure pictures, prompt prefixes, the decision cache, many conversations at once"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make faults   shared budgets at length, 100 kills and deadlines, then the expense audit killed at every durable"
@@ -46,6 +46,7 @@ bench: setup
 	@$(PY) tests/bench/bench_memory.py
 	@$(PY) tests/bench/bench_trace.py
 	@$(PY) tests/bench/bench_skipping.py
+	@$(PY) tests/bench/bench_beside.py
 	@$(MAKE) --no-print-directory bench-models
 
 bench-models: setup

@@ -13,15 +13,16 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SHORT = {
     "tests/bench/bench.py": "--steps 3",
+    "tests/bench/bench_beside.py": "--clicks 2 --allowed 2 --read-seconds 0 --kinds clock --traps word",
     "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2",
     "tests/bench/bench_images.py": "",
     "tests/bench/bench_memory.py": "--steps 2",
     "tests/bench/bench_prefix.py": "",
     "tests/bench/bench_redaction.py": "4",
     "tests/bench/bench_skipping.py": "--items 20 --new 1",
-    "tests/bench/bench_start.py": "--starts 1 --at-once 2",
+    "tests/bench/bench_start.py": "--starts 1",
     "tests/bench/bench_trace.py": "50",
-    "tests/faults/faults.py": "--points 1 --moments 0 --workers 1 --out OUT",
+    "tests/faults/faults.py": "--points 1 --moments 1 --workers 1 --out OUT",
     "tests/faults/latch_trials.py": "1",
     "tests/nasty/runs.py": "--kinds popups --seeds 0 --mode careful --out OUT",
     "tests.fuzz.fuzz": "--seconds 5 --seed 1",

@@ -38,8 +38,8 @@ def differs(before: Pixels, now: Pixels, at: Point, *, near: bool = False) -> bo
     if not near:
         places += [(left, row[0], right, row[1]), (left, top, right, bottom)]
     for place in places:
-        one, other = _edges(old.crop(place)), _edges(new.crop(place))
-        if _lumps(_over(one, STRONG)) or _lumps(_over(other, STRONG)):
+        one, other = edges(old.crop(place)), edges(new.crop(place))
+        if _lumps(over(one, STRONG)) or _lumps(over(other, STRONG)):
             return _unlike(one, other)
     return False
 
@@ -56,29 +56,29 @@ def close(one: Point, other: Point) -> bool:
 
 def _control(picture: Image.Image, x: int, y: int) -> tuple[int, int, int, int]:
     """Return the corners of the control around a point: up to the next line on each side."""
-    across = _over(_edges(picture.crop((0, max(0, y - LINE), picture.width, y + LINE + 1))), WEAK)
+    across = over(edges(picture.crop((0, max(0, y - LINE), picture.width, y + LINE + 1))), WEAK)
     turned = picture.crop((max(0, x - LINE), 0, x + LINE + 1, picture.height)).transpose(Image.Transpose.TRANSPOSE)
-    down = _over(_edges(turned), WEAK)
+    down = over(edges(turned), WEAK)
     left, right = _between_lines(across, x)
     top, bottom = _between_lines(down, y)
     return left, top, right, bottom
 
 
-def _between_lines(edges: Image.Image, at: int) -> tuple[int, int]:
+def _between_lines(found: Image.Image, at: int) -> tuple[int, int]:
     """Return where around a column the next ones are that are all edge."""
-    holed, _ = ImageChops.invert(edges).getprojection()
+    holed, _ = ImageChops.invert(found).getprojection()
     lines = [column for column, hole in enumerate(holed) if not hole]
     first = max((line + 1 for line in lines if line <= at), default=0)
-    return first, min((line for line in lines if line > at), default=edges.width)
+    return first, min((line for line in lines if line > at), default=found.width)
 
 
 def _unlike(one: Image.Image, other: Image.Image) -> bool:
     """Say whether edges are of different letters, wherever the others are put within a few pixels."""
-    strong, weak = _over(one, STRONG), _over(one, WEAK)
+    strong, weak = over(one, STRONG), over(one, WEAK)
     for across, down in SHIFTS:
         moved = ImageChops.offset(other, across, down)
-        gone = ImageChops.subtract(strong, _over(moved, WEAK))
-        come = ImageChops.subtract(_over(moved, STRONG), weak)
+        gone = ImageChops.subtract(strong, over(moved, WEAK))
+        come = ImageChops.subtract(over(moved, STRONG), weak)
         if not _lumps(ImageChops.lighter(gone, come)):
             return False
     return True
@@ -86,11 +86,11 @@ def _unlike(one: Image.Image, other: Image.Image) -> bool:
 
 def _lumps(mask: Image.Image) -> bool:
     """Say whether something in a mask is as large as a letter, to both sides."""
-    joined = _over(ImageOps.expand(mask, 2 * LUMP).filter(ImageFilter.BoxBlur(JOINED)), 1)
-    return _over(joined.filter(ImageFilter.BoxBlur(LUMP)), 255).getbbox() is not None
+    joined = over(ImageOps.expand(mask, 2 * LUMP).filter(ImageFilter.BoxBlur(JOINED)), 1)
+    return over(joined.filter(ImageFilter.BoxBlur(LUMP)), 255).getbbox() is not None
 
 
-def _edges(picture: Image.Image) -> Image.Image:
+def edges(picture: Image.Image) -> Image.Image:
     """Return how different each pixel is from the one left of it."""
     red, green, blue = ImageChops.difference(picture, ImageChops.offset(picture, 1, 0)).split()
     found = ImageChops.lighter(ImageChops.lighter(red, green), blue)
@@ -98,8 +98,9 @@ def _edges(picture: Image.Image) -> Image.Image:
     return found
 
 
-def _over(edges: Image.Image, least: int) -> Image.Image:
-    return edges.point(lambda value: 255 if value >= least else 0)
+def over(found: Image.Image, least: int) -> Image.Image:
+    """Return which edges are at least as strong."""
+    return found.point(lambda value: 255 if value >= least else 0)
 
 
 def _common(one: Box, other: Box) -> Box:

@@ -35,6 +35,15 @@ class Pixels(Protocol):
     def bgrx(self) -> bytes | bytearray: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Some rows of a screen of this size, from ``top`` on."""
+
+    size: Size
+    bgrx: bytes | bytearray
+    top: int
+
+
 @dataclass(frozen=True)
 class Pane:
     """A window directly on the screen, by its number; its frame belongs to it."""
@@ -75,7 +84,7 @@ class Aim:
 
 
 Restless = Mapping[Box, frozenset[int]]
-"""Columns of the screen, inside a box, that keep changing by themselves: beside what is aimed at they say nothing."""
+"""Columns of the screen, inside a box, that nobody can have read: beside what is aimed at they say nothing."""
 
 
 def aim(gesture: Gesture, clicked: Point | None = None) -> Aim | None:
@@ -129,10 +138,10 @@ def areas(now: Sighting, where: Aim) -> list[Box]:
     if where.points:
         panes = [(point, now.windows.under(point)) for point in where.points]
         return [_row(point, _common(pane.box, screen) if pane else screen) for point, pane in panes]
-    return [_keyed(now.windows, screen)]
+    return [keyed(now.windows, screen)]
 
 
-def _keyed(windows: Arrangement, screen: Box) -> Box:
+def keyed(windows: Arrangement, screen: Box) -> Box:
     """Return where the window with the keyboard is, all of the screen if that is not known."""
     boxes = [pane.box for pane in windows.panes if pane.window == windows.focus]
     return _common(boxes[0], screen) if boxes else screen
@@ -141,7 +150,7 @@ def _keyed(windows: Arrangement, screen: Box) -> Box:
 def rows(windows: Arrangement, size: Size, where: Aim) -> tuple[int, int]:
     """Return the first row of a screen that needs to be looked at, and the one after the last."""
     screen = Box(0, 0, size.width, size.height)
-    boxes = [Box(0, point.y, 1, 1) for point in where.points] or [_keyed(windows, screen)]
+    boxes = [Box(0, point.y, 1, 1) for point in where.points] or [keyed(windows, screen)]
     reach = max(NEAR, ROW + CARET_TALL)
     first, last = min(box.top for box in boxes) - reach, max(box.bottom for box in boxes) + reach
     return max(0, first), min(size.height, last)

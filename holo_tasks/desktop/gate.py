@@ -107,6 +107,11 @@ class Gate(Interrupt):
         return self._decided is not None
 
     @property
+    def held(self) -> bool:
+        """Whether a person has the screen."""
+        return self._page.held
+
+    @property
     def particular(self) -> bool:
         """Whether a press may go to windows of one program only."""
         return bool(self._secrets or (self._slip is not None and self._slip.owner))

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.likeness import differs, rows
+from holo_tasks.core.recheck import Strip
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.pulse import Pulse
 from holo_tasks.desktop.remembered import top_at
 from holo_tasks.desktop.repaints import Repaints
-from holo_tasks.desktop.screen import Screen, Strip
+from holo_tasks.desktop.screen import Screen
 from holo_tasks.desktop.windows import box
 from holo_tasks.desktop.xlink import Refused, XLink
 

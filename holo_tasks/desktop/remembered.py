@@ -8,12 +8,18 @@ from __future__ import annotations
 import threading
 import time
 import zlib
-from collections import Counter, OrderedDict
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+
+from PIL import Image
 
 from holo_tasks.core.errors import ScreenChanged
+from holo_tasks.core.flicker import shown, unread
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Gesture, Write
-from holo_tasks.core.recheck import Aim, Arrangement, Pane, Sighting, aim, areas, moved, rows, stirred
+from holo_tasks.core.recheck import Aim, Arrangement, Pane, Restless, Sighting, aim, areas, moved, rows
+from holo_tasks.core.rhythm import Stir
+from holo_tasks.core.stirring import calmed
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.xlink import Refused, XLink
@@ -22,23 +28,23 @@ MOST_BYTES, FEWEST = 16 * 1024 * 1024, 4
 """How much is kept of pictures, and how many of them in any case."""
 AT_HAND = 2
 """So many, the newest, are not packed."""
-PACKED_AFTER_S = 0.15
-"""It takes a core for a while, which those have a use for who make a request of the picture."""
 PATIENCE_S, NAP_S = 1.5, 0.05
 """For a screen to look again as it did: a blinking caret is there only half of the time."""
-TURNS, NEIGHBOURS = 8, 16
-"""What changed this often while it was waited for keeps moving by itself, with all that is this near to it."""
 VIEWABLE = 2
 
 
 class Remembered:
     """Pictures by their numbers, which travel with the frames; the same picture has the same number."""
 
-    def __init__(self, link: XLink, screen: Screen, gate: Gate) -> None:
+    def __init__(self, link: XLink, screen: Screen, gate: Gate, steady: Callable[[float], tuple[Stir, ...]]) -> None:
+        """``steady`` says what was repainting itself before a moment and has gone on ever since."""
         self._link = link
         self._screen = screen
         self._gate = gate
+        self._steady = steady
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self.arranged_s = 0.0
+        """When `arrange` was called last (`time.monotonic`)."""
         self._last = 0
         self._windows = Arrangement()
         self._clicked: tuple[Point, int] | None = None
@@ -46,11 +52,12 @@ class Remembered:
 
     def arrange(self) -> None:
         """Look at the windows, right before a picture is taken: one that comes up between is in the picture alone."""
+        self.arranged_s = time.monotonic()
         self._windows = arrangement(self._link)
 
     def keep(self, picture: Picture) -> int:
         """Remember a picture that was taken after `arrange`; return its number."""
-        taken = _Kept(picture, self._windows)
+        taken = _Kept(picture, self._windows, self.arranged_s)
         # The same screen again is no reason to forget another: somebody may be asked for a long time about that one.
         for number, known in reversed(self._kept.items()):
             if known.shows_the_same(taken):
@@ -59,10 +66,8 @@ class Remembered:
         self._last += 1
         self._kept[self._last] = taken
         if large := [known for known in list(self._kept.values())[:-AT_HAND] if not known.packed]:
-            # Nobody waits for this: by then the model is asked.
-            packing = threading.Timer(PACKED_AFTER_S, _pack, (large,))
-            packing.daemon = True
-            packing.start()
+            # Nobody waits for this: the model is asked meanwhile.
+            threading.Thread(target=_pack, args=(large,), daemon=True).start()
         while len(self._kept) > FEWEST and sum(known.bytes for known in self._kept.values()) > MOST_BYTES:
             self._kept.popitem(last=False)
         return self._last
@@ -87,20 +92,36 @@ class Remembered:
         if (kept := self._kept.get(number)) is None:
             raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
         before = kept.sighting()
-        until = time.monotonic() + PATIENCE_S
         now = self._sighting(where, windows)
-        turns: Counter[tuple[Box, int]] = Counter()
-        while why := moved(before, now, where):
+        if why := self._await(before, kept.seen_s, now, where):
+            raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
+
+    def _await(self, before: Sighting, seen_s: float, now: Sighting, where: Aim) -> str:
+        """Wait for a screen to be as before, but for what is repainted by itself; say what else is different."""
+        until = time.monotonic() + PATIENCE_S
+        looks: list[Mapping[Box, Image.Image]] = []
+        while why := self._moved(before, seen_s, now, where):
             if time.monotonic() >= until:
-                restless = {area: _restless(turns, area) for area in areas(now, where)}
-                if moved(before, now, where, restless):
-                    raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
-                break
+                return self._moved(before, seen_s, now, where, _unread(before, looks))
             self._gate.sleep(NAP_S)
             last, now = now, self._sighting(where, self._arranged(where))
-            if last.windows == now.windows and last.pixels.size == now.pixels.size:
-                for area in areas(now, where):
-                    turns.update((area, column) for column in stirred(last, now, area))
+            if last.windows != now.windows or last.pixels.size != now.pixels.size:
+                looks.clear()
+            looks.append({area: shown(now, area) for area in areas(now, where)} if where.points else {})
+        return why
+
+    def _moved(
+        self, before: Sighting, seen_s: float, now: Sighting, where: Aim, restless: Restless | None = None
+    ) -> str:
+        """Say what is different, but for what is repainted by itself or, among restless columns, is not read."""
+        if not moved(before, now, where):
+            return ""
+        stirs = self._steady(seen_s)
+        if why := moved(before, calmed(before, now, where, stirs), where, restless):
+            return why
+        # To find that out took a moment: what is pressed is looked at once more.
+        now = self._sighting(where, self._arranged(where))
+        return moved(before, calmed(before, now, where, stirs), where, restless)
 
     def same_window(self, at: Point | None) -> None:
         """Raise `ScreenChanged` unless the window there, or with the keyboard, is the one of the last comparison."""
@@ -123,8 +144,9 @@ class Remembered:
 class _Kept:
     """A picture, and how the windows lay: packed, a picture of a program takes a hundredth of the memory."""
 
-    def __init__(self, picture: Picture, windows: Arrangement) -> None:
+    def __init__(self, picture: Picture, windows: Arrangement, seen_s: float) -> None:
         self.windows = windows
+        self.seen_s = seen_s
         self._size = picture.size
         self._check = zlib.crc32(picture.bgrx)
         self._state: tuple[bytes | bytearray, bool] = (picture.bgrx, False)
@@ -157,9 +179,11 @@ def _pack(pictures: list[_Kept]) -> None:
         picture.pack()
 
 
-def _restless(turns: Counter[tuple[Box, int]], area: Box) -> frozenset[int]:
-    moving = [column for (box, column), times in turns.items() if box == area and times >= TURNS]
-    return frozenset(near for column in moving for near in range(column - NEIGHBOURS, column + NEIGHBOURS + 1))
+def _unread(before: Sighting, looks: Sequence[Mapping[Box, Image.Image]]) -> Restless:
+    return {
+        area: frozenset(area.left + x for x in unread(shown(before, area), [look[area] for look in looks]))
+        for area in (looks[-1] if looks else ())
+    }
 
 
 def arrangement(link: XLink) -> Arrangement:

@@ -17,6 +17,7 @@ from holo_tasks.desktop.xlink import Gone, Refused, XLink
 
 # Enough for a caret's history and for a window drawn piece by piece.
 KEPT = 512
+REARRANGED = (xcffib.xproto.MapNotifyEvent, xcffib.xproto.UnmapNotifyEvent, xcffib.xproto.ConfigureNotifyEvent)
 
 
 class Repaints:
@@ -34,6 +35,10 @@ class Repaints:
         self._pongs: dict[int, int] = {}
         self._count = 0
         self.gone = False
+        self.also: Callable[[Box], None] = lambda area: None
+        """Told of every repaint, in the thread that watches."""
+        self.rearranged: Callable[[], None] = lambda: None
+        """Told there that a window came, went or moved."""
         self._peek = None if self._watch_damage() else peek
         self._before: Any = None
         # The pong goes to the root window, where anybody may listen for it.
@@ -74,7 +79,9 @@ class Repaints:
                     self.gone = True
                     self._news.notify_all()
                 return
-            if isinstance(event, xcffib.damage.NotifyEvent):
+            if isinstance(event, REARRANGED):
+                self.rearranged()
+            elif isinstance(event, xcffib.damage.NotifyEvent):
                 area = event.area
                 self._note(Box(area.x, area.y, area.width, area.height))
             elif isinstance(event, xcffib.xproto.ClientMessageEvent) and event.type == self._protocols:
@@ -89,6 +96,7 @@ class Repaints:
             self._seen.append(Repaint(time.monotonic_ns(), area))
             self._count += 1
             self._news.notify_all()
+        self.also(area)
 
     def latest(self) -> list[Repaint]:
         """Return the latest repaints, oldest first."""

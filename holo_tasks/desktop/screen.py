@@ -12,6 +12,7 @@ from PIL import Image
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.geometry import Size
+from holo_tasks.core.recheck import Strip
 from holo_tasks.desktop.xlink import XLink
 
 AT_ONCE = 128 * 1024
@@ -31,15 +32,6 @@ class Picture:
     def rgb(self) -> bytes:
         size = (self.size.width, self.size.height)
         return Image.frombuffer("RGB", size, self.bgrx, "raw", "BGRX", 0, 1).tobytes()
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """Some rows of a screen of this size, from ``top`` on."""
-
-    size: Size
-    bgrx: bytes | bytearray
-    top: int
 
 
 class Screen:

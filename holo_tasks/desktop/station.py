@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from holo_tasks.core.by_hand import ByHand
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Killed
 from holo_tasks.core.geometry import Point, Size
-from holo_tasks.core.gestures import Gesture, Typed
+from holo_tasks.core.gestures import Drag, Gesture, Pause, Scroll, Typed
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import processes, vnc, xauth, xserver
 from holo_tasks.desktop.gate import Gate
@@ -171,8 +171,10 @@ class Station:
         from holo_tasks.desktop.repaints import Repaints
         from holo_tasks.desktop.screen import Screen
         from holo_tasks.desktop.stacking import stacked
+        from holo_tasks.desktop.stirs import Stirs
         from holo_tasks.desktop.typed_in import TypedIn
         from holo_tasks.desktop.typist import Typist
+        from holo_tasks.desktop.xlink import XLink
 
         link, gate = self._link, self._gate
         self._screen = Screen(link, self._pixels)
@@ -193,7 +195,8 @@ class Station:
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
         self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields)
         gate.owner_at = lambda at: _owner_at(link, at)
-        self._remembered = Remembered(link, self._screen, gate)
+        self._stirs = Stirs(repaints, XLink(self._display), lambda: gate.held)
+        self._remembered = Remembered(link, self._screen, gate, self._stirs.steady)
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
 
@@ -227,6 +230,7 @@ class Station:
 
         windows = windows or self._typed_in.any  # where a secret may show can be said only with them
         seen = self._eyes.look(after_action=after_action, windows=windows, first=first)
+        self._stirs.looked(self._remembered.arranged_s, settled=seen.settled)
         return {
             "bytes": self._screen.hand_over(seen.picture),
             "size": {"width": seen.picture.size.width, "height": seen.picture.size.height},
@@ -246,6 +250,10 @@ class Station:
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
         """Carry out a gesture."""
+        if not isinstance(gesture, Pause):
+            self._stirs.acts()
+        if isinstance(gesture, Scroll | Drag):
+            self._stirs.moves()
         try:
             receipt = self._hands.do(gesture)
             self._remembered.acted(gesture)
@@ -297,6 +305,7 @@ class Station:
         self._keyboard.put_back()
         self._pulse.await_manager()
         self._eyes.met()
+        self._stirs.acts()
 
     def by_hand(self, inputs: Sequence[ByHand]) -> None:
         """Do what a person does from elsewhere."""

@@ -24,7 +24,7 @@ def taken(text: str) -> Picture:
 
 def remembered() -> Any:
     nothing = cast("Any", SimpleNamespace())
-    return Remembered(nothing, nothing, nothing)
+    return Remembered(nothing, nothing, nothing, nothing)
 
 
 def until_packed(pictures: Any) -> None:

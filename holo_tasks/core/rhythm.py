@@ -1,0 +1,173 @@
+"""What a screen keeps repainting by itself, at a pace of its own: a clock, a spinner, a caret, a banner, a video.
+
+It is learned only while nobody acts, counts only for as long as it keeps its pace and its place, and is forgotten
+otherwise: what comes after a silence, out of turn, or with more than itself, is something else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from holo_tasks.core.geometry import Box
+
+TILE = 8
+"""What is repainted is known by squares of this many pixels, counted from the corner of the screen."""
+TIMES, ALONE = 4, 2
+"""What was repainted so often at one pace, so often of these while nobody acted, keeps to it."""
+SLOWEST_S, SWIFT_S, SAME_S = 1.6, 0.25, 0.05
+"""What is repainted more rarely is a list that is read anew, or a show of pictures, and no clock; what is more often is
+too swift to be read. Two repaints no further apart than this are one."""
+EARLY, LATE, LEAST_S = 0.5, 2.0, 0.4
+"""A repaint comes neither sooner than after this part of the pace nor later than after so many times as long; a pace
+counts for this much at least, for a busy machine draws nothing for a moment."""
+LAG_S = 0.2
+"""How much later than it was drawn a repaint may be known of."""
+FULL = 0.5
+"""A box of which less is repainted has something else in it."""
+MOST = 8192
+"""No more squares are watched: a fourth of a large screen."""
+
+Tile = tuple[int, int]
+
+
+class Beat(NamedTuple):
+    """When a square was repainted last, its pace, how often (and while nobody acted), and since when it is learned."""
+
+    last_s: float
+    pace_s: float = 0.0
+    times: int = 1
+    alone: int = 0
+    since_s: float = math.inf
+
+    def next(self, first_s: float, last_s: float, *, alone: bool, ours: bool) -> Beat:
+        """Return what is known after more repaints: all begins anew if they did not come at its pace.
+
+        Those that may be ours (a window is drawn anew that is pressed on) do not count if they come too soon.
+        """
+        gap_s = first_s - self.last_s
+        if last_s - self.last_s < SAME_S or (ours and gap_s < EARLY * max(self.pace_s, LEAST_S) and self.pace_s):
+            return self
+        least_s, usual_s = max(gap_s, LEAST_S), max(self.pace_s, LEAST_S)
+        if gap_s > SLOWEST_S or (self.pace_s and not EARLY * usual_s <= least_s <= LATE * usual_s):
+            return Beat(last_s, alone=alone)
+        gap_s = max(gap_s, SAME_S)
+        pace_s = (3 * self.pace_s + gap_s) / 4 if self.pace_s else gap_s
+        times, by_itself = min(self.times + 1, TIMES), min(self.alone + alone, ALONE)
+        learned = times == TIMES and by_itself == ALONE
+        return Beat(last_s, pace_s, times, by_itself, min(self.since_s, last_s) if learned else math.inf)
+
+    def late(self, now_s: float) -> bool:
+        """Say whether it has been silent for too long to go on as before."""
+        return now_s - self.last_s > LATE * (max(self.pace_s, LEAST_S) if self.pace_s else SLOWEST_S) + LAG_S
+
+
+@dataclass(frozen=True)
+class Stir:
+    """A box that keeps being repainted by itself, at most to its rim of one square; ``swift``: too often to be read."""
+
+    box: Box
+    swift: bool = False
+
+
+class Rhythms:
+    """All that is known of the repaints of one screen."""
+
+    def __init__(self) -> None:
+        self._beats: dict[Tile, Beat] = {}
+        self._together: tuple[frozenset[Tile], list[list[Tile]]] = (frozenset(), [])
+
+    def forget(self) -> None:
+        """Know nothing any more: windows or their contents moved."""
+        self._beats.clear()
+
+    def outgrown(self, tiles: Iterable[Tile]) -> None:
+        """Forget what was repainted together with more than it ever was: what is in its place now is not only that."""
+        changed = frozenset(tiles)
+        whole = around(changed)
+        going = self._pieces(frozenset(tile for tile, beat in self._beats.items() if beat.pace_s))
+        for place in [place for piece in going if _meets(whole, place := around(piece))]:
+            inside = _grown(place)
+            if not _holds(inside, whole) and any(
+                _meets(box, place) and not _holds(inside, box) for box in map(around, pieces(changed))
+            ):
+                self._drop(place)
+
+    def drawn(self, tiles: Iterable[Tile], first_s: float, last_s: float, *, alone: bool, ours: bool = False) -> None:
+        """Note what was repainted, once or at short intervals, between two moments.
+
+        ``alone`` says that nobody acted then, ``ours`` that it was before a look that was taken after we did.
+        """
+        for tile in tiles:
+            beat = self._beats.get(tile)
+            self._beats[tile] = (
+                beat.next(first_s, last_s, alone=alone, ours=ours) if beat else Beat(last_s, alone=alone)
+            )
+        for tile in [tile for tile, beat in self._beats.items() if beat.late(last_s)]:
+            del self._beats[tile]
+        if len(self._beats) > MOST:
+            self.forget()
+
+    def steady(self, since_s: float, now_s: float) -> tuple[Stir, ...]:
+        """Return what was learned before a moment, and has kept its pace and place ever since."""
+        found = frozenset(
+            tile for tile, beat in self._beats.items() if beat.since_s <= since_s and not beat.late(now_s)
+        )
+        return tuple(
+            Stir(_grown(around(piece)), all(self._beats[tile].pace_s <= SWIFT_S for tile in piece))
+            for piece in self._pieces(found)
+            if _is_full(piece)
+        )
+
+    def _pieces(self, tiles: frozenset[Tile]) -> list[list[Tile]]:
+        """Return `pieces` of squares, which mostly are the same as the last time."""
+        if tiles != self._together[0]:
+            self._together = tiles, list(pieces(tiles))
+        return self._together[1]
+
+    def _drop(self, place: Box) -> None:
+        for tile in [tile for tile in self._beats if _holds(place, around([tile]))]:
+            del self._beats[tile]
+
+
+def pieces(tiles: frozenset[Tile]) -> Iterator[list[Tile]]:
+    """Yield the squares that belong together: no more than one is between each and the next."""
+    left = set(tiles)
+    while left:
+        found = [left.pop()]
+        for x, y in found:
+            near = {(x + dx, y + dy) for dx in range(-2, 3) for dy in range(-2, 3)} & left
+            left -= near
+            found += near
+        yield found
+
+
+def around(tiles: Iterable[Tile]) -> Box:
+    """Return the box around some squares, in pixels."""
+    columns, rows = zip(*tiles, strict=True)
+    left, top = min(columns) * TILE, min(rows) * TILE
+    return Box(left, top, (max(columns) + 1) * TILE - left, (max(rows) + 1) * TILE - top)
+
+
+def _is_full(piece: list[Tile]) -> bool:
+    box = around(piece)
+    return len(piece) * TILE * TILE >= FULL * box.width * box.height
+
+
+def _grown(box: Box) -> Box:
+    return Box(box.left - TILE, box.top - TILE, box.width + 2 * TILE, box.height + 2 * TILE)
+
+
+def _meets(one: Box, other: Box) -> bool:
+    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
+
+
+def _holds(outer: Box, inner: Box) -> bool:
+    return (
+        outer.left <= inner.left
+        and outer.top <= inner.top
+        and inner.right <= outer.right
+        and inner.bottom <= outer.bottom
+    )

@@ -1,0 +1,67 @@
+"""What shows too many things to be read is told from what shimmers or blinks: on made-up looks, one after another."""
+
+from __future__ import annotations
+
+import random
+
+from PIL import Image, ImageDraw
+
+from holo_tasks.core.flicker import LOOKS, TURNS, unread
+
+WIDE, TALL = 200, 25
+
+
+def look(*words: tuple[str, int, int], stroke: int | None = None) -> Image.Image:
+    picture = Image.new("L", (WIDE, TALL), 255)
+    pencil = ImageDraw.Draw(picture)
+    for said, x, level in words:
+        pencil.text((x, 6), said, fill=level)
+    if stroke is not None:
+        pencil.line((120, 12, 120 + (3, 8, 12, 8, 3)[stroke % 5], stroke % 25), fill=0, width=3)
+    return picture
+
+
+def test_what_turns_is_not_read_and_what_stands_beside_it_is() -> None:
+    looks = [look(("Alice", 60, 0), stroke=n) for n in range(25)]
+    found = unread(looks[0], looks)
+    assert {121, 122} <= found
+    assert not found & set(range(100))
+
+
+def test_a_name_near_to_what_turns_that_became_another_is_read() -> None:
+    turned = [look(("Alice" if n < 12 else "Bobby", 88, 0), stroke=n) for n in range(25)]
+    assert not unread(turned[0], turned) & set(range(88, 116))
+
+
+def test_a_name_that_shimmers_or_blinks_is_read() -> None:
+    shimmers = [look(("Alice", 60, (0, 1, 9, 40)[n % 4])) for n in range(30)]
+    blinks = [look(("Alice", 60, (0, 255)[n % 2])) for n in range(30)]
+    changed = [look(("Alice" if n < 15 else "Bobby", 60, (0, 255)[n % 2])) for n in range(30)]
+    assert all(unread(seen[0], seen) == frozenset() for seen in (shimmers, blinks, changed))
+
+
+def test_a_name_that_was_three_things_is_read() -> None:
+    seen = [look((("Alice", "Bobby", "Carol")[n // 10], 60, 0)) for n in range(30)]
+    assert unread(seen[0], seen) == frozenset()
+
+
+def test_a_name_that_stands_still_on_a_film_is_read_and_the_film_is_not() -> None:
+    def film(n: int, name: str) -> Image.Image:
+        chance = random.Random(n)
+        picture = Image.frombytes("L", (WIDE, TALL), bytes(chance.randrange(100, 256) for _ in range(WIDE * TALL)))
+        ImageDraw.Draw(picture).text((60, 6), name, fill=0)
+        return picture
+
+    before, bobby = film(99, "Alice"), [film(n, "Bobby") for n in range(25)]
+    alice = [film(n, "Alice") for n in range(25)]
+    assert len(unread(before, alice)) == WIDE
+    read = set(range(WIDE)) - unread(before, bobby)
+    assert read
+    assert read <= set(range(60, 95))
+
+
+def test_it_takes_as_many_turns_and_looks_as_are_said() -> None:
+    few = [look(stroke=n) for n in range(TURNS)]
+    assert unread(few[0], few) == frozenset()
+    assert LOOKS < TURNS
+    assert unread(look(), [look()]) == frozenset()

@@ -1,0 +1,256 @@
+"""Only what cannot say which row a press is for is left out of a comparison: on made-up pictures of real layouts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from PIL import Image, ImageDraw
+
+from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.recheck import Aim, Arrangement, Pane, Sighting, Strip, moved, rows
+from holo_tasks.core.rhythm import Stir
+from holo_tasks.core.stirring import calmed
+
+SIZE = Size(640, 400)
+WINDOW = Arrangement((Pane(1, Box(0, 0, 640, 400)),), 1)
+TARGET = Point(230, 100)
+CLICKED, TYPED, TYPED_THERE = Aim((TARGET,)), Aim(), Aim(clicked=TARGET)
+GROUND, WHITE = "#555555", "white"
+ROW, NEAR = "its row looks different", "it looks different there"
+
+Pencil = ImageDraw.ImageDraw
+Draw = Callable[[Pencil], None]
+
+
+def screen(*parts: Draw, windows: Arrangement = WINDOW) -> Sighting:
+    picture = Image.new("RGB", (SIZE.width, SIZE.height), GROUND)
+    for part in parts:
+        part(ImageDraw.Draw(picture))
+    return Sighting(Strip(SIZE, picture.tobytes("raw", "BGRX"), 0), windows)
+
+
+def strip(seen: Sighting, where: Aim) -> Sighting:
+    """Return what is looked at right before input: only the rows that matter."""
+    first, last = rows(seen.windows, SIZE, where)
+    line = 4 * SIZE.width
+    return Sighting(Strip(SIZE, bytes(seen.pixels.bgrx[first * line : last * line]), first), seen.windows)
+
+
+def box(left: int, top: int, right: int, bottom: int, colour: str = WHITE) -> Draw:
+    return lambda pencil: pencil.rectangle((left, top, right - 1, bottom - 1), fill=colour)
+
+
+def text(words: str, x: int, y: int = 100) -> Draw:
+    return lambda pencil: pencil.text((x, y - 6), words, fill="black")
+
+
+def button(y: int = 100) -> Draw:
+    def draw(pencil: Pencil) -> None:
+        pencil.rectangle((200, y - 12, 260, y + 12), fill="#dddddd", outline="black")
+        pencil.text((216, y - 6), "Open", fill="black")
+
+    return draw
+
+
+def sheets(gap: int = 5, tall: int = 210) -> list[Draw]:
+    """Draw two sheets side by side, the ground between them ending at 300."""
+    return [box(0, 0, 300 - gap, tall), box(300, 0, 460, tall)]
+
+
+def why(before: Sighting, now: Sighting, where: Aim, *stirs: Stir) -> str:
+    return moved(before, calmed(before, strip(now, where), where, stirs), where)
+
+
+def at(x: int, y: int = 100, wide: int = 72, *, swift: bool = False) -> Stir:
+    return Stir(Box(x // 8 * 8, (y - 8) // 8 * 8, wide, 16), swift)
+
+
+def two(*parts: Draw, x: int, y: int = 100, words: tuple[str, str] = ("12:03:14", "12:03:15")) -> list[Sighting]:
+    return [screen(*parts, button(), text(word, x, y)) for word in words]
+
+
+def test_a_clock_on_the_next_sheet_is_left_out_only_where_it_was_learned() -> None:
+    before, now = two(*sheets(), text("Time left:", 306), x=380)
+    assert moved(before, strip(now, CLICKED), CLICKED) == ROW
+    assert why(before, now, CLICKED, at(376)) == ""
+    assert why(before, now, CLICKED, at(376, y=180)) == ROW
+    assert why(before, now, CLICKED, at(376, wide=8)) == ROW
+    assert why(before, now, TYPED_THERE, at(376)) == ""
+    assert why(before, now, TYPED_THERE) == NEAR
+
+
+@pytest.mark.parametrize(("x", "stir"), [(30, 24), (120, 120), (270, 264)], ids=["left", "near left", "right"])
+def test_on_the_same_sheet_nothing_is_left_out(x: int, stir: int) -> None:
+    before, now = two(box(0, 0, 640, 400), x=x, words=("Alice", "Bobby"))
+    for where in (CLICKED, TYPED_THERE):
+        assert why(before, now, where, at(stir), at(stir, wide=240, swift=True))
+        assert why(before, now, where, Stir(Box(0, 0, 640, 400), swift=True))
+
+
+def test_on_a_sheet_left_of_the_target_nothing_is_left_out() -> None:
+    before, now = two(box(0, 0, 160, 210), box(165, 0, 460, 210), x=30)
+    assert why(before, now, CLICKED, at(24)) == ROW
+
+
+def grid(left: int, width: int, colour: str, pitch: int) -> list[Draw]:
+    """Draw a table whose cells have lines between them, as thick in both directions."""
+    lines = [box(left, 0, left + width, 400, colour)]
+    return [box(0, 0, 640, 400), *lines, *(box(0, y, 640, y + width, colour) for y in range(70, 400, pitch))]
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("pitch", [60, 400], ids=["rows", "no rows"])
+@pytest.mark.parametrize("colour", ["black", "#dddddd", GROUND])
+def test_the_lines_of_a_table_do_not_divide_its_rows(width: int, pitch: int, colour: str) -> None:
+    before, now = two(*grid(290, width, colour, pitch), x=380, words=("Alice", "Bobby"))
+    assert why(before, now, CLICKED, at(376)) == ROW
+
+
+@pytest.mark.parametrize("spacing", [4, 6, 10])
+def test_nor_does_the_space_between_its_cells(spacing: int) -> None:
+    cells = [
+        box(left, y, right, y + 60 - spacing)
+        for y in range(14, 400, 60)
+        for left, right in ((0, 290), (290 + spacing, 640))
+    ]
+    before, now = two(*cells, x=380, y=70)
+    before, now = two(*cells, x=380)
+    assert why(before, now, CLICKED, at(376)) == ROW
+
+
+def test_nor_do_a_scroll_bar_a_rail_an_empty_column_or_the_border_of_a_list() -> None:
+    all_white = box(0, 0, 640, 400)
+    layouts: list[list[Draw]] = [
+        [all_white, box(290, 0, 302, 400, "#cccccc"), box(291, 60, 301, 160, "#888888")],
+        [all_white, box(290, 10, 302, 390, "#cccccc")],
+        [all_white, box(290, 0, 295, 300, "#3366cc")],
+        [all_white, box(280, 0, 281, 400, "black"), box(310, 0, 311, 400, "black")],
+        [all_white, box(280, 0, 281, 300, "black"), box(310, 0, 311, 300, "black")],
+        [all_white, lambda pencil: pencil.rectangle((10, 10, 290, 300), outline="black")],
+    ]
+    for layout in layouts:
+        before, now = two(*layout, x=380)
+        assert why(before, now, CLICKED, at(376)) == ROW
+
+
+@pytest.mark.parametrize(("gap", "tall"), [(3, 210), (80, 210), (5, 150), (5, 400)])
+def test_ground_that_is_too_narrow_too_wide_too_short_or_nowhere_open_is_none(gap: int, tall: int) -> None:
+    before, now = two(*sheets(gap, tall), x=380)
+    assert why(before, now, CLICKED, at(376)) == ROW
+
+
+def test_a_photo_or_a_shade_is_no_ground() -> None:
+    chance = random.Random(1)
+
+    def photo(pencil: Pencil) -> None:
+        for x in range(0, 640, 4):
+            for y in range(0, 400, 4):
+                level = chance.randrange(60, 255)
+                pencil.rectangle((x, y, x + 3, y + 3), fill=(level, level, level))
+
+    def shade(pencil: Pencil) -> None:
+        for x in range(640):
+            pencil.line((x, 0, x, 400), fill=(255 - x // 8,) * 3)
+
+    for ground in (photo, shade):
+        chance.seed(1)
+        before = screen(ground, button(), text("Alice", 380))
+        chance.seed(1)
+        now = screen(ground, button(), text("Bobby", 380))
+        assert why(before, now, CLICKED, at(376)) == ROW
+
+
+@pytest.mark.parametrize(("rows", "listed", "why_not"), [(5, 5, ROW), (5, 3, ROW), (2, 2, ROW), (5, 2, ""), (1, 5, "")])
+def test_rows_that_go_on_to_the_next_sheet_are_of_one_table(rows: int, listed: int, why_not: str) -> None:
+    heights = [100, 140, 60, 180, 20]
+
+    def table(number: int) -> Sighting:
+        names = [text(f"TX-{1040 + 7 * n + number}", 380, y) for n, y in enumerate(heights[:listed])]
+        return screen(*sheets(), *(button(y) for y in heights[:rows]), *names)
+
+    assert why(table(0), table(1), CLICKED, Stir(Box(376, 8, 72, 184))) == why_not
+
+
+def test_ground_that_is_not_there_any_more_divides_nothing() -> None:
+    before, now = two(*sheets(), x=380)
+    covered = screen(*sheets(), button(), text("12:03:15", 380), box(294, 96, 301, 106, "red"))
+    assert why(before, now, CLICKED, at(376)) == ""
+    assert why(before, covered, CLICKED, at(376)) == ROW
+    merged = screen(box(0, 0, 460, 210), button(), text("12:03:15", 380))
+    assert why(before, merged, CLICKED, at(376), at(288, wide=24)) == ROW
+
+
+def test_a_clock_hides_nothing_else_that_changes_in_the_row() -> None:
+    before = screen(*sheets(), button(), text("TX-1040", 30), text("12:03:14", 380))
+    now = screen(*sheets(), button(), text("TX-1039", 30), text("12:03:15", 380))
+    beside = screen(*sheets(), button(), text("TX-1040", 30), text("12:03:15", 380), text("Now", 310))
+    assert why(before, now, CLICKED, at(376)) == ROW
+    assert why(before, beside, CLICKED, at(376)) == ROW
+
+
+def test_what_is_within_reach_of_the_point_is_never_left_out() -> None:
+    near = Aim((Point(290, 100),))
+    before, now = two(*sheets(), x=304, words=("Alice", "Bobby"))
+    assert why(before, now, near, at(304)) == NEAR
+    large = [screen(*sheets(), box(200, 85, 260, 115, "#dddddd"), text(f"Kill job {n}", 206)) for n in (14, 17)]
+    assert why(*large, CLICKED, at(200)) == NEAR
+
+
+def test_a_box_over_both_sheets_and_one_that_is_no_part_of_a_screen_are_compared() -> None:
+    before, now = two(*sheets(), x=380)
+    assert why(before, now, CLICKED, Stir(Box(264, 88, 196, 24))) == ROW
+    assert why(before, now, CLICKED, Stir(Box(304, 0, 336, 400), swift=True)) == ROW
+
+
+def test_a_window_that_moved_or_came_up_keeps_all_from_being_left_out() -> None:
+    before, now = two(*sheets(), x=380)
+    other = replace(WINDOW, panes=(*WINDOW.panes, Pane(2, Box(500, 300, 50, 50))))
+    assert why(before, Sighting(now.pixels, other), CLICKED, at(376)) == ROW
+
+
+def test_every_point_of_a_drag_has_to_be_on_another_sheet() -> None:
+    before, now = two(*sheets(), x=380)
+    assert why(before, now, Aim((TARGET, Point(230, 180))), at(376)) == ""
+    assert why(before, now, Aim((TARGET, Point(440, 100))), at(376))
+
+
+def question(words: str, colour: str = WHITE) -> list[Draw]:
+    lines = [text(f"{words} {words} {words}", 120, y) for y in range(60, 340, 20)]
+    return [box(0, 0, 640, 400, colour), *lines]
+
+
+def test_keys_go_to_a_window_with_a_clock_in_each_corner_but_not_to_another_question() -> None:
+    corners = [(20, 20), (560, 380)]
+
+    def with_clocks(words: str, *parts: Draw) -> Sighting:
+        return screen(*parts, *(text(words, *corner) for corner in corners))
+
+    before, now = (with_clocks(words, *question("Delete Alice?")) for words in ("12:03:14", "12:03:15"))
+    clocks = [at(16, 20), at(560, 380)]
+    other = with_clocks("12:03:15", *question("Remove all of them now?"))
+    assert moved(before, strip(now, TYPED), TYPED) == "its window looks different"
+    assert why(before, now, TYPED, *clocks) == ""
+    assert why(before, now, TYPED, clocks[0], clocks[0]) == ""
+    assert why(before, other, TYPED, *clocks) == "its window looks different"
+
+
+@pytest.mark.parametrize("swift", [True, False])
+def test_keys_do_not_go_to_another_question_in_a_window_that_stirs_all_over(swift: bool) -> None:
+    before, now = screen(*question("Delete Alice?")), screen(*question("Delete Bobby?", "#eeeeee"))
+    for stirs in ([Stir(Box(0, 0, 640, 400), swift)], [Stir(Box(x, 0, 160, 400), swift) for x in range(0, 640, 160)]):
+        assert why(before, now, TYPED, *stirs) == "its window looks different"
+
+
+def test_keys_go_past_a_video_but_not_past_words_as_large_as_one() -> None:
+    def film(colour: str) -> Sighting:
+        return screen(box(0, 0, 640, 400), box(40, 40, 360, 220, colour), text("x", 600, 390))
+
+    video = Box(40, 40, 320, 180)
+    before, now = film("red"), film("blue")
+    moved_on = screen(box(0, 0, 640, 400), box(40, 40, 360, 220, "blue"), text("y", 600, 390))
+    assert why(before, moved_on, TYPED, Stir(video, swift=True)) == ""
+    assert why(before, moved_on, TYPED, Stir(video)) == "its window looks different"
+    assert why(before, now, Aim(clicked=Point(200, 100)), Stir(video, swift=True)) != ""

@@ -1,0 +1,80 @@
+"""A clock on the sheet beside a list keeps nobody from clicking a row, what changes in the list does: really shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core.errors import ScreenChanged
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click
+from holo_tasks.core.slip import Slip, gesture_digest
+from holo_tasks.desktop import VirtualDesktop
+
+OPEN = (235, 140)
+PATIENCE_S, LEARNED_S = 60.0, 5.0
+
+
+async def _clicked(desktop: VirtualDesktop, at: Point, between: Awaitable[None]) -> str:
+    """Look, have something happen, and click; say why not if it is refused."""
+    frame = await desktop.look()
+    await between
+    await asyncio.sleep(1.1)  # the clock ticks once a second
+    gesture = Click(at)
+    try:
+        await desktop.do(gesture, slip=Slip(gesture_digest(gesture), time.monotonic() + 60, frame=frame.number))
+    except ScreenChanged as error:
+        return str(error)
+    return ""
+
+
+async def test_a_clock_that_goes_on_is_left_out_and_a_row_that_is_another_is_not(
+    probe: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+
+    def said(kind: str) -> list[Any]:
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [event for line in lines if (event := json.loads(line))[0] == kind]
+
+    async with VirtualDesktop() as desktop:
+        env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+        command = probe("beside", log, "insert")
+        with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, text=True) as program:
+            end = time.monotonic() + PATIENCE_S
+
+            async def until(kind: str) -> None:
+                while not said(kind):
+                    assert time.monotonic() < end, f"waited for {kind}"
+                    await asyncio.sleep(0.02)
+
+            await until("mapped")
+            _, left, top = said("mapped")[0]
+            at = Point(left + OPEN[0], top + OPEN[1])
+            await desktop.look()
+            await asyncio.sleep(LEARNED_S)
+            # On a busy machine it takes longer, which says nothing about what is left out in the end.
+            while why := await _clicked(desktop, at, asyncio.sleep(0)):
+                assert "its row looks different" in why
+                assert time.monotonic() < end, why
+                await desktop.look()
+                await asyncio.sleep(LEARNED_S)
+            await desktop.look()
+            assert [name for _, name in said("open")] == ["TX-1042"]
+
+            async def insert() -> None:
+                assert program.stdin is not None
+                program.stdin.write("change\n")
+                program.stdin.flush()
+                await until("told")
+
+            assert "its row looks different" in await _clicked(desktop, at, insert())
+            await desktop.look()
+            assert len(said("open")) == 1
+            program.kill()
