@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from holo_tasks.core import keynames
 from holo_tasks.core.errors import InvalidUsage
@@ -47,6 +48,7 @@ def chord_of(names: Sequence[str]) -> Chord:
     return Chord("+".join(name.strip() or name for name in names), keys, keys | {_SHIFT} if shifted else keys)
 
 
+@lru_cache(maxsize=512)
 def parse(text: str) -> Chord:
     """Read a chord as people write it, keys joined with ``+``; raise `InvalidUsage` if it is none."""
     names = [name.strip() for name in text.split("+")]

@@ -31,6 +31,8 @@ class Till:
     record: Callable[[events.Event], Awaitable[None]]
     now_s: Callable[[], float]
     purse: Purse | None = None
+    note: Callable[[events.Event], Awaitable[None]] | None = None
+    """Writes down what need not be durable before the next thing is that has to be; as ``record`` if there is none."""
 
 
 async def predict(model: Model, request: Request, till: Till, *, attempt: int, purpose: events.Purpose) -> Reply:
@@ -82,7 +84,7 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
         guard.count_unpriced()
     if reply.finish_reason == "length":
         guard.cut_off = True
-    await till.record(
+    await (till.note or till.record)(
         events.ReplyReceived(
             attempt=attempt,
             latency_us=reply.latency_ns // 1000,

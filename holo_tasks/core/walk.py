@@ -244,7 +244,7 @@ class Walk:
     @property
     def till(self) -> Till:
         """Where this sub-goal's calls are charged and written down."""
-        return Till(self.guard, self._record, self.doors.now_s, self.doors.purse)
+        return Till(self.guard, self._record, self.doors.now_s, self.doors.purse, self._note)
 
     async def _look_again(self) -> None:
         """Show the model the screen as it is by now, in the place of the one it was unsure about."""

@@ -28,6 +28,8 @@ MOST_BYTES, FEWEST = 16 * 1024 * 1024, 4
 """How much is kept of pictures, and how many of them in any case."""
 AT_HAND = 2
 """So many, the newest, are not packed."""
+PACKED_AFTER_S = 0.15
+"""It takes a core for a while, which those have a use for who make a request of the picture."""
 PATIENCE_S, NAP_S = 1.5, 0.05
 """For a screen to look again as it did: a blinking caret is there only half of the time."""
 VIEWABLE = 2
@@ -66,8 +68,10 @@ class Remembered:
         self._last += 1
         self._kept[self._last] = taken
         if large := [known for known in list(self._kept.values())[:-AT_HAND] if not known.packed]:
-            # Nobody waits for this: the model is asked meanwhile.
-            threading.Thread(target=_pack, args=(large,), daemon=True).start()
+            # Nobody waits for this: by then the model is asked.
+            packing = threading.Timer(PACKED_AFTER_S, _pack, (large,))
+            packing.daemon = True
+            packing.start()
         while len(self._kept) > FEWEST and sum(known.bytes for known in self._kept.values()) > MOST_BYTES:
             self._kept.popitem(last=False)
         return self._last

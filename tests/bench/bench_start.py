@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 
 from common import command, fresh_home, headline, served
@@ -29,6 +30,7 @@ class Took:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--starts", type=int, default=5)
+    parser.add_argument("--at-once", type=int, default=10)
     options = parser.parse_args()
     headline(__file__, "how long a command takes to begin and to end")
     rows: dict[str, list[Took]] = {}
@@ -44,6 +46,8 @@ def main() -> None:
         aim = "≤ 3 s" if name.startswith("a ") else "≤ 6 s"
         first, last, cpu = (statistics.median(getattr(took, part) for took in times) for part in Took.__annotations__)
         print(f"{name:24}{first:14.2f} s{aim:>8}{last:13.2f} s{cpu:8.2f} s")
+    with fresh_home() as home, fresh_home() as server, served(server) as access:
+        print(f"{options.at_once} at once on one server: {_at_once(options.at_once, home | access)}")
     for module in ("prefect", "openai", "holo_tasks.oneshot"):
         print(f"{'loading ' + module:24}{_loading(module):14.2f} s")
 
@@ -55,6 +59,21 @@ def _command(environ: dict[str, str], access: dict[str, str] | None = None) -> T
         before, started = _cpu(), time.monotonic()
         subprocess.run(command(model.base_url), env=environ | (access or {}), check=True, capture_output=True)
         return Took(model.arrived_s[0] - started, time.monotonic() - model.replied_s[-1], _cpu() - before)
+
+
+def _at_once(count: int, environ: dict[str, str]) -> str:
+    """Run so many commands side by side in one home, and say how they ended."""
+    from tests.support.scripted_model import ScriptedModel, step
+
+    with ScriptedModel([step("answer", content="done")] * count) as model:
+        started = time.monotonic()
+        some = [
+            subprocess.Popen(command(model.base_url), env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for _ in range(count)
+        ]
+        codes = Counter(run.wait() for run in some)
+        ended = ", ".join(f"{number} with exit code {code}" for code, number in sorted(codes.items()))
+        return f"{ended}, in {time.monotonic() - started:.0f} s"
 
 
 def _cpu() -> float:

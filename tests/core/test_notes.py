@@ -71,7 +71,7 @@ async def test_events_are_in_the_order_in_which_they_came_about() -> None:
     assert [event.kind for event in disk.events] == [*first, "frame", "verdict", "step_timed", *first[1:4]]
 
 
-@pytest.mark.parametrize("kind", ["shot", "frame", "decision", "permit"])
+@pytest.mark.parametrize("kind", ["shot", "frame", "reply", "decision", "permit"])
 async def test_nothing_is_done_if_what_led_to_it_cannot_be_written_down(kind: str) -> None:
     desktop, model = PaintedDesktop(), MemoryModel([wrote(OK)])
     with pytest.raises(EvidenceFailed):

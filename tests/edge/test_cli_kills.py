@@ -80,6 +80,11 @@ def test_ctrl_c_reaches_all_and_the_run_is_closed_all_the_same(cli: CommandLine,
     assert until(lambda: not related(str(tmp_path)))
 
 
+def in_a_terminal() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests themselves may have been started by nohup
+    fcntl.ioctl(1, termios.TIOCSCTTY, 0)
+
+
 def test_a_run_whose_terminal_is_closed_ends_in_good_order(cli: CommandLine, app: str) -> None:
     terminal, theirs = pty.openpty()
     with ScriptedModel([step("click", element="Count button", x=352, y=420), HANG]) as model:
@@ -91,7 +96,7 @@ def test_a_run_whose_terminal_is_closed_ends_in_good_order(cli: CommandLine, app
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(1, termios.TIOCSCTTY, 0),
+            preexec_fn=in_a_terminal,
         )
         os.close(theirs)
         until(lambda: len(model.requests) == 2)
