@@ -43,6 +43,7 @@ def _run(job: dict[str, Any]) -> int:
     os.environ.update(job["env"])
     try:
         import kill_points
+        import read_before
         from expense_audit import expense_audit
 
         from holo_tasks.core.errors import HoloError
@@ -50,6 +51,7 @@ def _run(job: dict[str, Any]) -> int:
         if "blocks" in job:
             asyncio.run(_fill_in_blocks(job["blocks"]))
             return 0
+        read_before.share()
         kill_points.arm_flow()
         try:
             asyncio.run(expense_audit(**job["arguments"]))
