@@ -46,15 +46,13 @@ BUSY = frozenset({408, 429, 500, 502, 503, 504})
 """How a server answers that has too much to do, or that is not up yet behind a proxy."""
 CLOUD = "prefect.cloud"
 """Prefect Cloud has no health page below a workspace."""
-LEAN = {
-    "PREFECT_UI_ENABLED": "0",
-    "PREFECT__SERVER_EPHEMERAL": "1",
-    "PREFECT__SERVER_FINAL": "1",
+LEAN = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+"""As Prefect's own temporary server: no pages, no background services."""
+NO_BLOCKS = {
     "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "0",
     "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "0",
 }
-"""As Prefect's own temporary server: no pages, no background services. Nor does it load every library of blocks, to
-write each kind of block into the database, which takes seconds: whoever saves a block does that, too."""
+"""Not every library of blocks is loaded, to write each kind of block into the database, which takes seconds."""
 QUIET = {"PREFECT_SERVER_ANALYTICS_ENABLED": "0", "DO_NOT_TRACK": "1"}
 SERVER_DATABASE = ("PREFECT_SERVER_DATABASE", "PREFECT_API_DATABASE")
 """How the names of settings begin that say where a server keeps its database."""
@@ -154,10 +152,14 @@ class TemporaryServer:
     Who reaches a Prefect API reads the secrets of all blocks, says yes in a person's place and stops runs, and every
     page in a browser of this machine reaches a loopback port. So it has a ``login``, a new one each time unless one is
     given, which only those know that `enter` tells. ``ui`` serves Prefect's pages too, which ask a person for it, and
-    runs its background services. In local-only mode the database is the file in Prefect's home, whatever is set.
+    runs its background services. One without ``blocks`` is up sooner, and for whoever saves none: two that save the
+    first of a kind at once are in each other's way there. In local-only mode the database is the file in Prefect's
+    home, whatever is set.
     """
 
-    def __init__(self, environ: Mapping[str, str], *, ui: bool = False, login: str | None = None) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], *, ui: bool = False, blocks: bool = True, login: str | None = None
+    ) -> None:
         self.login = login or f"holo:{secrets.token_urlsafe(24)}"
         home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
         self._ready = home / ".holo-ready"
@@ -171,7 +173,12 @@ class TemporaryServer:
             self.url = f"http://127.0.0.1:{port}/api"
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "holo_tasks.serving", str(at.fileno())],
-                env={**_kept(environ, home), **(_full(self.url, port) if ui else LEAN), **QUIET},
+                env={
+                    **_kept(environ, home),
+                    **(_full(self.url, port) if ui else LEAN),
+                    **({} if blocks else NO_BLOCKS),
+                    **QUIET,
+                },
                 stdin=told,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -61,7 +61,7 @@ def run_command(options: argparse.Namespace) -> int:
     server: TemporaryServer | None = None
     if url is None:
         reach_directly(os.environ)
-        server = TemporaryServer(os.environ)
+        server = TemporaryServer(os.environ, blocks=False)
         # Prefect reads its settings as it is imported, so address and login must be known before.
         server.enter(os.environ)
         settings = replace(settings, temporary=True)

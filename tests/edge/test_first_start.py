@@ -69,7 +69,7 @@ def test_a_temporary_server_in_a_fresh_home_finds_its_database_made(tmp_path: Pa
     environ = {"PATH": os.environ["PATH"], "PREFECT_HOME": str(home)}
     if elsewhere:
         environ["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = f"sqlite+aiosqlite:///{tmp_path}/other.db"
-    server = TemporaryServer(environ)
+    server = TemporaryServer(environ, blocks=False)
     try:
         assert (home / "prefect.db").exists() is not elsewhere
         if not elsewhere:
