@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from pathlib import Path
+import subprocess
 
 import pytest
 
@@ -24,13 +24,17 @@ ENDLESS = Settle(quiet_s=60, first_change_s=60, cap_s=10)
 
 @pytest.fixture
 def tells() -> None:
-    """Skip where the kernel does not tell who sleeps."""
-    try:
-        told = Path(f"/proc/{os.getpid()}/syscall").read_text()
-    except OSError as error:
-        pytest.skip(f"this kernel does not say in which call a thread sleeps: {error.strerror}")
-    if not told or not WAITS:
+    """Skip where the kernel does not tell who sleeps, or not of other processes."""
+    if not WAITS:
         pytest.skip("the calls of this machine are not known")
+    with subprocess.Popen(["sleep", "60"]) as child:
+        try:
+            for name in ("syscall", "schedstat", "mem"):
+                os.close(os.open(f"/proc/{child.pid}/task/{child.pid}/{name}", os.O_RDONLY))
+        except OSError as error:
+            pytest.skip(f"this kernel does not say what another process waits for: {error}")
+        finally:
+            child.kill()
 
 
 async def after_click(app, settle):
