@@ -7,13 +7,15 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.saying import hushed, put, say
 from holo_tasks.stopping import cancel_at_signals
 
 if TYPE_CHECKING:
+    import asyncio
+
     from holo_tasks.core.geometry import Size
     from holo_tasks.core.scrub import Scrubber
     from holo_tasks.core.secret import Secret
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_SIDE = 16_384
 MOST_NAMED = 12
+TOLD_AFTER_S = 1.0
+"""What is waited for longer than this before a run begins is said."""
 
 
 def run_command(options: argparse.Namespace) -> int:
@@ -217,19 +221,30 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
         )
     )
     coming_up = asyncio.create_task(starting)
+    late = asyncio.get_running_loop().call_later(TOLD_AFTER_S, _say_why, settings, server, coming_up)
     try:
         await asyncio.to_thread(_load)
         if server is not None:
             await asyncio.to_thread(server.wait)
         desktop = await coming_up
+        late.cancel()
         from holo_tasks.oneshot import run_goal
 
         return await run_goal(settings, desktop)
     finally:
+        late.cancel()
         coming_up.cancel()
         (started,) = await asyncio.gather(coming_up, return_exceptions=True)
         if not isinstance(started, BaseException):
             await started.close()
+
+
+def _say_why(settings: Settings, server: TemporaryServer | None, coming_up: asyncio.Task[Any]) -> None:
+    """Say what is waited for before a run begins."""
+    if settings.aloud:
+        desktop = [] if coming_up.done() else ["the desktop"]
+        prefect = "Prefect to load" if server is None else "a temporary Prefect server, for none is configured"
+        say(f"waiting for {' and '.join([*desktop, prefect])}")
 
 
 def _load() -> None:

@@ -69,7 +69,7 @@ def test_an_answer_is_all_that_stdout_gets(cli: CommandLine, app: str) -> None:
     assert (ended.code, plain.code) == (0, 0)
     assert plain.stdout == "zweiundvierzig – 🙂\nand a second line\n"
     assert "answered after 3 steps" in ended.complaint
-    unknown, begun, said, ended_as = plain.stderr.splitlines()
+    unknown, begun, said, ended_as = plain.said
     assert unknown.startswith("holo-tasks: no profile of home-made is known (`holo-tasks models`)")
     assert ended_as.startswith("holo-tasks: answered after 1 step, cost unknown; trace: /")
     assert begun.startswith("holo-tasks: home-made is at work, for at most 50 steps; trace: /")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from holo_tasks import prefect_database
+from holo_tasks import prefect_database, run_command
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.prefect_database import migrated, prepare
 from holo_tasks.prefect_server import TemporaryServer
 
@@ -113,3 +118,37 @@ def test_what_is_installed_is_compiled() -> None:
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert Path(spec.cached or "none").exists(), f"make setup compiles {name}"
+
+
+@pytest.mark.parametrize(
+    ("up", "server", "said"),
+    [
+        (False, object(), "the desktop and a temporary Prefect server, for none is configured"),
+        (True, object(), "a temporary Prefect server, for none is configured"),
+        (False, None, "the desktop and Prefect to load"),
+    ],
+)
+async def test_what_is_waited_for_is_said(up: bool, server: Any, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    coming_up = asyncio.create_task(asyncio.sleep(0 if up else 60))
+    await asyncio.sleep(0.01)
+    for aloud in (True, False):
+        run_command._say_why(cast("Any", SimpleNamespace(aloud=aloud)), server, coming_up)
+        assert capsys.readouterr().err == (f"holo-tasks: waiting for {said}\n" if aloud else "")
+    coming_up.cancel()
+
+
+def test_a_run_that_takes_its_time_to_begin_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_command, "TOLD_AFTER_S", 0.0)
+    monkeypatch.setattr(run_command, "_load", lambda: time.sleep(0.3))
+
+    async def never(**_: Any) -> Any:
+        await asyncio.sleep(0.2)
+        raise InvalidUsage("no desktop here")
+
+    monkeypatch.setattr("holo_tasks.desktop.AttachedDesktop.start", never)
+    settings = SimpleNamespace(display=":1", secrets={}, aloud=True)
+    with pytest.raises(InvalidUsage, match="no desktop here"):
+        asyncio.run(run_command._run_async(cast("Any", settings), None))
+    assert capsys.readouterr().err == "holo-tasks: waiting for the desktop and Prefect to load\n"

@@ -35,9 +35,14 @@ class Ended:
         return found
 
     @property
+    def said(self) -> list[str]:
+        """The lines on stderr, but for what a command waited for on a busy machine."""
+        return [line for line in self.stderr.splitlines() if not line.startswith("holo-tasks: waiting for ")]
+
+    @property
     def complaint(self) -> str:
         """The line on stderr that says what went wrong; after it there may be a summary, and nothing else."""
-        lines = self.stderr.splitlines()
+        lines = self.said
         assert "Traceback" not in self.stderr
         assert all(line.startswith("holo-tasks: ") for line in lines), self.stderr
         assert len(lines) == 1 or (len(lines) == 2 and "; trace: " in lines[1]), self.stderr
