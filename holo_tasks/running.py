@@ -40,7 +40,10 @@ class Running(NamedTuple):
     def stopped(self) -> bool:
         """Whether its process is there, but was stopped (SIGSTOP) and does nothing."""
         try:
-            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] in ("T", "t")
+            return Path(f"/proc/{self.pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] in (
+                "T",
+                "t",
+            )
         except OSError:
             return False
 

@@ -133,28 +133,33 @@ class Sleepers:
         else:
             started = {os.getpid(), *self._started}
             for pid in range(self._newest + 1, newest + 1):
-                if _parent(pid) in started:
+                if parent(pid) in started:
                     started.add(pid)
                     self._started.append(pid)
-            self._started = [pid for pid in self._started if _parent(pid)]
+            self._started = [pid for pid in self._started if parent(pid)]
         self._newest = newest
         return self._started
 
 
-def _parent(pid: int) -> int:
+def parent(pid: int) -> int:
     """Return which process started a living one, or took it over; zero for what is only a thread of one."""
     try:
-        told = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+        told = _status(pid)
     except OSError:
         return 0
-    alive = told["State"].strip()[0] not in "ZX" and int(told["Tgid"]) == pid
-    return int(told["PPid"]) if alive else 0
+    alive = told[b"State"][:1] not in b"ZX" and int(told[b"Tgid"]) == pid
+    return int(told[b"PPid"]) if alive else 0
+
+
+def _status(pid: int) -> dict[bytes, bytes]:
+    """Return what the kernel tells of a process. What it is called comes first, and may look like any line of it."""
+    lines = Path(f"/proc/{pid}/status").read_bytes().split(b"\n")
+    return {name: value.strip() for name, _, value in (line.partition(b":") for line in lines)}
 
 
 def _check_alone(pid: int, connections: int) -> None:
     """Raise `Untold` if a process may hear from anybody but the X server and the processes that are looked at."""
-    caught = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt"))
-    if int(caught.split()[1], 16) & ALARMS:
+    if int(_status(pid)[b"SigCgt"], 16) & ALARMS:
         raise Untold
     sockets = 0
     for entry in os.scandir(f"/proc/{pid}/fd"):
@@ -174,7 +179,7 @@ def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
 
     ``since_ns`` is when it was seen awake, if it was: most calls are told how long to sleep, not until when.
     """
-    state = (thread / "stat").read_text().rpartition(")")[2].split()[0]
+    state = (thread / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     number, *told = (thread / "syscall").read_text().split()
     if state != "S" or len(told) < 8:
         raise Awake

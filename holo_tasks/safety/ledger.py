@@ -484,7 +484,7 @@ def _started(pid: int) -> str | None:
     others of the same user, as ours are.
     """
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None if _is_there(pid) else ""
     return "" if fields[0] in "ZX" else fields[19]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click
-from holo_tasks.desktop import Settle, VirtualDesktop
-from holo_tasks.desktop.asleep import WAITS
+from holo_tasks.desktop import Settle, VirtualDesktop, processes
+from holo_tasks.desktop.asleep import WAITS, parent
 
 GREEN = (0, 255, 0)
 SPOT = Point(150, 300)
@@ -98,3 +100,23 @@ async def test_whoever_connects_from_elsewhere_may_draw_at_any_time(probe, x_cli
         finally:
             guest.kill()
             await guest.wait()
+
+
+NAMED = """
+import ctypes, sys
+ctypes.CDLL(None).prctl(15, b"\\xfc\\x0b\\rTgid:\\t1", 0, 0, 0)
+print("named", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_name_that_is_no_text_hides_no_process():
+    command = [sys.executable, "-c", NAMED]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        assert b"\xfc\x0b\rTgid:\t1" in Path(f"/proc/{child.pid}/stat").read_bytes()
+        assert child.pid in processes.descendants(os.getpid())
+        assert processes.ancestry(child.pid)[:2] == [child.pid, os.getpid()]
+        assert child.pid in processes.belonging("none", os.getsid(0))
+        assert parent(child.pid) == os.getpid()
+        child.stdin.close()
