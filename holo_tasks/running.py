@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from holo_tasks.machine.private import open_private, private_folder
+from holo_tasks.machine.proc import process, stat_of
 
 
 class Running(NamedTuple):
@@ -40,10 +41,7 @@ class Running(NamedTuple):
     def stopped(self) -> bool:
         """Whether its process is there, but was stopped (SIGSTOP) and does nothing."""
         try:
-            return Path(f"/proc/{self.pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] in (
-                "T",
-                "t",
-            )
+            return stat_of(process(self.pid))[0] in ("T", "t")
         except OSError:
             return False
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from holo_tasks.desktop.owners import clients
 from holo_tasks.desktop.processes import descendants
 from holo_tasks.desktop.xlink import XLink
+from holo_tasks.machine.proc import process, stat_of, status_of
 
 MILLISECONDS, TIMESPEC, FUTEX, CHILDREN = range(4)
 _X86_64 = {
@@ -144,22 +145,16 @@ class Sleepers:
 def parent(pid: int) -> int:
     """Return which process started a living one, or took it over; zero for what is only a thread of one."""
     try:
-        told = _status(pid)
+        told = status_of(process(pid))
     except OSError:
         return 0
-    alive = told[b"State"][:1] not in b"ZX" and int(told[b"Tgid"]) == pid
-    return int(told[b"PPid"]) if alive else 0
-
-
-def _status(pid: int) -> dict[bytes, bytes]:
-    """Return what the kernel tells of a process. What it is called comes first, and may look like any line of it."""
-    lines = Path(f"/proc/{pid}/status").read_bytes().split(b"\n")
-    return {name: value.strip() for name, _, value in (line.partition(b":") for line in lines)}
+    alive = told["State"][0] not in "ZX" and int(told["Tgid"]) == pid
+    return int(told["PPid"]) if alive else 0
 
 
 def _check_alone(pid: int, connections: int) -> None:
     """Raise `Untold` if a process may hear from anybody but the X server and the processes that are looked at."""
-    if int(_status(pid)[b"SigCgt"], 16) & ALARMS:
+    if int(status_of(process(pid))["SigCgt"], 16) & ALARMS:
         raise Untold
     sockets = 0
     for entry in os.scandir(f"/proc/{pid}/fd"):
@@ -179,7 +174,7 @@ def _until(pid: int, thread: Path, since_ns: int | None = None) -> float:
 
     ``since_ns`` is when it was seen awake, if it was: most calls are told how long to sleep, not until when.
     """
-    state = (thread / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    state = stat_of(thread)[0]
     number, *told = (thread / "syscall").read_text().split()
     if state != "S" or len(told) < 8:
         raise Awake

@@ -17,6 +17,7 @@ from pathlib import Path
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import xauth
 from holo_tasks.machine.private import FOLDER
+from holo_tasks.machine.proc import OURS, status_of
 
 # <linux/capability.h>
 CHOWN, KILL, SETGID, SETUID = 0, 5, 6, 7
@@ -84,10 +85,7 @@ def _known(name: str) -> OtherUser:
 
 
 def _rights() -> int:
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("CapEff:"):
-            return int(line.split()[1], 16)
-    return 0
+    return int(status_of(OURS).get("CapEff", "0"), 16)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from holo_tasks.machine.proc import process, stat_of
+
 # <linux/prctl.h>
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -48,7 +50,7 @@ def descendants(pid: int) -> list[int]:
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            state, parent = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+            state, parent = stat_of(entry)[:2]
             if state not in "ZX":
                 children.setdefault(int(parent), []).append(int(entry.name))
     found, queue = [], [pid]
@@ -64,7 +66,7 @@ def ancestry(pid: int) -> list[int]:
     found: list[int] = []
     while pid > 1 and pid not in found:
         try:
-            parent = int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+            parent = int(stat_of(process(pid))[1])
         except (OSError, ValueError, IndexError):
             return found
         found.append(pid)
@@ -80,7 +82,7 @@ def belonging(mark: str, session: int) -> list[int]:
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with contextlib.suppress(OSError):
-            state, _, _, its_session = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:4]
+            state, _, _, its_session = stat_of(entry)[:4]
             if state in "ZX":
                 continue
             if int(its_session) == session or wanted in (entry / "environ").read_bytes().split(b"\0"):

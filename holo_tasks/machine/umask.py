@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
-from pathlib import Path
+
+from holo_tasks.machine.proc import OURS, status_of
 
 _NARROW = 0o077
 _before: list[int] = []
@@ -23,5 +23,5 @@ def persons_umask() -> int:
     if _before:
         return _before[0]
     # To read it by `os.umask` is to change it for a moment, in which another thread may make a file.
-    found = re.search(r"^Umask:\s*([0-7]+)$", Path("/proc/self/status").read_text(encoding="ascii"), re.MULTILINE)
-    return int(found[1], 8) if found else -1
+    found = status_of(OURS).get("Umask")
+    return int(found, 8) if found else -1

@@ -7,14 +7,13 @@ operating system: whatever a letter makes the reader do, it ends.
 from __future__ import annotations
 
 import json
-import re
 import resource
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.machine.proc import OURS, status_of
 from holo_tasks.office.letter import PDF_SECONDS, Letter, headed_letter, oversized_letter, read_letter, used_s
 
 _MEMORY_BYTES = 1 << 30
@@ -42,8 +41,7 @@ def main() -> None:
 
 def _most_kb() -> int:
     """Return how big this process has been; getrusage tells of whoever started it, if that was bigger."""
-    found = re.search(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text(encoding="ascii"), re.MULTILINE)
-    return int(found[1]) if found else 0
+    return int(status_of(OURS).get("VmHWM", "0").split()[0])
 
 
 def _read(

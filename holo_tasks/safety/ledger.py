@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, TokenConflict
 from holo_tasks.core.exactly import exact
 from holo_tasks.machine.clock import boot_s
+from holo_tasks.machine.proc import process, stat_of
 from holo_tasks.safety import budgets
 from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store, add
 from holo_tasks.safety.trouble import unanswered
@@ -484,7 +485,7 @@ def _started(pid: int) -> str | None:
     others of the same user, as ours are.
     """
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        fields = stat_of(process(pid))
     except OSError:
         return None if _is_there(pid) else ""
     return "" if fields[0] in "ZX" else fields[19]

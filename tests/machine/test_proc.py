@@ -1,0 +1,58 @@
+"""A process may call itself whatever it likes: its name is no reason for any of ours to fail."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from holo_tasks.desktop.asleep import parent
+from holo_tasks.desktop.processes import ancestry, belonging, descendants
+from holo_tasks.machine.proc import OURS, process, stat_of, status_of
+from holo_tasks.machine.umask import persons_umask
+from holo_tasks.safety import ledger
+
+NAMES = (b"pr\xfcfen", "größe".encode()[:3], b"a) S 1 2 (b", b"two\nlines")
+WAITS = """
+import ctypes, sys
+ctypes.CDLL(None).prctl(15, bytes.fromhex(sys.argv[1]), 0, 0, 0)
+print("named", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(params=NAMES, ids=repr)
+def named(request: pytest.FixtureRequest) -> Iterator[int]:
+    """A process with this name, a child of this one."""
+    command = [sys.executable, "-c", WAITS, request.param.hex()]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"named\n"
+        yield process.pid
+        process.stdin.close()
+
+
+def test_it_is_read_whatever_it_is_called(named: int) -> None:
+    assert stat_of(process(named))[1] == str(os.getpid())
+    assert status_of(process(named))["PPid"] == str(os.getpid())
+    assert parent(named) == os.getpid()
+    assert named in descendants(os.getpid())
+    assert ancestry(named)[:2] == [named, os.getpid()]
+    assert belonging("nobody's", os.getsid(named))
+    assert int(ledger._started(named) or "0") > 0
+
+
+def test_also_if_it_is_our_own() -> None:
+    prctl, name = ctypes.CDLL(None).prctl, ctypes.create_string_buffer(16)
+    prctl(16, name, 0, 0, 0)
+    try:
+        prctl(15, b"pr\xfcfen", 0, 0, 0)
+        assert "Name" in status_of(OURS)
+        assert persons_umask() >= 0
+    finally:
+        prctl(15, name, 0, 0, 0)
