@@ -51,12 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     narrow_umask()
     interrupt_at_signals()
     code = exit_code(given)
+    release_streams()
     ended.append(code)
     if "holo_tasks.leaving" in sys.modules:
         from holo_tasks.leaving import leave
 
         leave(code)
-    release_streams()
     sys.exit(code)
 
 

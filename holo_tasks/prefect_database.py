@@ -28,13 +28,16 @@ asyncio.run(provide_database_interface().create_db())
 def prepare(path: Path) -> bool:
     """Make a new database, complete or not at all; say whether one was made.
 
-    None is where there is one already, or where the Prefect that is installed is older than what is kept: it would
-    refuse a database from its future. Whoever starts a server there has Prefect make it, by and by.
+    None is where there is one already, or something is left of one, or where the Prefect that is installed is older
+    than what is kept: it would refuse a database from its future. Whoever starts a server there has Prefect make it.
     """
     sql = SCHEMA.read_text(encoding="utf-8")
-    if path.exists() or not _is_known(_revision(sql)):
+    # A journal without its database would be taken for that of the new one.
+    if any(path.with_name(path.name + end).exists() for end in ("", "-wal", "-journal")):
         return False
-    made = path.with_name(f".{path.name}.{os.getpid()}")
+    if not _is_known(_revision(sql)):
+        return False
+    made = path.with_name(f".{path.name}.new")  # nobody else is at it: see `TemporaryServer`
     try:
         with suppress(FileNotFoundError):
             made.unlink()

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from holo_tasks.core import events
-from holo_tasks.core.actions import ACTING, AnyCall, WaitCall, label
+from holo_tasks.core.actions import ACTING, AnswerCall, AnyCall, WaitCall, label
 from holo_tasks.core.budget import Guard
 from holo_tasks.core.consent import Approver, Asked, consent, words_for
 from holo_tasks.core.correcting import CORRECTIONS, Corrections
@@ -229,7 +229,9 @@ class Walk:
         cached, self._asked = not self._asked and not scripted, False
         if cached:
             self._spans["decide"] = 0
-        await self._note(
+        # An answer is what all of it was for: nobody gets one that is not written down.
+        write = self._record if isinstance(call, AnswerCall) else self._note
+        await write(
             events.Decided(
                 note=step.note,
                 thought=step.thought,

@@ -54,6 +54,8 @@ WITHIN = ("pipe:[", "anon_inode:[eventpoll]", "anon_inode:[eventfd]")
 """What comes through these was sent by a process that is looked at, too."""
 SILENT = {os.makedev(1, minor) for minor in (3, 5, 7, 8, 9)}
 """/dev/null, zero, full, random and urandom."""
+TELLING = {Path(where).stat().st_dev for where in ("/proc", "/sys", "/sys/fs/cgroup") if Path(where).exists()}
+"""Where a file can be waited on though it is a regular one."""
 MOST_NEW = 500
 """With more new processes than this, to look through all is no slower."""
 
@@ -86,11 +88,13 @@ class Sleepers:
         self._link = link
         self._server = server_pid
         self._last: Asleep | None = None
-        self._newest = -MOST_NEW
+        self._newest = self._newer = -MOST_NEW
         self._started: list[int] = []
 
     def look(self) -> Asleep | None:
         """Look whether all sleep; None where nobody can tell."""
+        if not WAITS:
+            return None
         began = time.monotonic_ns()
         try:
             now = self._look(began)
@@ -126,20 +130,33 @@ class Sleepers:
     def _descendants(self) -> list[int]:
         """Return what this process has started, and what that has, and so on.
 
-        Processes are numbered in turn, so it is enough to look at those that are newer than what was known.
+        Processes are numbered in turn, so it is enough to look at those that are newer than what was known: since the
+        look before the last, for one has its number a moment before it is there.
         """
-        newest = int(Path("/proc/loadavg").read_text().split()[-1])
-        if not 0 <= newest - self._newest <= MOST_NEW:
+        newest = newest_process()
+        if newest is None or not 0 <= newest - self._newest <= MOST_NEW:
             self._started = descendants(os.getpid())
         else:
             started = {os.getpid(), *self._started}
             for pid in range(self._newest + 1, newest + 1):
-                if parent(pid) in started:
+                if pid not in started and parent(pid) in started:
                     started.add(pid)
                     self._started.append(pid)
             self._started = [pid for pid in self._started if parent(pid)]
-        self._newest = newest
+        self._newest, self._newer = self._newer, -MOST_NEW if newest is None else newest
         return self._started
+
+
+def newest_process() -> int | None:
+    """Return the number of the newest process; None where that is told of another machine than ours.
+
+    Containers may be shown the numbers of their host, or a file that somebody makes up.
+    """
+    told = Path("/proc/loadavg")
+    if told.stat().st_dev != Path("/proc").stat().st_dev:
+        return None
+    newest = int(told.read_text().split()[-1])
+    return newest if newest >= os.getpid() else None
 
 
 def parent(pid: int) -> int:
@@ -148,13 +165,16 @@ def parent(pid: int) -> int:
         told = status_of(process(pid))
     except OSError:
         return 0
-    alive = told["State"][0] not in "ZX" and int(told["Tgid"]) == pid
+    # The first thread may have ended, and others go on.
+    ended = told["State"][0] in "ZX" and told.get("Threads", "1") == "1"
+    alive = not ended and int(told["Tgid"]) == pid
     return int(told["PPid"]) if alive else 0
 
 
 def _check_alone(pid: int, connections: int) -> None:
     """Raise `Untold` if a process may hear from anybody but the X server and the processes that are looked at."""
-    if int(status_of(process(pid))["SigCgt"], 16) & ALARMS:
+    timers = process(pid) / "timers"
+    if int(status_of(process(pid))["SigCgt"], 16) & ALARMS or (timers.exists() and timers.read_bytes()):
         raise Untold
     sockets = 0
     for entry in os.scandir(f"/proc/{pid}/fd"):
@@ -163,7 +183,7 @@ def _check_alone(pid: int, connections: int) -> None:
             sockets += 1
         elif stat.S_ISCHR(told.st_mode) and told.st_rdev in SILENT:
             continue
-        elif not stat.S_ISREG(told.st_mode) and not os.readlink(entry).startswith(WITHIN):  # noqa: PTH115
+        elif (not stat.S_ISREG(told.st_mode) or told.st_dev in TELLING) and not os.readlink(entry).startswith(WITHIN):  # noqa: PTH115
             raise Untold
     if sockets > connections:
         raise Untold
@@ -201,7 +221,9 @@ def _moment(pid: int, address: int, *, by_the_calendar: bool) -> int:
     """Read from a process until when it told the kernel to let it sleep."""
     memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        seconds, rest = TIMESPEC_OF_64_BITS.unpack(os.pread(memory, TIMESPEC_OF_64_BITS.size, address))
+        if len(told := os.pread(memory, TIMESPEC_OF_64_BITS.size, address)) < TIMESPEC_OF_64_BITS.size:
+            raise Awake  # it has just ended
+        seconds, rest = TIMESPEC_OF_64_BITS.unpack(told)
     finally:
         os.close(memory)
     clock = time.CLOCK_REALTIME if by_the_calendar else time.CLOCK_MONOTONIC

@@ -1,13 +1,15 @@
-"""A Tk window that draws twice: `probe_later.py after|thread|child|alarm|once|nothing SECONDS`, or `server PORT`.
+"""A Tk window that draws twice: `probe_later.py after|thread|child|alarm|timer|once|nothing SECONDS`, or `server PORT`.
 
 A click turns it yellow at once, and green so many seconds later, each time by other means: a timer, a thread that
-sleeps, a process it has started, a signal, or the server that it asks. With ``once`` it is green at once; with
-``nothing`` a click changes nothing.
+sleeps, a process it has started, the signal of an alarm or of a timer of its own, or the server that it asks. With
+``once`` it is green at once; with ``nothing`` a click changes nothing.
 """
 
+import ctypes
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -32,11 +34,18 @@ def heard(pipe):
 
 if mode == "server":
     server = socket.create_connection(("127.0.0.1", int(later_s)))
-elif mode == "alarm":
+elif mode in ("alarm", "timer"):
     reads, writes = os.pipe()
     os.set_blocking(writes, False)
-    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.signal(signal.SIGALRM if mode == "alarm" else signal.SIGUSR1, lambda *_: None)
     signal.set_wakeup_fd(writes)
+
+
+def set_timer():
+    """Have SIGUSR1 sent to this process, by POSIX's own kind of timer."""
+    c, timer = ctypes.CDLL(None), ctypes.c_void_p()
+    c.timer_create(time.CLOCK_MONOTONIC, struct.pack("Pii48x", 0, signal.SIGUSR1, 0), ctypes.byref(timer))
+    c.timer_settime(timer, 0, struct.pack("4l", 0, 0, 0, round(later_s * 1e9)), None)
 
 
 def clicked(_):
@@ -55,6 +64,9 @@ def clicked(_):
     elif mode == "alarm":
         heard(reads)
         signal.setitimer(signal.ITIMER_REAL, later_s)
+    elif mode == "timer":
+        heard(reads)
+        set_timer()
     else:
         green()
 

@@ -88,6 +88,12 @@ async def test_nothing_is_asked_if_what_was_done_cannot_be_written_down(kind: st
     assert len(desktop.gestures) == len(model.bodies) == 1
 
 
+@pytest.mark.parametrize("kind", ["shot", "frame", "reply", "decision"])
+async def test_nothing_is_answered_that_cannot_be_written_down(kind: str) -> None:
+    with pytest.raises(EvidenceFailed):
+        await work(walk_of(as_model(MemoryModel([wrote(ANSWER)])), recorder=SlowDisk(kind)))
+
+
 async def test_a_note_is_in_its_place_once_it_was_handed_over_and_nobody_takes_it_back() -> None:
     notes, given, go = Notes(), [], asyncio.Event()
 

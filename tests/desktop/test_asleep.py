@@ -45,7 +45,7 @@ async def after_click(app, settle):
         return await desktop.look(after_action=True)
 
 
-@pytest.mark.parametrize("means", ["after", "thread", "child", "alarm"])
+@pytest.mark.parametrize("means", ["after", "thread", "child", "alarm", "timer"])
 async def test_what_is_drawn_later_is_awaited(probe, color, means):
     frame = await after_click(probe("later", means, LATER_S), WATCHED)
     assert frame.settled

@@ -44,10 +44,18 @@ def test_a_database_is_made_for_this_user_alone_and_nothing_beside_it(tmp_path: 
     assert stat.S_IMODE((tmp_path / "prefect.db").stat().st_mode) == 0o600
 
 
-def test_a_database_that_is_there_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "prefect.db").write_text("somebody's")
+@pytest.mark.parametrize("name", ["prefect.db", "prefect.db-wal", "prefect.db-journal"])
+def test_a_database_that_is_there_is_left_alone_and_so_is_what_is_left_of_one(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("somebody's")
     assert not prepare(tmp_path / "prefect.db")
-    assert (tmp_path / "prefect.db").read_text() == "somebody's"
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "somebody's"
+
+
+def test_what_a_kill_left_of_another_try_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / ".prefect.db.new").write_text("half of one")
+    assert prepare(tmp_path / "prefect.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["prefect.db"]
 
 
 def test_a_prefect_from_before_what_is_kept_makes_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
