@@ -17,40 +17,68 @@ from holo_tasks.core.tables import aligned
 SMALL, SWIFT, ALL = 0.05, 0.3, 0.3
 """Keys go to a window in which a box no larger than this part of it, or than this one if nobody can read it, is
 repainted by itself; and all such boxes together are no larger than this."""
+MOST = 8
+"""With more things in the rows of a point nothing is left out: to look into each takes some milliseconds."""
+WIDER_THAN_ANY = 1 << 16
 ASIDE = 128
 """So far left of a point and right of a box its window is looked at, to know whether they are on two sheets."""
 LARGEST = 0.25
 """What takes more of a screen than this is no thing beside others."""
 
 
-def calmed(before: Sighting, now: Sighting, where: Aim, stirs: Iterable[Stir]) -> Sighting:
-    """Return what is there now, but as it was before wherever that is repainted by itself and says nothing."""
-    size = now.pixels.size
-    if before.pixels.size != size or before.windows.panes != now.windows.panes:
-        return now
-    most = LARGEST * size.width * size.height
-    points = where.points or ((where.clicked,) if where.clicked is not None else ())
-    found = []
-    for stir in stirs:
-        box: Box | None = stir.box
-        for point in points:
-            box = box and _beside(before, now, point, box)
-        if box is not None and stir.box.width * stir.box.height <= most:
-            found.append(Stir(box, stir.swift))
-    left_out = [stir.box for stir in found] if where.points else _little(found, now.windows, size)
-    return Sighting(_patched(before.pixels, now.pixels, left_out), now.windows) if left_out else now
+class Calm:
+    """What one comparison with a picture leaves out. Each box is looked into once: the screen goes on meanwhile."""
+
+    def __init__(self, before: Sighting, where: Aim) -> None:
+        self._before = before
+        self._where = where
+        self._points = where.points or ((where.clicked,) if where.clicked is not None else ())
+        self._known: dict[tuple[Point, Box], tuple[Box, Box] | None] = {}
+
+    def calmed(self, now: Sighting, stirs: Iterable[Stir]) -> Sighting:
+        """Return what is there now, but as it was before wherever that is repainted by itself and says nothing."""
+        before, size = self._before, now.pixels.size
+        if before.pixels.size != size or before.windows.panes != now.windows.panes:
+            return now
+        most = LARGEST * size.width * size.height
+        small = [stir for stir in stirs if stir.box.width * stir.box.height <= most]
+        if any(sum(_in_rows(at, stir.box) for stir in small) > MOST for at in self._points):
+            return now
+        found = []
+        for stir in small:
+            box: Box | None = stir.box
+            for point in self._points:
+                box = box and self._beside(now, point, box)
+            if box is not None:
+                found.append(Stir(box, stir.swift))
+        left_out = [stir.box for stir in found] if self._where.points else _little(found, now.windows, size)
+        return Sighting(_patched(before.pixels, now.pixels, left_out), now.windows) if left_out else now
+
+    def _beside(self, now: Sighting, at: Point, box: Box) -> Box | None:
+        """Return what of a box has nothing to do with a point: in other rows, or on a sheet right of the point's."""
+        if _within(at, box, NEAR, NEAR):
+            return None
+        if not _in_rows(at, box):
+            return box
+        if (at, box) not in self._known:
+            self._known[at, box] = _on_another_sheet(self._before, at, box)
+        known = self._known[at, box]
+        if known is None:
+            return None
+        ground_, clear = known
+        # The ground must be there still, as far as was looked.
+        first, last = max(ground_.top, now.pixels.top), min(ground_.bottom, now.pixels.top + _tall(now.pixels))
+        still = Box(ground_.left - 1, first, ground_.width + 2, last - first)
+        if last <= first or part(self._before.pixels, still).tobytes() != part(now.pixels, still).tobytes():
+            return None
+        return clear
 
 
-def _beside(before: Sighting, now: Sighting, at: Point, box: Box) -> Box | None:
-    """Return what of a box has nothing to do with a point: it is in other rows, or on a sheet right of the point's."""
-    if _within(at, box, NEAR, NEAR):
-        return None
-    if not _within(at, box, before.pixels.size.width, ROW):
-        return box
-    pane = before.windows.under(at)
+def _on_another_sheet(before: Sighting, at: Point, box: Box) -> tuple[Box, Box] | None:
+    """Return the ground between a point and a box right of it, and what of the box is beyond; None if it is a cell."""
+    pane, size = before.windows.under(at), before.pixels.size
     if pane is None or box.left <= at.x:
         return None
-    size = now.pixels.size
     left, top = max(0, pane.box.left, at.x - ASIDE), max(0, pane.box.top)
     right, bottom = min(size.width, pane.box.right, box.right + ASIDE), min(size.height, pane.box.bottom)
     picture = part(before.pixels, Box(left, top, right - left, bottom - top))
@@ -59,17 +87,16 @@ def _beside(before: Sighting, now: Sighting, at: Point, box: Box) -> Box | None:
     # The box is of whole squares, with a rim, so that it may begin a little before the ground does.
     if found is None or left + found.left >= box.left + 2 * TILE:
         return None
-    # The ground must be there still, as far as was looked.
-    first = max(top + found.top, now.pixels.top)
-    last = min(top + found.bottom, now.pixels.top + _tall(now.pixels))
-    still = Box(left + found.left - 1, first, found.width + 2, last - first)
-    if last <= first or part(before.pixels, still).tobytes() != part(now.pixels, still).tobytes():
-        return None
     clear = max(box.left, left + found.right)
     beside = Box(clear - left, box.top - top, box.right - clear, box.height)
     if beside.width <= 0 or aligned(picture, inside, beside, found.top, found.bottom):
         return None
-    return Box(clear, box.top, beside.width, box.height)
+    between = Box(left + found.left, top + found.top, found.width, found.height)
+    return between, Box(clear, box.top, beside.width, box.height)
+
+
+def _in_rows(at: Point, box: Box) -> bool:
+    return _within(at, box, WIDER_THAN_ANY, ROW)
 
 
 def _within(at: Point, box: Box, across: int, down: int) -> bool:

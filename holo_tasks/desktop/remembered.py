@@ -19,7 +19,7 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Gesture, Write
 from holo_tasks.core.recheck import Aim, Arrangement, Pane, Restless, Sighting, aim, areas, moved, rows
 from holo_tasks.core.rhythm import Stir
-from holo_tasks.core.stirring import calmed
+from holo_tasks.core.stirring import Calm
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.xlink import Refused, XLink
@@ -120,12 +120,12 @@ class Remembered:
         """Say what is different, but for what is repainted by itself or, among restless columns, is not read."""
         if not moved(before, now, where):
             return ""
-        stirs = self._steady(seen_s)
-        if why := moved(before, calmed(before, now, where, stirs), where, restless):
+        stirs, calm = self._steady(seen_s), Calm(before, where)
+        if why := moved(before, calm.calmed(now, stirs), where, restless):
             return why
         # To find that out took a moment: what is pressed is looked at once more.
         now = self._sighting(where, self._arranged(where))
-        return moved(before, calmed(before, now, where, stirs), where, restless)
+        return moved(before, calm.calmed(now, stirs), where, restless)
 
     def same_window(self, at: Point | None) -> None:
         """Raise `ScreenChanged` unless the window there, or with the keyboard, is the one of the last comparison."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.recheck import Aim, Arrangement, Pane, Sighting, Strip, moved, rows
 from holo_tasks.core.rhythm import Stir
-from holo_tasks.core.stirring import calmed
+from holo_tasks.core.stirring import MOST, Calm
 
 SIZE = Size(640, 400)
 WINDOW = Arrangement((Pane(1, Box(0, 0, 640, 400)),), 1)
@@ -61,7 +61,7 @@ def sheets(gap: int = 5, tall: int = 210) -> list[Draw]:
 
 
 def why(before: Sighting, now: Sighting, where: Aim, *stirs: Stir) -> str:
-    return moved(before, calmed(before, strip(now, where), where, stirs), where)
+    return moved(before, Calm(before, where).calmed(strip(now, where), stirs), where)
 
 
 def at(x: int, y: int = 100, wide: int = 72, *, swift: bool = False) -> Stir:
@@ -163,7 +163,9 @@ def test_a_photo_or_a_shade_is_no_ground() -> None:
         assert why(before, now, CLICKED, at(376)) == ROW
 
 
-@pytest.mark.parametrize(("rows", "listed", "why_not"), [(5, 5, ROW), (5, 3, ROW), (2, 2, ROW), (5, 2, ""), (1, 5, "")])
+@pytest.mark.parametrize(
+    ("rows", "listed", "why_not"), [(5, 5, ROW), (5, 3, ROW), (2, 2, ROW), (5, 2, ROW), (5, 1, ""), (1, 5, "")]
+)
 def test_rows_that_go_on_to_the_next_sheet_are_of_one_table(rows: int, listed: int, why_not: str) -> None:
     heights = [100, 140, 60, 180, 20]
 
@@ -172,6 +174,65 @@ def test_rows_that_go_on_to_the_next_sheet_are_of_one_table(rows: int, listed: i
         return screen(*sheets(), *(button(y) for y in heights[:rows]), *names)
 
     assert why(table(0), table(1), CLICKED, Stir(Box(376, 8, 72, 184))) == why_not
+
+
+HEIGHTS = (100, 140, 60, 180, 20)
+
+
+def labelled(number: int, x: int, *more: Draw, words: Sequence[str] = ("Open",) * 5) -> Sighting:
+    """Five rows over two sheets: a button each, and on the next sheet what it is for."""
+
+    def row(pencil: Pencil) -> None:
+        for y, word in zip(HEIGHTS, words, strict=True):
+            pencil.rectangle((200, y - 12, 260, y + 12), fill="#dddddd", outline="black")
+            pencil.text((216, y - 6), word, fill="black")
+
+    names = [text(f"TX-{1040 + 7 * n + number}", x, y) for n, y in enumerate(HEIGHTS)]
+    return screen(*sheets(), *more, row, *names)
+
+
+@pytest.mark.parametrize("x", [304, 308, 312, 316, 322, 340, 405])
+def test_names_are_of_a_table_wherever_on_their_sheet_they_stand(x: int) -> None:
+    stir = Stir(Box(x // 8 * 8 - 8, 0, 72, 200))
+    assert why(labelled(0, x), labelled(1, x), CLICKED, stir) == ROW
+
+
+@pytest.mark.parametrize("words", [("Stop", "Start", "Start", "Pause", "Start"), ("",) * 5])
+def test_rows_are_of_a_table_whatever_is_pressed_in_them(words: Sequence[str]) -> None:
+    stir = Stir(Box(336, 0, 72, 200))
+    assert why(labelled(0, 350, words=words), labelled(1, 350, words=words), CLICKED, stir) == ROW
+
+
+def test_a_line_between_columns_is_of_no_row() -> None:
+    def line(pencil: Pencil) -> None:
+        pencil.line((400, 0, 400, 209), fill="#bbb")
+
+    assert why(labelled(0, 350, line), labelled(1, 350, line), CLICKED, Stir(Box(336, 0, 120, 200))) == ROW
+
+
+@pytest.mark.parametrize("size", [13, 20, 26])
+@pytest.mark.parametrize(
+    "names",
+    [(("Peggy", "Anna", "Bob"), ("Gary", "Hanna", "Rob")), (("anna", "Bobby", "Peter"), ("rosa", "Carol", "Diego"))],
+)
+def test_names_of_any_size_are_of_one_table(size: int, names: tuple[Sequence[str], Sequence[str]]) -> None:
+    font = ImageFont.truetype("DejaVuSans.ttf", size)
+
+    def table(words: Sequence[str]) -> Sighting:
+        def write(pencil: Pencil) -> None:
+            for y, word in zip((100, 160, 40), words, strict=True):
+                pencil.text((350, y), word, fill="black", font=font, anchor="lm")
+
+        return screen(*sheets(), *(button(y) for y in (100, 160, 40)), write)
+
+    assert why(table(names[0]), table(names[1]), CLICKED, Stir(Box(336, 0, 112, 200))) == ROW
+
+
+def test_among_too_many_things_that_tick_nothing_is_left_out() -> None:
+    before, now = two(*sheets(), x=380)
+    more = [Stir(Box(360 + 8 * n, 96, 8, 8)) for n in range(MOST)]
+    assert why(before, now, CLICKED, at(376), *more[1:]) == ""
+    assert why(before, now, CLICKED, at(376), *more) == ROW
 
 
 def test_ground_that_is_not_there_any_more_divides_nothing() -> None:
