@@ -56,6 +56,8 @@ async def test_a_copied_secret_is_not_pasted_into_another_program(
                 await desktop.do(Write("{{secret:tok}}", at=field))
                 await desktop.do(Hotkey(("shift", "home")))
                 await desktop.do(Hotkey(("ctrl", "c")))
+                # As between any two actions of a run: until the program is done with the first, nothing is copied.
+                await desktop.look(after_action=True)
                 entry = state.at("entry")
                 if not isinstance(paste(entry), Click):  # which comes with a press of its own
                     await desktop.do(Click(entry))
