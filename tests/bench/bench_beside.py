@@ -25,7 +25,7 @@ from typing import Any
 from common import APPS, headline, ms, table
 
 KINDS = ("clock", "ticker", "spinner", "caret", "banner", "video")
-THINK_S, LEARN_S = (0.3, 1.5), 5.0
+THINK_S, LEARN_S = (0.3, 1.5), 9.0
 """Each click is thought about for so long, and a trap is sprung beside a clock that has been watched for this long."""
 FLAGS = (
     "no-sandbox test-type disable-gpu no-first-run disable-background-networking disable-component-update disable-sync "
