@@ -7,12 +7,14 @@ the same sheet nothing is left out, however regular it is: words that tick may s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.likeness import WEAK, edges, over
 from holo_tasks.core.recheck import NEAR, ROW, Aim, Arrangement, Pixels, Sighting, Strip, keyed, part
 from holo_tasks.core.rhythm import TILE, Stir
 from holo_tasks.core.sheets import ground
-from holo_tasks.core.tables import aligned
+from holo_tasks.core.tables import aligned, blank, written
 
 SMALL, SWIFT, ALL = 0.05, 0.3, 0.3
 """Keys go to a window in which a box no larger than this part of it, or than this one if nobody can read it, is
@@ -21,7 +23,7 @@ MOST = 8
 """With more things in the rows of a point nothing is left out: to look into each takes some milliseconds."""
 WIDER_THAN_ANY = 1 << 16
 ASIDE = 128
-"""So far left of a point and right of a box its window is looked at, to know whether they are on two sheets."""
+"""So far left of a point its window is looked at, to know what its rows are; right of it all of it is."""
 LARGEST = 0.25
 """What takes more of a screen than this is no thing beside others."""
 
@@ -33,7 +35,7 @@ class Calm:
         self._before = before
         self._where = where
         self._points = where.points or ((where.clicked,) if where.clicked is not None else ())
-        self._known: dict[tuple[Point, Box], tuple[Box, Box] | None] = {}
+        self._known: dict[tuple[Point, Box], _Beyond | None] = {}
 
     def calmed(self, now: Sighting, stirs: Iterable[Stir]) -> Sighting:
         """Return what is there now, but as it was before wherever that is repainted by itself and says nothing."""
@@ -65,22 +67,35 @@ class Calm:
         known = self._known[at, box]
         if known is None:
             return None
-        ground_, clear = known
-        # The ground must be there still, as far as was looked.
-        first, last = max(ground_.top, now.pixels.top), min(ground_.bottom, now.pixels.top + _tall(now.pixels))
-        still = Box(ground_.left - 1, first, ground_.width + 2, last - first)
+        # The ground must be there still, as far as was looked, and no words where none were.
+        first, last = (
+            max(known.ground.top, now.pixels.top),
+            min(known.ground.bottom, now.pixels.top + _tall(now.pixels)),
+        )
+        still = Box(known.ground.left - 1, first, known.ground.width + 2, last - first)
         if last <= first or part(self._before.pixels, still).tobytes() != part(now.pixels, still).tobytes():
             return None
-        return clear
+        row = Box(known.clear.left, max(first, at.y - ROW), known.clear.width, 2 * ROW + 1)
+        if known.blank and _ink(self._before.pixels, row) != _ink(now.pixels, row):
+            return None
+        return known.clear
 
 
-def _on_another_sheet(before: Sighting, at: Point, box: Box) -> tuple[Box, Box] | None:
-    """Return the ground between a point and a box right of it, and what of the box is beyond; None if it is a cell."""
+class _Beyond(NamedTuple):
+    """The ground between a point and a box right of it, what of the box is beyond, and whether that was blank."""
+
+    ground: Box
+    clear: Box
+    blank: bool
+
+
+def _on_another_sheet(before: Sighting, at: Point, box: Box) -> _Beyond | None:
+    """Return what of a box is beyond ground right of a point; None if nothing is, or it may be a cell of its rows."""
     pane, size = before.windows.under(at), before.pixels.size
     if pane is None or box.left <= at.x:
         return None
     left, top = max(0, pane.box.left, at.x - ASIDE), max(0, pane.box.top)
-    right, bottom = min(size.width, pane.box.right, box.right + ASIDE), min(size.height, pane.box.bottom)
+    right, bottom = min(size.width, pane.box.right), min(size.height, pane.box.bottom)
     picture = part(before.pixels, Box(left, top, right - left, bottom - top))
     inside = Point(at.x - left, at.y - top)
     found = ground(picture, inside, min(box.right, right) - left)
@@ -89,10 +104,15 @@ def _on_another_sheet(before: Sighting, at: Point, box: Box) -> tuple[Box, Box] 
         return None
     clear = max(box.left, left + found.right)
     beside = Box(clear - left, box.top - top, box.right - clear, box.height)
-    if beside.width <= 0 or aligned(picture, inside, beside, found.top, found.bottom):
+    ink = written(picture)
+    if beside.width <= 0 or aligned(ink, inside, found, beside):
         return None
     between = Box(left + found.left, top + found.top, found.width, found.height)
-    return between, Box(clear, box.top, beside.width, box.height)
+    return _Beyond(between, Box(clear, box.top, beside.width, box.height), blank(ink, inside, beside))
+
+
+def _ink(pixels: Pixels, area: Box) -> bytes:
+    return over(edges(part(pixels, area)), WEAK).tobytes()
 
 
 def _in_rows(at: Point, box: Box) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from itertools import groupby
 
 from PIL import Image
@@ -11,7 +12,7 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.likeness import WEAK, edges, over
 
 ACROSS = 24
-"""What stands this near to a point, left or right, is of its column."""
+"""What stands this near to a point, left or right, is of its column; words this near to others go on with them."""
 ROW = 12
 """What is this near to the middle of a row, above or below, is in it."""
 TALLEST = 40
@@ -20,28 +21,88 @@ TALLEST = 40
 Span = tuple[int, int]
 
 
-def aligned(picture: Image.Image, at: Point, beside: Box, top: int, bottom: int) -> bool:
-    """Say whether what stands above or below the target, between two heights, has the like beside it in a box.
+def written(picture: Image.Image) -> Image.Image:
+    """Return where something stands in a picture, but for what goes down too far to be of a row."""
+    return _short(over(edges(picture), WEAK))
 
-    It does if half of it has: some cells of a table may be empty. Or if the next one has that has anything of its own
-    there: much else may be above a list. Where the target is blank, what stands left of the box is looked at.
+
+def aligned(ink: Image.Image, at: Point, ground: Box, beside: Box) -> bool:
+    """Say whether a box beyond the ground right of a target is in the rows of a table, or may be.
+
+    It is if half of what stands on one side of the ground has the like at its height on the other: some cells may be
+    empty, and a row may have several lines. Or if the next thing above or below the target has: much else may be above
+    a list. Looked at are, on the target's side, its own column and all that is there; on the other side the box, the
+    words it is in, and all that is there. Where nothing is above or below a target, its rows cannot be told.
     """
-    ink = _short(over(edges(picture), WEAK))
-    _, down = ink.crop((beside.left, 0, beside.right, ink.height)).getprojection()
-    own = _line(down, at.y)
+    column, whole = (at.x - ACROSS, min(at.x + ACROSS + 1, ground.left)), (0, ground.left)
+    own, all_ = (
+        [block for block in _blocks(_down(ink, *across)) if _counts(block, at.y, ground)] for across in (column, whole)
+    )
+    others = [[block for block in blocks if not _in_row(block, at.y)] for blocks in (own, all_)]
+    if not any(others):
+        return True
+    places = (beside.left, beside.right), _words(ink, at.y, ground, beside), (ground.right, ink.width)
+    cells = [_down(ink, *across) for across in places]
+    # In all that is there the next thing may be anything.
+    lists = [(own, True), (all_, not others[0])]
+    return any(_in_rows(blocks, down, at.y, ground, nearest=nearest) for blocks, nearest in lists for down in cells)
+
+
+def blank(ink: Image.Image, at: Point, beside: Box) -> bool:
+    """Say whether nothing stands in a box at the height of a point."""
+    return _line(_down(ink, beside.left, beside.right), at.y) is None
+
+
+def _in_rows(blocks: list[Span], down: list[int], y: int, ground: Box, *, nearest: bool) -> bool:
+    """Say whether blocks of one side stand in rows with lines of the other; ``nearest``: or only the next of them."""
+    own = _line(down, y)
     if own is None:
         return False
-    blocks = _blocks(ink.crop((at.x - ACROSS, 0, at.x + ACROSS + 1, ink.height)))
-    if not any(_in_row(block, at.y) for block in blocks):
-        blocks = _blocks(ink.crop((0, 0, beside.left, ink.height)))
-    others = [(first + last) // 2 for first, last in blocks if not _in_row((first, last), at.y)]
-    others = [y for y in others if top <= y < bottom]
-    nearest = [max((y for y in others if y < at.y), default=None), min((y for y in others if y > at.y), default=None)]
-    for y in nearest:
-        line = None if y is None else _line(down, y)
-        if y is not None and line is not None and line != own and _same(own, at.y, line, y):
+    mine = min(
+        (block for block in blocks if _in_row(block, y)), key=lambda block: abs(_middle(block) - y), default=None
+    )
+    others = [block for block in blocks if not _in_row(block, y)]
+    lines = [line for line in _blocks(down) if line != own and _counts(line, y, ground)]
+    # A press need not go to the middle of what it is for.
+    for here in {y, y if mine is None else _middle(mine)}:
+        beside = {there: _line(down, _middle(own) - here + there) for there in map(_middle, others)}
+        alike = {there: _same(own, here, line, there) for there, line in beside.items()}
+        next_ = (
+            max((there for there in alike if there < here), default=here),
+            min((there for there in alike if there > here), default=here),
+        )
+        if nearest and any(there != here and beside[there] != own and alike[there] for there in next_):
             return True
-    return bool(others) and 2 * sum(_same(own, at.y, _line(down, y), y) for y in others) >= len(others)
+        if _half(alike.values()) or _half([_has(line, own, here, mine, others) for line in lines]):
+            return True
+    return False
+
+
+def _has(line: Span, own: Span, here: int, mine: Span | None, others: Iterable[Span]) -> bool:
+    """Say whether a line has a block beside it as the target's own has, or the very same, as dense rows are one."""
+    if mine is not None and mine[1] - mine[0] >= TALLEST and mine[0] <= _middle(line) <= mine[1]:
+        return True
+    return any(_same(own, here, line, _middle(block)) for block in others)
+
+
+def _half(answers: Collection[bool]) -> bool:
+    return bool(answers) and 2 * sum(answers) >= len(answers)
+
+
+def _words(ink: Image.Image, y: int, ground: Box, beside: Box) -> Span:
+    """Return from where to where words go at the height of a point that a box is part of."""
+    across, _ = ink.crop((0, max(0, y - ROW), ink.width, y + ROW + 1)).getprojection()
+    left, right = beside.left, beside.right
+    while (more := across[max(ground.right, left - ACROSS) : left]) and any(more):
+        left = max(ground.right, left - ACROSS) + more.index(next(filter(None, more)))
+    while any(more := across[right : right + ACROSS]):
+        right += max(place for place, inked in enumerate(more) if inked) + 1
+    return left, right
+
+
+def _down(ink: Image.Image, left: int, right: int) -> list[int]:
+    """Return which lines have ink between two columns."""
+    return list(ink.crop((left, 0, max(left + 1, right), ink.height)).getprojection()[1])
 
 
 def _short(ink: Image.Image) -> Image.Image:
@@ -55,9 +116,8 @@ def _short(ink: Image.Image) -> Image.Image:
     return Image.frombytes("L", turned.size, b"".join(kept)).transpose(Image.Transpose.TRANSPOSE)
 
 
-def _blocks(ink: Image.Image) -> list[Span]:
+def _blocks(down: list[int]) -> list[Span]:
     """Return where, from top to bottom, there is ink without a gap."""
-    _, down = ink.getprojection()
     found = []
     for inked, group in groupby(range(len(down)), key=lambda y: bool(down[y])):
         rows = list(group)
@@ -68,6 +128,14 @@ def _blocks(ink: Image.Image) -> list[Span]:
 
 def _in_row(block: Span, y: int) -> bool:
     return block[0] <= y + ROW and block[1] >= y - ROW
+
+
+def _counts(span: Span, y: int, ground: Box) -> bool:
+    return _in_row(span, y) or ground.top <= _middle(span) < ground.bottom
+
+
+def _middle(span: Span) -> int:
+    return (span[0] + span[1]) // 2
 
 
 def _line(down: list[int], y: int) -> Span | None:

@@ -47,10 +47,20 @@ def text(words: str, x: int, y: int = 100) -> Draw:
     return lambda pencil: pencil.text((x, y - 6), words, fill="black")
 
 
-def button(y: int = 100) -> Draw:
+def button(y: int = 100, half: int = 12) -> Draw:
     def draw(pencil: Pencil) -> None:
-        pencil.rectangle((200, y - 12, 260, y + 12), fill="#dddddd", outline="black")
+        pencil.rectangle((200, y - half, 260, y + half), fill="#dddddd", outline="black")
         pencil.text((216, y - 6), "Open", fill="black")
+
+    return draw
+
+
+def buttons() -> Draw:
+    """Draw a list of them, so that there are rows to tell what is beside it by."""
+
+    def draw(pencil: Pencil) -> None:
+        for y in (100, 60, 140):
+            button(y)(pencil)
 
     return draw
 
@@ -69,7 +79,7 @@ def at(x: int, y: int = 100, wide: int = 72, *, swift: bool = False) -> Stir:
 
 
 def two(*parts: Draw, x: int, y: int = 100, words: tuple[str, str] = ("12:03:14", "12:03:15")) -> list[Sighting]:
-    return [screen(*parts, button(), text(word, x, y)) for word in words]
+    return [screen(*parts, buttons(), text(word, x, y)) for word in words]
 
 
 def test_a_clock_on_the_next_sheet_is_left_out_only_where_it_was_learned() -> None:
@@ -157,14 +167,15 @@ def test_a_photo_or_a_shade_is_no_ground() -> None:
 
     for ground in (photo, shade):
         chance.seed(1)
-        before = screen(ground, button(), text("Alice", 380))
+        before = screen(ground, buttons(), text("Alice", 380))
         chance.seed(1)
-        now = screen(ground, button(), text("Bobby", 380))
+        now = screen(ground, buttons(), text("Bobby", 380))
         assert why(before, now, CLICKED, at(376)) == ROW
 
 
 @pytest.mark.parametrize(
-    ("rows", "listed", "why_not"), [(5, 5, ROW), (5, 3, ROW), (2, 2, ROW), (5, 2, ROW), (5, 1, ""), (1, 5, "")]
+    ("rows", "listed", "why_not"),
+    [(5, 5, ROW), (5, 3, ROW), (2, 2, ROW), (5, 2, ROW), (5, 1, ""), (1, 5, ROW), (1, 1, ROW)],
 )
 def test_rows_that_go_on_to_the_next_sheet_are_of_one_table(rows: int, listed: int, why_not: str) -> None:
     heights = [100, 140, 60, 180, 20]
@@ -228,6 +239,80 @@ def test_names_of_any_size_are_of_one_table(size: int, names: tuple[Sequence[str
     assert why(table(names[0]), table(names[1]), CLICKED, Stir(Box(336, 0, 112, 200))) == ROW
 
 
+def tabled(number: int, *more: Draw, y: Sequence[int] = HEIGHTS, own: bool = False, x: int = 340) -> Sighting:
+    """Names on the next sheet, of which all or only the target's own are others in the second picture."""
+    names = [
+        text(f"TX-{1040 + 7 * n + (number if not own or at_y == 100 else 0)}", x, at_y) for n, at_y in enumerate(y)
+    ]
+    return screen(*sheets(), *more, *names)
+
+
+def lines(words: str, x: int, heights: Sequence[int]) -> Draw:
+    def draw(pencil: Pencil) -> None:
+        for y in heights:
+            text(words, x, y)(pencil)
+
+    return draw
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["all", "own"])
+@pytest.mark.parametrize("below", [14, 18, 22, 24, -18, -22])
+def test_rows_of_several_lines_are_rows(below: int, own: bool) -> None:
+    parts = [*(button(y, 8) for y in HEIGHTS), lines("since 2 d", 205, [y + below for y in HEIGHTS])]
+    before, now = tabled(0, *parts, own=own), tabled(900, *parts, own=own)
+    assert why(before, now, CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+    clock = [screen(*sheets(), *parts, text(word, 380)) for word in ("12:03:14", "12:03:15")]
+    assert why(*clock, CLICKED, at(376)) == ""
+
+
+@pytest.mark.parametrize("dense", [lines("|gTj", 205, range(12, 205, 11)), box(205, 0, 250, 205, "#336699")])
+def test_what_is_pressed_on_may_leave_no_gap_between_rows(dense: Draw) -> None:
+    assert why(tabled(0, dense), tabled(900, dense), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+
+
+def test_a_button_that_only_the_target_has_is_in_the_rows_of_its_list() -> None:
+    parts = [lines("row", 120, HEIGHTS), button(), lines("Help", 216, (36, 80, 160))]
+    assert why(tabled(0, *parts), tabled(900, *parts), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+
+
+@pytest.mark.parametrize("x", [320, 380])
+def test_a_cell_is_of_the_words_it_goes_on_with_and_of_its_sheet(x: int) -> None:
+    def waiting(number: int) -> Sighting:
+        names = [text("Bob", 320, y) for y in HEIGHTS if y != 100 or x == 320]
+        return screen(*sheets(), *(button(y) for y in HEIGHTS), *names, text(f"       waits {number}", x))
+
+    assert why(waiting(14), waiting(72), CLICKED, Stir(Box(x // 8 * 8 + 16, 80, 72, 40))) == ROW
+
+
+def test_a_column_that_few_rows_have_is_of_the_table() -> None:
+    heights = (100, 178, 22)
+    parts = [button(y, 8) for y in range(22, 200, 26)]
+    assert why(tabled(0, *parts, y=heights), tabled(900, *parts, y=heights), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+
+
+def test_rows_over_three_sheets_are_rows() -> None:
+    def third(number: int) -> Sighting:
+        more = [box(0, 0, 290, 210), box(295, 0, 350, 210), box(355, 0, 600, 210), lines("note", 300, HEIGHTS)]
+        return screen(*more, *(button(y) for y in HEIGHTS), text(f"TX-{number}", 380), text("EUR", 560))
+
+    assert why(third(1040), third(2050), CLICKED, at(376)) == ROW
+
+
+@pytest.mark.parametrize("off", [-10, -7, 7, 10])
+def test_a_press_need_not_go_to_the_middle_of_a_row(off: int) -> None:
+    parts = [button(y + off) for y in HEIGHTS]
+    heights = [y + off for y in HEIGHTS]
+    assert why(tabled(0, *parts, y=heights), tabled(900, *parts, y=heights), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+
+
+def test_words_where_none_were_are_compared() -> None:
+    before = screen(*sheets(), *(button(y) for y in HEIGHTS))
+    stir = Stir(Box(328, 0, 72, 208))
+    assert why(before, tabled(0, *(button(y) for y in HEIGHTS)), CLICKED, stir) == ROW
+    coloured = [screen(*sheets(), buttons(), box(336, 70, 392, 130, colour)) for colour in ("gold", "tomato")]
+    assert why(*coloured, CLICKED, stir) == ""
+
+
 def test_among_too_many_things_that_tick_nothing_is_left_out() -> None:
     before, now = two(*sheets(), x=380)
     more = [Stir(Box(360 + 8 * n, 96, 8, 8)) for n in range(MOST)]
@@ -237,17 +322,17 @@ def test_among_too_many_things_that_tick_nothing_is_left_out() -> None:
 
 def test_ground_that_is_not_there_any_more_divides_nothing() -> None:
     before, now = two(*sheets(), x=380)
-    covered = screen(*sheets(), button(), text("12:03:15", 380), box(294, 96, 301, 106, "red"))
+    covered = screen(*sheets(), buttons(), text("12:03:15", 380), box(294, 96, 301, 106, "red"))
     assert why(before, now, CLICKED, at(376)) == ""
     assert why(before, covered, CLICKED, at(376)) == ROW
-    merged = screen(box(0, 0, 460, 210), button(), text("12:03:15", 380))
+    merged = screen(box(0, 0, 460, 210), buttons(), text("12:03:15", 380))
     assert why(before, merged, CLICKED, at(376), at(288, wide=24)) == ROW
 
 
 def test_a_clock_hides_nothing_else_that_changes_in_the_row() -> None:
-    before = screen(*sheets(), button(), text("TX-1040", 30), text("12:03:14", 380))
-    now = screen(*sheets(), button(), text("TX-1039", 30), text("12:03:15", 380))
-    beside = screen(*sheets(), button(), text("TX-1040", 30), text("12:03:15", 380), text("Now", 310))
+    before = screen(*sheets(), buttons(), text("TX-1040", 30), text("12:03:14", 380))
+    now = screen(*sheets(), buttons(), text("TX-1039", 30), text("12:03:15", 380))
+    beside = screen(*sheets(), buttons(), text("TX-1040", 30), text("12:03:15", 380), text("Now", 310))
     assert why(before, now, CLICKED, at(376)) == ROW
     assert why(before, beside, CLICKED, at(376)) == ROW
 
