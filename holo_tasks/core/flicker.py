@@ -19,6 +19,8 @@ TURNS, LOOKS = 8, 4
 """A column of pixels that changed this often, and showed so many things of which no two are the same, is not read."""
 NEIGHBOURS, SOME_TURNS, SOME_LOOKS = 16, 4, 3
 """Nor is one this near to it that did so less often: the rim of what turns."""
+LAST = 4
+"""It must have changed in the last looks, so many: what was stirred up for a moment and stands by now is read again."""
 
 
 def shown(look: Sighting, area: Box) -> Image.Image:
@@ -32,19 +34,21 @@ def unread(before: Image.Image, pictures: Sequence[Image.Image]) -> frozenset[in
     Words that stand still on what moves are read: columns are none of these where such were something else ``before``.
     """
     wide = pictures[0].width
-    turns, kinds = [0] * wide, [0] * wide
+    turns, kinds, last = [0] * wide, [0] * wide, [0] * wide
     for number, picture in enumerate(pictures):
         if number:
             for x in _columns(_changed(pictures[number - 1], picture)):
                 turns[x] += 1
+                last[x] = number
         new = b"\xff" * wide
         for other in pictures[:number]:
             new = _both(new, _changed(other, picture))
         for x in _columns(new):
             kinds[x] += 1
-    wild = {x for x in range(wide) if turns[x] >= TURNS and kinds[x] >= LOOKS}
+    going = len(pictures) - LAST
+    wild = {x for x in range(wide) if turns[x] >= TURNS and kinds[x] >= LOOKS and last[x] >= going}
     near = {x + by for x in wild for by in range(-NEIGHBOURS, NEIGHBOURS + 1)}
-    some = {x for x in range(wide) if turns[x] >= SOME_TURNS and kinds[x] >= SOME_LOOKS}
+    some = {x for x in range(wide) if turns[x] >= SOME_TURNS and kinds[x] >= SOME_LOOKS and 2 * last[x] >= going}
     return frozenset((wild | near & some) - set(_columns(_stood(before, pictures))))
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from PIL import Image, ImageDraw
 
-from holo_tasks.core.flicker import LOOKS, TURNS, unread
+from holo_tasks.core.flicker import LAST, LOOKS, TURNS, unread
 
 WIDE, TALL = 200, 25
 
 
-def look(*words: tuple[str, int, int], stroke: int | None = None) -> Image.Image:
+def look(*words: tuple[str, int, int], stroke: int | None = None, up: int = 0) -> Image.Image:
     picture = Image.new("L", (WIDE, TALL), 255)
     pencil = ImageDraw.Draw(picture)
     for said, x, level in words:
-        pencil.text((x, 6), said, fill=level)
+        pencil.text((x, 6 - up), said, fill=level)
     if stroke is not None:
         pencil.line((120, 12, 120 + (3, 8, 12, 8, 3)[stroke % 5], stroke % 25), fill=0, width=3)
     return picture
@@ -58,6 +59,22 @@ def test_a_name_that_stands_still_on_a_film_is_read_and_the_film_is_not() -> Non
     read = set(range(WIDE)) - unread(before, bobby)
     assert read
     assert read <= set(range(60, 95))
+
+
+@pytest.mark.parametrize("stood", [LAST + 1, 12, 18])
+def test_names_that_came_by_swiftly_and_then_stand_are_read(stood: int) -> None:
+    chance = random.Random(stood)
+    names = ["".join(chance.sample("ABCDEFGHKLM", 6)) for _ in range(28)]
+    still = [*names[:-stood], *names[-1:] * stood]
+    assert unread(look(("Alice", 60, 0)), [look((name, 60, 0)) for name in names])
+    assert unread(look(("Alice", 60, 0)), [look((name, 60, 0)) for name in still]) == frozenset()
+
+
+@pytest.mark.parametrize("over", [8, 12, 20])
+def test_a_list_that_was_scrolled_smoothly_to_another_row_is_read(over: int) -> None:
+    before = look(("Alice", 60, 0))
+    looks = [before] * 3 + [look(("Alice\n\n\nBobby", 60, 0), up=40 * (n + 1) // over) for n in range(over)]
+    assert unread(before, [*looks, *looks[-1:] * LAST]) == frozenset()
 
 
 def test_it_takes_as_many_turns_and_looks_as_are_said() -> None:
