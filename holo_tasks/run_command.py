@@ -207,6 +207,7 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
     import asyncio
 
     from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+    from holo_tasks.patience import tells
 
     cancel_at_signals(asyncio.current_task())
     starting = (
@@ -218,6 +219,7 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
             secrets=settings.secrets,
             inherits="plain",  # of the person's own shell
             run_as=settings.run_as,
+            tell=tells.get(),
         )
     )
     coming_up = asyncio.create_task(starting)

@@ -54,6 +54,11 @@ class HoloDesktop(Block):
         description="The user of this machine whom the program is started as, instead of the one the agent runs as, "
         "whose files and keys it can then not read. The agent has to be root's, and the user made for the program.",
     )
+    opengl: bool | None = Field(
+        default=None,
+        description="Whether programs on a new virtual desktop can draw by OpenGL, which takes 50 MB. If this is left "
+        "open, they can where HOLO_OPENGL says so, or the program asks for it as it comes up.",
+    )
     # Prefect masks this type as a whole; it would show the values of a dict of SecretStr.
     secrets: SecretDict = Field(
         default_factory=lambda: SecretDict({}),
@@ -105,5 +110,10 @@ class HoloDesktop(Block):
             return await AttachedDesktop.start(display=self.display, secrets=secrets)
         size = Size(self.width, self.height)
         return await VirtualDesktop.start(
-            size=size, app=self.app, env=self.environment, secrets=secrets, run_as=self.run_as
+            size=size,
+            app=self.app,
+            env=self.environment,
+            secrets=secrets,
+            run_as=self.run_as,
+            opengl=self.opengl,
         )

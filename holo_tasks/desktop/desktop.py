@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import os
 import shlex
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ from holo_tasks.core.this_machine import check_display, switched_on
 from holo_tasks.desktop import wire
 from holo_tasks.desktop.child import Child
 from holo_tasks.desktop.environment import Inherits, for_ours, for_programs, kept_back
+from holo_tasks.desktop.opengl import wanted
 from holo_tasks.desktop.other_user import other_user
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.windows import Window
@@ -32,6 +34,10 @@ from holo_tasks.desktop.windows import Window
 LARGEST = 16384
 USUAL_SIZE = Size(1280, 800)
 USUAL_SETTLE = Settle()
+BEGINS_AGAIN = "The program asks for OpenGL: its desktop is started again with it; HOLO_OPENGL=1 has it at once."
+MISSES_OPENGL = "asks for OpenGL, which its desktop was started without: if it needs that, set HOLO_OPENGL=1."
+
+logger = logging.getLogger("holo_tasks.desktop")
 
 
 class Desktop:
@@ -52,6 +58,8 @@ class Desktop:
         app_timeout_s: float,
         inherits: Inherits,
         run_as: str,
+        opengl: bool | None = True,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self._app = command(app) if app is not None else None
         self._env = dict(env or {})
@@ -65,6 +73,8 @@ class Desktop:
         if not (math.isfinite(app_timeout_s) and app_timeout_s > 0):
             raise InvalidUsage(f"app_timeout_s is a positive number of seconds, not {app_timeout_s!r}.")
         self._app_timeout_s = app_timeout_s
+        self._opengl = opengl
+        self._tell = tell or logger.warning
         self._child: Child | None = None
         self._borrowed = ""
         self._holders = 0
@@ -113,6 +123,8 @@ class Desktop:
             answer = await child.ask("look", after_action=after_action, windows=self.tells_windows)
             rgb = child.pixels(answer["bytes"])
         self.size = Size(**answer["size"])
+        if (who := answer["asked_for_opengl"]) is not None:
+            self._tell(f"{who or 'A program'} {MISSES_OPENGL}")
         return Frame(
             rgb=rgb,
             size=self.size,
@@ -276,6 +288,23 @@ class Desktop:
     async def _open(self) -> None:
         if self._child is not None:
             raise InvalidUsage("The desktop was started already.")
+        answer = await self._begin(opengl=self._opengl)
+        if "asked_for_opengl" in answer:
+            # Nobody has seen anything of it, and no input was sent.
+            before = self._running()
+            await before.close()
+            if before.page.latched:
+                raise Killed("The kill switch was used: the desktop was not started again.")
+            self._tell(BEGINS_AGAIN)
+            answer = await self._begin(opengl=True)
+        self.display = answer["display"]
+        self.size = Size(**answer["size"])
+        self.scale = answer["scale"]
+        self.started_s = answer["times"]
+        self._opened(self._running(), answer)
+
+    async def _begin(self, *, opengl: bool | None) -> wire.Message:
+        """Start a process of a desktop and all that belongs to it; return what it says of itself."""
         values = [secret.value for secret in self.secrets.values()]
         ours = for_ours(os.environ, values) | {n: text for n, text in self._env.items() if n == "XAUTHORITY"}
         making = asyncio.ensure_future(asyncio.to_thread(Child, ours, self._borrowed))
@@ -289,7 +318,7 @@ class Desktop:
             raise
         try:
             async with child.turn:
-                answer = await child.ask(
+                return await child.ask(
                     "start",
                     folder=str(child.folder),
                     watch=child.watch,
@@ -303,16 +332,12 @@ class Desktop:
                     secrets={name: asdict(secret) for name, secret in self.secrets.items()},
                     settle=asdict(self._settle),
                     app_timeout_s=self._app_timeout_s,
+                    opengl=opengl,
                     **self._order(),
                 )
         except BaseException:
             await child.close()
             raise
-        self.display = answer["display"]
-        self.size = Size(**answer["size"])
-        self.scale = answer["scale"]
-        self.started_s = answer["times"]
-        self._opened(child, answer)
 
     def _opened(self, child: Child, answer: wire.Message) -> None:
         """Note what kind-specific cleaning up will need."""
@@ -335,6 +360,8 @@ class VirtualDesktop(Desktop):
         app_timeout_s: float = 20.0,
         inherits: Inherits = "needed",
         run_as: str = "",
+        opengl: bool | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__(
             app=app,
@@ -344,6 +371,8 @@ class VirtualDesktop(Desktop):
             app_timeout_s=app_timeout_s,
             inherits=inherits,
             run_as=run_as,
+            opengl=wanted(opengl, os.environ),
+            tell=tell,
         )
         if size.width > LARGEST or size.height > LARGEST:
             raise InvalidUsage(f"A screen of {size} is too large: up to {LARGEST}x{LARGEST} pixels work.")
@@ -360,6 +389,8 @@ class VirtualDesktop(Desktop):
         app_timeout_s: float = 20.0,
         inherits: Inherits = "needed",
         run_as: str = "",
+        opengl: bool | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> Self:
         """Start a desktop; if a program is named, return when its window is there and at rest.
 
@@ -368,7 +399,10 @@ class VirtualDesktop(Desktop):
         that looks like no key and no login (`environment`). ``secrets`` are values for ``{{secret:NAME}}`` in texts to
         write; one without a binding of its own is typed only into windows of this program and of what it started.
         ``run_as`` is another user of this machine, by name or number, whom the program is started as: it then reads
-        nothing that is this user's alone. That takes root (`other_user`).
+        nothing that is this user's alone. That takes root (`other_user`). ``opengl`` says whether programs can draw by
+        OpenGL (GLX), which takes 50 MB; if neither it nor HOLO_OPENGL does, they can if the program asks as it comes
+        up: unless that was to be expected, it is then started a second time. Of that, and of one that asks later and
+        gets none, ``tell`` is told in a line; else it is logged.
         """
         desktop = cls(
             size=size,
@@ -379,6 +413,8 @@ class VirtualDesktop(Desktop):
             app_timeout_s=app_timeout_s,
             inherits=inherits,
             run_as=run_as,
+            opengl=opengl,
+            tell=tell,
         )
         await desktop._open()
         return desktop

@@ -22,6 +22,7 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Pause
 from holo_tasks.desktop import other_user, processes, wire
 from holo_tasks.desktop.gate import Gate, Served
+from holo_tasks.desktop.opengl import Asked
 from holo_tasks.desktop.page import Page
 from holo_tasks.desktop.wire import Message
 from holo_tasks.machine.closed import close_process
@@ -82,6 +83,9 @@ class Host:
             started = self._station.start(then=listen)
             self._say({"id": order["id"], **started})
             self._station.warm_up()
+        except Asked:
+            self._say({"id": order["id"], "asked_for_opengl": ""})
+            self._requests.put(None)
         except Exception as error:
             self._say({"id": order["id"], **self._described(error)})
             self._requests.put(None)

@@ -60,14 +60,17 @@ class Program:
         except OSError as error:
             raise DesktopFailed(f"The program {command[0]!r} cannot be started{another}: {error.strerror}.") from None
 
-    def await_window(self, timeout_s: float, interrupt: Interrupt, living: Callable[[], bool]) -> None:
+    def await_window(
+        self, timeout_s: float, interrupt: Interrupt, living: Callable[[], bool], heed: Callable[[], None]
+    ) -> None:
         """Wait until a new window is on the screen.
 
         ``living`` says whether any process of the program is left: a launcher may end at once and
-        leave its work to another one.
+        leave its work to another one. ``heed`` raises if there is nothing to wait for any more.
         """
         until = time.monotonic() + timeout_s
         while not set(windows.shown(self._link)) - self._before:
+            heed()
             status = self.process.poll()
             if status or (status == 0 and not living()):
                 words = processes.last_words(self._log)

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,13 @@ from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import processes, vnc, xauth, xserver
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.mend import DONE, LENDS
+from holo_tasks.desktop.opengl import Asked, likely
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.vault import Vault
 from holo_tasks.desktop.wire import Message
 
 if TYPE_CHECKING:
+    from holo_tasks.desktop.program import Program
     from holo_tasks.desktop.typed_in import Places
     from holo_tasks.desktop.xlink import XLink
 
@@ -43,6 +46,7 @@ class Station:
         self._times: dict[str, float] = {}
         self._clock = time.monotonic()
         self._link: Any = None
+        self._ear: Any = None
         self._keyboard: Any = None
         self._hands: Any = None
         self.vault = Vault({name: Secret(**told) for name, told in order["secrets"].items()})
@@ -55,7 +59,7 @@ class Station:
             self._load()
         else:
             size = Size(**order["size"])
-            starting = xserver.launch(self._folder, size)
+            starting = xserver.launch(self._folder, size, opengl=self._opengl)
             self._load()
             self._server = xserver.listening(starting, self._folder, size)
             self._helpers.append(self._server.process)
@@ -71,9 +75,7 @@ class Station:
             self._take_over()
         self._lap("connections")
         if program is not None:
-            program.await_window(order["app_timeout_s"], self._gate, self._living)
-            self._eyes.met()
-            self._eyes.look(after_action=False)
+            self._await(program)
             self._lap("program")
         return {
             "display": self._display,
@@ -82,6 +84,31 @@ class Station:
             "server_pid": self._server.process.pid if self._server else 0,
             "times": self._times,
         }
+
+    @cached_property
+    def _opengl(self) -> bool:
+        """Whether the X server has it; without a program nobody knows what will be started there."""
+        order = self._order
+        if order["opengl"] is not None or not order["app"]:
+            return order["opengl"] is not False
+        return likely(order["app"], order["app_env"].get("PATH"))
+
+    def _await(self, program: Program) -> None:
+        """Wait until the program shows a window that is at rest. Raises `Asked` if that is not to be waited for."""
+        heeds = self._ear is not None and self._order["opengl"] is None
+
+        def heed(*, until_now: bool = False) -> None:
+            if heeds and (self._ear.deaf or self._ear.asked(until_now=until_now) is not None):
+                raise Asked
+
+        try:
+            program.await_window(self._order["app_timeout_s"], self._gate, self._living, heed)
+            self._eyes.met()
+            self._eyes.look(after_action=False)
+        except DesktopFailed:
+            heed(until_now=True)
+            raise
+        heed(until_now=True)
 
     def _lap(self, name: str) -> None:
         now = time.monotonic()
@@ -92,9 +119,9 @@ class Station:
         import mss
         from PIL import Image
 
-        from holo_tasks.desktop import eyes, hands, program, wm
+        from holo_tasks.desktop import ear, eyes, hands, program, wm
 
-        _ = mss, Image, eyes, hands, program, wm
+        _ = mss, Image, ear, eyes, hands, program, wm
         self._lap("imports")
 
     def _borrow_cookie(self) -> None:
@@ -115,6 +142,7 @@ class Station:
 
     def _connect(self) -> None:
         from holo_tasks.desktop import wm
+        from holo_tasks.desktop.ear import Ear
         from holo_tasks.desktop.xlink import XLink
 
         env = {**self._order["env"], "DISPLAY": self._display, "XAUTHORITY": os.environ["XAUTHORITY"]}
@@ -125,6 +153,8 @@ class Station:
             self._helpers.append(manager)
             wm.managing(self._link, manager, self._folder)
             wm.paint_background(self._link)
+            if not self._opengl:
+                self._ear = Ear(self._link)
             self._lap("window_manager")
 
     def _launch(self, then: Callable[[], None]) -> Any:
@@ -246,7 +276,15 @@ class Station:
                 [window, asdict(box) if box else None]
                 for window, box in between(places, self._typed_in.places()).items()
             ],
+            "asked_for_opengl": self._news_of_opengl(),
         }
+
+    def _news_of_opengl(self) -> str | None:
+        """Return, once, who asks for OpenGL where there is none."""
+        who: str | None = None if self._ear is None else self._ear.asked()
+        if who is not None:
+            self._ear = None
+        return who
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
         """Carry out a gesture."""

@@ -36,9 +36,10 @@ class Starting:
     number: int
     process: subprocess.Popen[bytes]
     ready: int
+    opengl: bool
 
 
-def launch(folder: Path, size: Size) -> Starting:
+def launch(folder: Path, size: Size, *, opengl: bool = True) -> Starting:
     """Start a server on a free display number; `listening` waits for it."""
     number = _free_number()
     authority = folder / "Xauthority"
@@ -55,6 +56,7 @@ def launch(folder: Path, size: Size) -> Starting:
         "-r",
         "-noreset",
         *("-nolisten", "tcp"),
+        *(() if opengl else ("-extension", "GLX")),
     ]
     try:
         with (folder / "xserver.log").open("wb") as log:
@@ -72,7 +74,7 @@ def launch(folder: Path, size: Size) -> Starting:
         raise DesktopFailed("Xvfb is not installed: run `apt-get install xvfb` to get virtual desktops.") from None
     finally:
         os.close(tell)
-    return Starting(number, process, ready)
+    return Starting(number, process, ready, opengl)
 
 
 def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 20.0) -> XServer:
@@ -88,7 +90,7 @@ def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 2
             raise DesktopFailed(f"Xvfb did not start within {timeout_s:g} s: is the machine overloaded?")
         if "already" not in (words := log.read_text(errors="replace")) and "socket" not in words:
             break
-        starting = launch(folder, size)
+        starting = launch(folder, size, opengl=starting.opengl)
     raise DesktopFailed(f"Xvfb does not start: {processes.last_words(log) or 'it says nothing'}.")
 
 
