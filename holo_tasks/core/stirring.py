@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from PIL import Image
+
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.likeness import WEAK, edges, over
 from holo_tasks.core.recheck import NEAR, ROW, Aim, Arrangement, Pixels, Sighting, Strip, keyed, part
@@ -22,10 +24,16 @@ repainted by itself; and all such boxes together are no larger than this."""
 MOST = 8
 """With more things in the rows of a point nothing is left out: to look into each takes some milliseconds."""
 WIDER_THAN_ANY = 1 << 16
-ASIDE = 128
-"""So far left of a point its window is looked at, to know what its rows are; right of it all of it is."""
 LARGEST = 0.25
 """What takes more of a screen than this is no thing beside others."""
+
+
+class _Beyond(NamedTuple):
+    """The ground between a point and a box right of it, what of the box is beyond, and whether that was blank."""
+
+    ground: Box
+    clear: Box
+    blank: bool
 
 
 class Calm:
@@ -36,6 +44,7 @@ class Calm:
         self._where = where
         self._points = where.points or ((where.clicked,) if where.clicked is not None else ())
         self._known: dict[tuple[Point, Box], _Beyond | None] = {}
+        self._written: dict[Box, tuple[Image.Image, Image.Image]] = {}
 
     def calmed(self, now: Sighting, stirs: Iterable[Stir]) -> Sighting:
         """Return what is there now, but as it was before wherever that is repainted by itself and says nothing."""
@@ -63,52 +72,45 @@ class Calm:
         if not _in_rows(at, box):
             return box
         if (at, box) not in self._known:
-            self._known[at, box] = _on_another_sheet(self._before, at, box)
+            self._known[at, box] = self._on_another_sheet(at, box)
         known = self._known[at, box]
         if known is None:
             return None
+        top, bottom = now.pixels.top, now.pixels.top + _tall(now.pixels)
         # The ground must be there still, as far as was looked, and no words where none were.
-        first, last = (
-            max(known.ground.top, now.pixels.top),
-            min(known.ground.bottom, now.pixels.top + _tall(now.pixels)),
-        )
+        first, last = max(known.ground.top, top), min(known.ground.bottom, bottom)
         still = Box(known.ground.left - 1, first, known.ground.width + 2, last - first)
         if last <= first or part(self._before.pixels, still).tobytes() != part(now.pixels, still).tobytes():
             return None
-        row = Box(known.clear.left, max(first, at.y - ROW), known.clear.width, 2 * ROW + 1)
+        first, last = max(top, at.y - ROW), min(bottom, at.y + ROW + 1)
+        row = Box(known.clear.left, first, known.clear.width, last - first)
         if known.blank and _ink(self._before.pixels, row) != _ink(now.pixels, row):
             return None
         return known.clear
 
-
-class _Beyond(NamedTuple):
-    """The ground between a point and a box right of it, what of the box is beyond, and whether that was blank."""
-
-    ground: Box
-    clear: Box
-    blank: bool
-
-
-def _on_another_sheet(before: Sighting, at: Point, box: Box) -> _Beyond | None:
-    """Return what of a box is beyond ground right of a point; None if nothing is, or it may be a cell of its rows."""
-    pane, size = before.windows.under(at), before.pixels.size
-    if pane is None or box.left <= at.x:
-        return None
-    left, top = max(0, pane.box.left, at.x - ASIDE), max(0, pane.box.top)
-    right, bottom = min(size.width, pane.box.right), min(size.height, pane.box.bottom)
-    picture = part(before.pixels, Box(left, top, right - left, bottom - top))
-    inside = Point(at.x - left, at.y - top)
-    found = ground(picture, inside, min(box.right, right) - left)
-    # The box is of whole squares, with a rim, so that it may begin a little before the ground does.
-    if found is None or left + found.left >= box.left + 2 * TILE:
-        return None
-    clear = max(box.left, left + found.right)
-    beside = Box(clear - left, box.top - top, box.right - clear, box.height)
-    ink = written(picture)
-    if beside.width <= 0 or aligned(ink, inside, found, beside):
-        return None
-    between = Box(left + found.left, top + found.top, found.width, found.height)
-    return _Beyond(between, Box(clear, box.top, beside.width, box.height), blank(ink, inside, beside))
+    def _on_another_sheet(self, at: Point, box: Box) -> _Beyond | None:
+        """Return what of a box is beyond ground right of a point; None if nothing is, or it may be of its rows."""
+        pane, size = self._before.windows.under(at), self._before.pixels.size
+        if pane is None or box.left <= at.x:
+            return None
+        left, top = max(0, pane.box.left), max(0, pane.box.top)
+        right, bottom = min(size.width, pane.box.right), min(size.height, pane.box.bottom)
+        window = Box(left, top, right - left, bottom - top)
+        if window not in self._written:
+            picture = part(self._before.pixels, window)
+            self._written[window] = picture, written(picture)
+        picture, ink = self._written[window]
+        inside = Point(at.x - left, at.y - top)
+        found = ground(picture, inside, min(box.right, right) - left)
+        # The box is of whole squares, with a rim, so that it may begin a little before the ground does.
+        if found is None or left + found.left >= box.left + 2 * TILE:
+            return None
+        clear = max(box.left, left + found.right)
+        beside = Box(clear - left, box.top - top, box.right - clear, box.height)
+        if beside.width <= 0 or aligned(ink, inside, found, beside):
+            return None
+        between = Box(left + found.left, top + found.top, found.width, found.height)
+        return _Beyond(between, Box(clear, box.top, beside.width, box.height), blank(ink, inside, beside))
 
 
 def _ink(pixels: Pixels, area: Box) -> bytes:

@@ -169,6 +169,13 @@ class Desktop:
             answer = await child.ask("windows")
         return [Window.from_description(values) for values in answer["windows"]]
 
+    async def stirring(self) -> list[Box]:
+        """Say where the screen was seen to repaint itself, at a pace, before the last look and ever since."""
+        child = self._running()
+        async with child.turn:
+            answer = await child.ask("stirring")
+        return [Box(**box) for box in answer["boxes"]]
+
     async def owner_at(self, at: Point | None) -> Owner:
         """Say which program's window gets a press at a point or, without one, the keys."""
         child = self._running()

@@ -141,6 +141,10 @@ class Host:
         self._gate.check()
         return {"windows": self._station.windows()}
 
+    def _stirring(self, request: Message) -> Message:
+        self._gate.check()
+        return {"boxes": self._station.stirring()}
+
     def _owner(self, request: Message) -> Message:
         self._gate.check()
         at = request["at"]

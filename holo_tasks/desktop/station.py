@@ -318,6 +318,10 @@ class Station:
 
         return [window.described() for window in windows(self._link)]
 
+    def stirring(self) -> list[Message]:
+        """Describe what was repainting itself before the last look, and has gone on since."""
+        return [asdict(stir.box) for stir in self._stirs.steady(self._remembered.arranged_s)]
+
     def owner(self, at: Point | None) -> Message:
         """Describe whose window gets a press at a point or, without one, the keys."""
         from holo_tasks.desktop.owners import owner_of

@@ -9,6 +9,7 @@ import random
 import sys
 import time
 import tkinter as tk
+from tkinter import ttk
 
 PITCH, TOP, ROW = 40, 60, 2
 NAME_X, BUTTON_X, BUTTON_WIDE, FAR_X = 60, 200, 70, 330
@@ -34,10 +35,14 @@ def buttons(words="Open"):
         text(BUTTON_X + BUTTON_WIDE // 2, y, words, anchor="center")
 
 
+def write_names():
+    for name, y in zip(names, rows(), strict=True):
+        text(name_x, y, name, anchor="e" if name_x > OTHER[2] - 20 else "w")
+
+
 def draw():
     canvas.delete("row")
-    for name, y in zip(names, rows(), strict=True):
-        text(name_x, y, name)
+    write_names()
     for x, y, words in fixed:
         text(x, y, words)
     buttons()
@@ -113,8 +118,9 @@ def scrolled():
 def asked():
     """Show a question in a window that flickers all over."""
     canvas.delete("all")
+    root.geometry("480x400")  # what takes more of a screen is never learned
     flickering()
-    text(60, 200, "Delete Alice?\nNothing of it\nis kept.", font=("DejaVu Sans", 44), tags="question")
+    text(40, 200, "Delete Alice?\nNothing of it\nis kept.", font=("DejaVu Sans", 36), tags="question")
     root.focus_force()
 
 
@@ -146,6 +152,63 @@ def rails():
     canvas.create_line(300, 0, 300, 380, width=6, fill="#888")
 
 
+def next_sheet(x=20):
+    """Put the names on the sheet beside the buttons, without a clock."""
+    global name_x, ticking
+    name_x, ticking = OTHER[0] + x, False
+
+
+def far_edge():
+    next_sheet(OTHER[2] - OTHER[0] - 7)
+
+
+def two_lines():
+    next_sheet()
+    fixed.extend((BUTTON_X, y + 20, "since 2 d") for y in rows())
+
+
+def third_sheet():
+    next_sheet(92)
+    canvas.create_rectangle(OTHER[0] + 72, 0, OTHER[0] + 80, 380, fill="#555", width=0)
+
+
+def few(*places):
+    next_sheet()
+    for n in range(len(names)):
+        if n not in places:
+            names[n] = ""
+
+
+def queue():
+    """Show what the target's row owes, behind the name that all have."""
+    next_sheet()
+    names[:] = ["Bob"] * len(names)
+
+    def owe():
+        names[ROW] = f"Bob, {random.randrange(100, 999)} EUR"
+        draw()
+
+    every(1000, owe)
+
+
+def trees():
+    """Show two tables, one with what can be done, the other with the names."""
+    next_sheet()
+    ttk.Style().configure("Treeview", rowheight=PITCH, font=FONT)
+    canvas.delete("all")
+    tables = [ttk.Treeview(root, show="tree") for _ in range(2)]
+    for table, (left, top, right, bottom) in zip(tables, (SHEET, OTHER), strict=True):
+        table.place(x=left, y=top, width=right - left, height=bottom - top)
+        for n in range(8):
+            table.insert("", "end", iid=n, text="Open this one" if table is tables[0] else f"TX-{1040 + n}")
+
+    def others():
+        for n in range(8):
+            tables[1].item(n, text=f"TX-{random.randrange(2000, 9999)}")
+
+    every(1000, others)
+
+
 def nothing():
     pass
 
@@ -165,8 +228,7 @@ def named(*setups):
 
 def word():
     canvas.delete("row")
-    for name, y in zip(names, rows(), strict=True):
-        text(name_x, y, name)
+    write_names()
     buttons("Drop")
 
 
@@ -202,6 +264,15 @@ SCENES = {  # what is shown, and what happens when it is told to
         ),
         nothing,
     ),
+    "beside": (named(next_sheet, tick()), nothing),
+    "own": (named(next_sheet, tick(ROW)), nothing),
+    "edge": (named(far_edge, tick(ROW)), nothing),
+    "lines": (named(two_lines, tick()), nothing),
+    "third": (named(third_sheet, tick()), nothing),
+    "few": (named(lambda: few(0, ROW, 5), tick(0, ROW, 5)), nothing),
+    "queue": (named(queue), nothing),
+    "grows": (named(next_sheet, lambda: every(1000, grow)), nothing),
+    "trees": (trees, nothing),
     "scrolled": (named(), scrolled),
     "question": (asked, other_question),
 }

@@ -313,6 +313,26 @@ def test_words_where_none_were_are_compared() -> None:
     assert why(*coloured, CLICKED, stir) == ""
 
 
+def test_at_the_rim_of_the_screen_there_is_less_to_look_at() -> None:
+    def bottom(colour: str) -> Sighting:
+        heights = (394, 354, 314)
+        return screen(
+            box(0, 120, 295, 400),
+            box(300, 120, 460, 400),
+            *(button(y) for y in heights),
+            box(336, 384, 392, 400, colour),
+        )
+
+    where = Aim((Point(230, 396),))
+    assert why(bottom("gold"), bottom("tomato"), where, Stir(Box(328, 376, 72, 24))) == ""
+    assert why(bottom("gold"), screen(), where, Stir(Box(328, 376, 72, 24)))
+
+
+def test_a_list_may_begin_far_left_of_what_is_pressed() -> None:
+    parts = [lines("row", 20, HEIGHTS), button(), lines("Help", 216, (36, 80, 160))]
+    assert why(tabled(0, *parts), tabled(900, *parts), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
+
+
 def test_among_too_many_things_that_tick_nothing_is_left_out() -> None:
     before, now = two(*sheets(), x=380)
     more = [Stir(Box(360 + 8 * n, 96, 8, 8)) for n in range(MOST)]

@@ -17,7 +17,7 @@ from holo_tasks.core.gestures import Click
 from holo_tasks.core.slip import Slip, gesture_digest
 from holo_tasks.desktop import VirtualDesktop
 
-OPEN = (235, 140)
+OPEN, CLOCK = (235, 140), (570, 140)
 PATIENCE_S, LEARNED_S = 60.0, 5.0
 
 
@@ -55,6 +55,8 @@ async def test_a_clock_that_goes_on_is_left_out_and_a_row_that_is_another_is_not
                     await asyncio.sleep(0.02)
 
             await until("mapped")
+            boxes = await desktop.stirring()
+            assert boxes == []
             _, left, top = said("mapped")[0]
             at = Point(left + OPEN[0], top + OPEN[1])
             await desktop.look()
@@ -67,6 +69,11 @@ async def test_a_clock_that_goes_on_is_left_out_and_a_row_that_is_another_is_not
                 await asyncio.sleep(LEARNED_S)
             await desktop.look()
             assert [name for _, name in said("open")] == ["TX-1042"]
+            clock = Point(left + CLOCK[0], top + CLOCK[1])
+            while not any(box.left <= clock.x < box.right and box.top <= clock.y < box.bottom for box in boxes):
+                assert time.monotonic() < end, boxes
+                await desktop.look()
+                boxes = await desktop.stirring()
 
             async def insert() -> None:
                 assert program.stdin is not None
