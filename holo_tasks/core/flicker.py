@@ -6,6 +6,7 @@ A name whose colours shimmer, or that blinks, is read all the same: it shows one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PIL import Image, ImageChops
 
@@ -21,6 +22,8 @@ NEIGHBOURS, SOME_TURNS, SOME_LOOKS = 16, 4, 3
 """Nor is one this near to it that did so less often: the rim of what turns."""
 LAST = 4
 """It must have changed in the last looks, so many: what was stirred up for a moment and stands by now is read again."""
+ABOUT, NEARLY_ALL = 8, 2 / 3
+"""And something no further away did at so many of all looks: of ten names a second each is there for longer."""
 
 
 def shown(look: Sighting, area: Box) -> Image.Image:
@@ -35,21 +38,27 @@ def unread(before: Image.Image, pictures: Sequence[Image.Image]) -> frozenset[in
     """
     wide = pictures[0].width
     turns, kinds, last = [0] * wide, [0] * wide, [0] * wide
+    changes = [_changed(one, other) for one, other in pairwise(pictures)]
+    for number, changed in enumerate(changes, start=1):
+        for x in _columns(changed):
+            turns[x] += 1
+            last[x] = number
     for number, picture in enumerate(pictures):
-        if number:
-            for x in _columns(_changed(pictures[number - 1], picture)):
-                turns[x] += 1
-                last[x] = number
         new = b"\xff" * wide
         for other in pictures[:number]:
             new = _both(new, _changed(other, picture))
         for x in _columns(new):
             kinds[x] += 1
     going = len(pictures) - LAST
-    wild = {x for x in range(wide) if turns[x] >= TURNS and kinds[x] >= LOOKS and last[x] >= going}
-    near = {x + by for x in wild for by in range(-NEIGHBOURS, NEIGHBOURS + 1)}
+    wild = [x for x in range(wide) if turns[x] >= TURNS and kinds[x] >= LOOKS and last[x] >= going]
+    swift = {x for x in wild if sum(map(any, (_about(x, one) for one in changes))) >= NEARLY_ALL * len(changes)}
+    near = {x + by for x in swift for by in range(-NEIGHBOURS, NEIGHBOURS + 1)}
     some = {x for x in range(wide) if turns[x] >= SOME_TURNS and kinds[x] >= SOME_LOOKS and 2 * last[x] >= going}
-    return frozenset((wild | near & some) - set(_columns(_stood(before, pictures))))
+    return frozenset((swift | near & some) - set(_columns(_stood(before, pictures))))
+
+
+def _about(x: int, changed: bytes) -> bytes:
+    return changed[max(0, x - ABOUT) : x + ABOUT + 1]
 
 
 def _stood(before: Image.Image, pictures: Sequence[Image.Image]) -> bytes:

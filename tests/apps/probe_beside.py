@@ -255,6 +255,7 @@ SCENES = {  # what is shown, and what happens when it is told to
     "photo": (named(photo, tick(ROW)), nothing),
     "shimmer": (named(shimmer), rename),
     "blink": (named(blink), rename),
+    "swift": (lambda: every(100, rename), nothing),
     "silence": (later(), rename),
     "slow": (lambda: every(3000, rename), nothing),
     "word": (named(), word),

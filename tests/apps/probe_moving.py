@@ -65,7 +65,7 @@ def pop_up(focus):
 def spin(turn=0):
     canvas.delete("spin")
     canvas.create_arc(480, TOP - 12, 504, TOP + 12, start=turn * 40, extent=120, fill="navy", tags="spin")
-    root.after(60, spin, turn + 1)
+    root.after(30, spin, turn + 1)
 
 
 def told(*_):

@@ -51,6 +51,7 @@ TRAPS = {  # what it is, why it is refused, and where something ticks that must 
     "photo": ("a label that ticks on a photo", ROW, LABEL),
     "shimmer": ("a label that shimmers and is another", ROW, CLOCK),
     "blink": ("a label that blinks and is another", ROW, CLOCK),
+    "swift": ("labels that are others ten times a second", ROW, LABEL),
     "silence": ("a label that changes after silence", ROW, CLOCK),
     "slow": ("a label that is read anew every three seconds", ROW, CLOCK),
     "word": ("a button with another word", NAMED, CLOCK),

@@ -77,6 +77,16 @@ def test_a_list_that_was_scrolled_smoothly_to_another_row_is_read(over: int) -> 
     assert unread(before, [*looks, *looks[-1:] * LAST]) == frozenset()
 
 
+@pytest.mark.parametrize("each", [2, 3])
+def test_names_of_a_list_that_goes_on_swiftly_are_read(each: int) -> None:
+    chance = random.Random(each)
+    names = ["".join(chance.sample("ABCDEFGHKLM", 6)) for _ in range(28)]
+    spun = [look((names[n // each], 70, 0), stroke=n) for n in range(28)]
+    found = unread(spun[0], spun)
+    assert {121, 122} <= found
+    assert not found & set(range(96)), "also where a name ends near to what spins"
+
+
 def test_it_takes_as_many_turns_and_looks_as_are_said() -> None:
     few = [look(stroke=n) for n in range(TURNS)]
     assert unread(few[0], few) == frozenset()
