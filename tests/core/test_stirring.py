@@ -333,6 +333,57 @@ def test_a_list_may_begin_far_left_of_what_is_pressed() -> None:
     assert why(tabled(0, *parts), tabled(900, *parts), CLICKED, Stir(Box(328, 0, 72, 208))) == ROW
 
 
+def any_table(chance: random.Random) -> tuple[Sighting, Sighting, Aim, Stir]:
+    """Draw any rows over two sheets or three, in the second picture with another name for the target, or for all."""
+    tall, ground, pitch = chance.randrange(190, 390), chance.randrange(200, 300), chance.choice((18, 24, 32, 40, 56))
+    wide = chance.choice((4, 5, 8, 16, 24))
+    heights = range(chance.randrange(20, 60), tall - pitch // 2, pitch)
+    own, third = chance.choice(heights), chance.random() < 0.3
+    names_x = ground + wide + chance.choice((2, 8, 40, 90))
+    if third:
+        names_x = ground + wide + 62 + wide + chance.choice((3, 30))
+    target = Point(chance.randrange(60, ground - 40), own + chance.randrange(-5, 6))
+    font = ImageFont.truetype("DejaVuSans.ttf", chance.choice([size for size in (9, 13, 16, 26) if size + 4 <= pitch]))
+    named = [y for y in heights if y == own or chance.random() < 0.7]
+    named = named if len(named) > 1 else list(heights)
+    kind, caption, all_ = chance.choice(("button", "box", "words")), chance.random() < 0.3, chance.random() < 0.5
+    words = {y: chance.choice(("Alice", "gary", "Mr. Gray", "TX-1040", "40.12", "ilil", "x")) for y in heights}
+    edges = [(0, ground), (ground + wide, 620)]
+    if third:
+        edges = [edges[0], (ground + wide, ground + wide + 60), (ground + 2 * wide + 60, 620)]
+
+    def draw(number: int) -> Draw:
+        def on(pencil: Pencil) -> None:
+            for left, right in edges:
+                pencil.rectangle((left, 0, right - 1, tall), fill=WHITE)
+            for y in heights:
+                if kind == "button":
+                    pencil.rectangle((target.x - 28, y - 7, target.x + 28, y + 7), fill="#dddddd", outline="black")
+                if kind == "box":
+                    pencil.rectangle((target.x - 6, y - 6, target.x + 6, y + 6), outline="#777777")
+                else:
+                    pencil.text((target.x - 16, y), "Open", fill="black", anchor="lm", font=font.font_variant(size=9))
+                if caption:
+                    pencil.text((target.x - 20, y + pitch // 2), "since", fill="#555555", anchor="lm", font=font)
+            for y in named:
+                other = f"{number}" if number and (all_ or y == own) else ""
+                pencil.text((names_x, y), other + words[y], fill="black", anchor="lm", font=font)
+
+        return on
+
+    first, last = (0, tall) if all_ else (own - 24, own + 24)
+    stir = Stir(Box(names_x // 8 * 8 - 8, max(0, first) // 8 * 8, 160, last // 8 * 8 + 8 - max(0, first) // 8 * 8))
+    return screen(draw(0)), screen(draw(7)), Aim((target,)), stir
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_name_that_is_another_keeps_a_press_from_any_table(seed: int) -> None:
+    for number in range(20):
+        before, now, where, stir = any_table(random.Random(20 * seed + number))
+        assert moved(before, strip(now, where), where)
+        assert why(before, now, where, stir), number
+
+
 def test_among_too_many_things_that_tick_nothing_is_left_out() -> None:
     before, now = two(*sheets(), x=380)
     more = [Stir(Box(360 + 8 * n, 96, 8, 8)) for n in range(MOST)]
