@@ -26,8 +26,8 @@ from holo_tasks.desktop.xlink import Refused, XLink
 
 MOST_BYTES, FEWEST = 16 * 1024 * 1024, 4
 """How much is kept of pictures, and how many of them in any case."""
-AT_HAND = 2
-"""So many, the newest, are not packed."""
+AT_HAND = 1
+"""So many, the newest, are not packed: input is decided on by the last one, and others are looked at seldom."""
 PACKED_AFTER_S = 0.15
 """It takes a core for a while, which those have a use for who make a request of the picture."""
 PATIENCE_S, NAP_S = 1.5, 0.05
