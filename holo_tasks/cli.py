@@ -12,6 +12,7 @@ from typing import NoReturn
 from holo_tasks.arguments import command_line
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
 from holo_tasks.machine.closed import close_process
+from holo_tasks.machine.lean import load_less
 from holo_tasks.machine.memory import collect_seldom, give_back
 from holo_tasks.machine.umask import narrow_umask
 from holo_tasks.printable import printable
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     close_process()
     collect_seldom()
     give_back()
+    load_less()
     ended: list[int] = []
     if arguments is None:  # this process is that of a command, and does nothing after it
         atexit.register(_leave_at_once, ended)
