@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     )
     from holo_tasks.core.geometry import Box
     from holo_tasks.core.person import Answer, HandOff
-    from holo_tasks.core.states import Absent, AnyOf, Asked, Interruption, Picture, Screens, State, Text, Way, Window
+    from holo_tasks.core.screens import Interruption, Screens, Way
+    from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window
     from holo_tasks.decorators import cost_guardrail
     from holo_tasks.handoff import hand_over
     from holo_tasks.judging import judge
@@ -86,12 +87,12 @@ _HOMES = {
     "Absent": "core.states",
     "AnyOf": "core.states",
     "Asked": "core.states",
-    "Interruption": "core.states",
+    "Interruption": "core.screens",
     "Picture": "core.states",
-    "Screens": "core.states",
+    "Screens": "core.screens",
     "State": "core.states",
     "Text": "core.states",
-    "Way": "core.states",
+    "Way": "core.screens",
     "Window": "core.states",
     "cost_guardrail": "decorators",
     "hand_over": "handoff",

@@ -11,7 +11,6 @@ from contextlib import ExitStack, asynccontextmanager
 from functools import cache
 from pathlib import Path
 
-from prefect.context import FlowRunContext
 from prefect.exceptions import MissingContextError
 from prefect.logging import get_run_logger
 from prefect.settings import get_current_settings
@@ -30,8 +29,10 @@ from holo_tasks.core.ports import Desktop, Recorder, TellsWindows
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.filing import file_noted
+from holo_tasks.flow_context import attempt, deployment_id, flow_run_id
 from holo_tasks.handoff import ByHandOff, Helper
 from holo_tasks.home import holo_home
+from holo_tasks.judging import shows
 from holo_tasks.kill_sources import sources_for
 from holo_tasks.kill_switch import KillSwitch
 from holo_tasks.local_only import check_advisors, check_rest, enter_late
@@ -209,7 +210,7 @@ async def open_agent(
             flow_run_id=flow_run_id(),
         ) as run:
             run.home, run.deployment_id, run.attempt = where, deployment_id(), attempt()
-            run.log = _log()
+            run.log, run.ask = _log(), shows
             if aloud:
                 run.wants = aloud.wants
                 aloud.begins(model.name, recorder.uri)
@@ -282,22 +283,3 @@ def tell_head(recorder: TraceRecorder, delivery: Delivery) -> None:
         )  # fmt: skip
         if delivery.doubt:
             log.warning("%s.", delivery.doubt)
-
-
-def deployment_id() -> str:
-    """Return the id of the Prefect deployment that this code runs as, or an empty string."""
-    context = FlowRunContext.get()
-    return str(context.flow_run.deployment_id or "") if context and context.flow_run else ""
-
-
-def attempt() -> str:
-    """Return a name of this time that the Prefect flow run was begun; its count stays the same over suspensions."""
-    context = FlowRunContext.get()
-    state = context.flow_run.state if context and context.flow_run else None
-    return str(state.id) if state else ""
-
-
-def flow_run_id() -> str:
-    """Return the id of the Prefect flow run this code is in, or an empty string."""
-    context = FlowRunContext.get()
-    return str(context.flow_run.id) if context and context.flow_run else ""

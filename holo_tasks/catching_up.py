@@ -6,16 +6,11 @@ Loads neither Prefect nor a database where nothing was left: a list of runs is w
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 from holo_tasks.machine import notes
-
-FLOW_RUN = "flow-run"
-KEPT = timedelta(days=7)
-"""After that nobody asks any more how a flow run ended, and its server may never come back."""
+from holo_tasks.untold_notes import FLOW_RUN, give_up_late
 
 
 def catch_up(home: Path) -> Iterator[str]:
@@ -38,16 +33,3 @@ def catch_up(home: Path) -> Iterator[str]:
             from holo_tasks.untold import tell_untold  # Prefect takes seconds to load
 
             yield from asyncio.run(tell_untold(home))
-
-
-def give_up_late(home: Path) -> list[str]:
-    """Throw away the notes of flow runs whose Prefect was not there for too long; return what there is to say of it."""
-    told = []
-    for note in notes.left(home, FLOW_RUN):
-        if note.age_s(time.time()) > KEPT.total_seconds():
-            note.drop()
-            told.append(
-                f"For {KEPT.days} days its Prefect was not there to hear that flow run {note.says.get('flow_run_id')} "
-                "has ended; nobody tells it any more."
-            )
-    return told

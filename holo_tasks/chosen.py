@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from holo_tasks.audit import Destination, Folder
-from holo_tasks.audit.stores import retain_days
+from holo_tasks.audit.bucket_address import retain_days
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.models.address import HOSTED_BASE_URL, check_base_url, is_hosted
 from holo_tasks.models.profile import DEFAULT_MODEL, Profile, profile_for

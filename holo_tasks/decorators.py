@@ -20,9 +20,9 @@ from holo_tasks.core.budget import Guard, Limits, out_of_time
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.endings import failed_state
 from holo_tasks.kept import bound, check_template, fill
-from holo_tasks.pursuing import current_subgoal
 from holo_tasks.run import current_guard, guarded
 from holo_tasks.safety.budgets import item_key
+from holo_tasks.subgoal_context import current_subgoal
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -27,6 +27,7 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff
 from holo_tasks.core.ports import Held, Shown
 from holo_tasks.core.walk import Walk
+from holo_tasks.flow_context import flow_run_id
 from holo_tasks.handoff_page import Pictured, command, form_text, page
 from holo_tasks.live_view.view import LiveView, open_live_view
 from holo_tasks.pausing import IN_PAGES, Pausing
@@ -34,6 +35,7 @@ from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Resolved, Run, current_guard, current_run, ending, surely
 from holo_tasks.safety.handoffs import HEARD_S, Handoff, Handoffs, State, check_choices, too_late
 from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.subgoal_context import Subgoal, current_subgoal, current_walk, side_walk
 from holo_tasks.suspending import TIMEOUT_S as SUSPENDED_S
 from holo_tasks.suspending import Suspended, Suspending, leave_suspended
 
@@ -134,7 +136,7 @@ class _Waiting:
         try:
             await self.walk.record(events.HandedOver(question=self.question, handoff=handoff.id))
             self._tell(handoff)
-            pausing.begin([self.run.flow_run_id, _flow_run_id()], self.timeout_s)
+            pausing.begin([self.run.flow_run_id, flow_run_id()], self.timeout_s)
             found = await self._wait(handoff, pausing, end_s)
             if found is None and not await asyncio.to_thread(self.handoffs.close, handoff.id, "expired"):
                 last = await asyncio.to_thread(self.handoffs.find, handoff.id)  # answered at the last moment
@@ -247,7 +249,7 @@ class _Waiting:
         self.run.wants(handoff)
         said = "A person is needed: %s Answer in Prefect's pages (Resume%s), or with `%s`; %s."
         told, when = command(handoff), until(handoff.expires_at)
-        inside = _flow_run_id() != self.run.flow_run_id
+        inside = flow_run_id() != self.run.flow_run_id
         _log(said, self.question, ", on the page of the run around this one" if inside else "", told, when)
         if inside and self.run.log is not None:
             self.run.log.warning(said, self.question, "", told, when)
@@ -260,8 +262,6 @@ class _Waiting:
 
 
 def _suspending(run: Run, walk: Walk, question: str, choices: tuple[str, ...]) -> Suspending:
-    from holo_tasks.pursuing import current_subgoal  # made over agents, which are made with this
-
     around = current_subgoal()
     who = (around.goal, around.title) if around else ("", "")
     return Suspending(run, *who, walk.token or run.token, question, choices=choices)
@@ -292,14 +292,14 @@ class ByHandOff:
         """Wait for a yes. Raises `PolicyRefused` if it is a no, `NeedsPerson` if nobody answers."""
         self._yes.clear()
         question = f"{asked.words}. Leave the screen as it is, and answer."
-        answer = await hand_over(question, choices=(YES, NO), walk=_current_walk(), points=asked.points)
+        answer = await hand_over(question, choices=(YES, NO), walk=current_walk(), points=asked.points)
         if answer.choice != YES:
             raise PolicyRefused(f"{answer.by} said no: {answer.note or asked.words}.")
-        self._walk = _current_walk()  # kept, so that no other one gets its identity
+        self._walk = current_walk()  # kept, so that no other one gets its identity
         self._yes[self._place(asked)] = answer.by
 
     def _place(self, asked: Asked) -> tuple[Asked, int, int]:
-        walk = _current_walk()
+        walk = current_walk()
         return _same(asked), id(walk), walk.step if walk else 0
 
 
@@ -311,12 +311,6 @@ class Helper:
         if answer.choice == GIVE_UP:
             raise NeedsPerson(f"{answer.by} gave up: {answer.note or question}")
         return answer.sentence
-
-
-def _current_walk() -> Walk | None:
-    from holo_tasks.tasks import current_walk  # made over agents, which are made with this
-
-    return current_walk()
 
 
 def _same(asked: Asked) -> Asked:
@@ -342,8 +336,6 @@ async def _take_back(run: Run, desktop: Held) -> None:
 @asynccontextmanager
 async def _asked_beside(run: Run, question: str) -> AsyncIterator[_Beside]:
     """Make what a person is asked, outside of any conversation, a sub-goal of its own in the story of the run."""
-    from holo_tasks.pursuing import Subgoal, current_subgoal, side_walk  # made over agents, which are made with this
-
     around = current_subgoal()
     here = (around or Subgoal(0, "A person is asked", "", run.token)).numbered(run)
     asked = _Beside(replace(side_walk(question), number=here.number, token=here.token or run.token))
@@ -353,7 +345,7 @@ async def _asked_beside(run: Run, question: str) -> AsyncIterator[_Beside]:
         progress=here.progress,
         token=here.token,
         display=run.desktop.display,
-        flow_run_id=_flow_run_id(),
+        flow_run_id=flow_run_id(),
     )
     await run.skipping.tell(run)
     await asked.walk.record(opened)
@@ -411,11 +403,6 @@ async def _picture(walk: Walk, *, fresh: bool) -> Shot | None:
 
 async def _published(key: str, text: str, description: str) -> None:
     await publish_markdown(key, text, description)
-
-
-def _flow_run_id() -> str:
-    context = FlowRunContext.get()
-    return str(context.flow_run.id) if context and context.flow_run else ""
 
 
 def _log(message: str, *arguments: Any) -> None:

@@ -19,12 +19,12 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.model import Model
 from holo_tasks.core.outside import plain, quoted
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.core.slip import Slip
 from holo_tasks.decorators import before_deadline
-from holo_tasks.pursuing import chances, current_subgoal, side_walk
 from holo_tasks.run import check_terms, current_run, guarded, to_text
 from holo_tasks.safety.scrubbing import hushed, hushed_plain
+from holo_tasks.subgoal_context import chances, current_subgoal, side_walk
 from holo_tasks.tasks import agent_step
 
 ASKED = "Answer a question for a person. Say in one sentence why, then give the verdict."

@@ -16,14 +16,13 @@ from typing import Any, ParamSpec, TypeVar, cast
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from holo_tasks.agent import deployment_id, flow_run_id
 from holo_tasks.claims import NOT_DONE, current_journal, journalled, left_to_person, look_for_effect
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.exactly import exact
+from holo_tasks.flow_context import deployment_id, flow_run_id
 from holo_tasks.home import holo_home
 from holo_tasks.hush import HushedName, hushing_errors
 from holo_tasks.kept import Call, Kept, check_template
-from holo_tasks.pursuing import current_subgoal
 from holo_tasks.run import Run, current_guard, ending, running_here, surely, working
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.items import Items
@@ -32,6 +31,7 @@ from holo_tasks.safety.scrubbing import hush_error
 from holo_tasks.safety.store import Store, store_at
 from holo_tasks.same_work import work_of
 from holo_tasks.stored import stored
+from holo_tasks.subgoal_context import current_subgoal
 from holo_tasks.subgoals import FILING_S
 from holo_tasks.tasks import StepDecorator, ending_as_killed
 from holo_tasks.unfinished import file_unfinished

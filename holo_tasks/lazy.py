@@ -14,6 +14,7 @@ from holo_tasks.core.errors import InvalidUsage, Killed
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.programs import Owner
 from holo_tasks.core.slip import Slip
 
 
@@ -51,7 +52,7 @@ class LazyDesktop:
         desktop = await self._started()
         return await desktop.do(gesture, deadline=deadline, slip=slip)
 
-    async def owner_at(self, at: Point | None) -> ports.Owner:
+    async def owner_at(self, at: Point | None) -> Owner:
         desktop = await self._started()
         return await desktop.owner_at(at)
 

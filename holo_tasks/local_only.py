@@ -9,8 +9,8 @@ from collections.abc import Mapping, MutableMapping
 from urllib.parse import urlsplit
 
 from holo_tasks.audit import Destination
-from holo_tasks.audit.anchoring import ANCHORS_VARIABLE
-from holo_tasks.audit.stores import retain_days
+from holo_tasks.audit.anchor_places import ANCHORS_VARIABLE
+from holo_tasks.audit.bucket_address import retain_days
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
 from holo_tasks.core.this_machine import PROXIES, SWITCH, loopback_address, pinned_url, switched_on, without_proxies

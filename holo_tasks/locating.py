@@ -17,8 +17,8 @@ from holo_tasks.core.toolbox import point_schema, read_point
 from holo_tasks.core.walk import Walk
 from holo_tasks.marks import Marker
 from holo_tasks.models.questions import LOCATE
-from holo_tasks.pursuing import chances, side_walk
 from holo_tasks.safety.scrubbing import hushed_plain
+from holo_tasks.subgoal_context import chances, side_walk
 from holo_tasks.tasks import agent_step
 
 WHICH = (

@@ -12,7 +12,8 @@ from PIL import Image
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, UnusableReply
 from holo_tasks.core.frame import RedactedFrame
 from holo_tasks.core.geometry import Point
-from holo_tasks.playbooks.marking import Mark, draw_marks, find_marks, resolve
+from holo_tasks.playbooks.marking import Mark, find_marks, resolve
+from holo_tasks.playbooks.tags import draw_marks
 
 if TYPE_CHECKING:
     from holo_tasks.playbooks.reading import Reader

@@ -18,7 +18,7 @@ from prefect.flow_engine import run_flow_async
 from prefect.settings import get_current_settings
 from prefect.states import Completed
 
-from holo_tasks.agent import TITLE_CHARACTERS, attempt, flow_run_id, open_agent
+from holo_tasks.agent import TITLE_CHARACTERS, open_agent
 from holo_tasks.aloud import Aloud, said_aloud
 from holo_tasks.claims import left_to_person, look_for_effect
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson, Unavailable
@@ -28,6 +28,7 @@ from holo_tasks.core.ports import Desktop
 from holo_tasks.core.secret import names_in
 from holo_tasks.decorators import before_deadline
 from holo_tasks.filing import file_item
+from holo_tasks.flow_context import attempt, flow_run_id
 from holo_tasks.leaving import until_told
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.outcome import GOAL, Outcome, Settings, already_done

@@ -4,114 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from holo_tasks.agent import flow_run_id
 from holo_tasks.audit import open_trace
 from holo_tasks.audit.timeline import subgoal_markdown
 from holo_tasks.claims import not_untouched
 from holo_tasks.core import events
-from holo_tasks.core.asking import Asked
-from holo_tasks.core.brain import Scripted
-from holo_tasks.core.correcting import Corrections
 from holo_tasks.core.errors import InvalidUsage, LimitReached, UnfitItem
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.loop import AnswerReader
-from holo_tasks.core.model import Model
 from holo_tasks.core.outside import is_placeholder, named, plain, quoted, strings_in, told
+from holo_tasks.core.screens import Do, Screens, Scripted
 from holo_tasks.core.secret import names_in
-from holo_tasks.core.states import Do, Screens
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.core.walk import Walk
+from holo_tasks.flow_context import flow_run_id
 from holo_tasks.killed import as_killed
-from holo_tasks.layers import SCRIPT, EffectFound, Handling, Layered, handling_of
+from holo_tasks.layers import EffectFound, Layered
 from holo_tasks.publish import publish_markdown
 from holo_tasks.run import Resolved, Run, current_guard, current_run, ending, progress, to_text
 from holo_tasks.safety.scrubbing import hushed, hushed_plain
+from holo_tasks.subgoal_context import Subgoal, current_subgoal, has_token, inside
+from holo_tasks.subgoal_options import SCRIPT, Handling, handling_of
 
 MAX_GOAL_CHARACTERS = 100_000
-
-
-@dataclass(frozen=True)
-class Subgoal:
-    """The sub-goal that is being worked on: its place in the run and in the story.
-
-    Sub-goals are numbered as they reach the screen; one that only holds others together has no number. ``data`` are
-    its arguments that come from outside: each `pursue` inside is told them, as data. What its title says is not told to
-    the model if it is ``titled_by_data``.
-    """
-
-    number: int
-    title: str
-    progress: str
-    token: str
-    advisor: str = ""
-    goal: str = ""
-    handling: Handling = field(default_factory=Handling)
-    probe: Callable[[], Awaitable[Any]] | None = None
-    data: Mapping[str, Any] = field(default_factory=dict)
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    """Those that are not data."""
-    titled_by_data: bool = False
-    resolved: list[str] = field(default_factory=list)
-    """The layers that came to an answer inside, in order."""
-    around: Subgoal | None = None
-    listed: set[str] = field(default_factory=set)
-    """The goals inside, under the same token, that failed and are on the dead-letter list."""
-
-    @property
-    def told_progress(self) -> str:
-        """Where it stands, as the model is told; what came from outside stays out of it."""
-        return self.progress.partition(":")[0] if self.titled_by_data else self.progress
-
-    def numbered(self, run: Run) -> Subgoal:
-        """Return it with the run's next number."""
-        run.subgoals += 1
-        return replace(self, number=run.subgoals)
-
-
-_subgoal: ContextVar[Subgoal | None] = ContextVar("holo_subgoal", default=None)
-
-
-def current_subgoal() -> Subgoal | None:
-    """Return the sub-goal around this code."""
-    return _subgoal.get()
-
-
-@contextmanager
-def inside(subgoal: Subgoal) -> Iterator[None]:
-    """Make a sub-goal the one around this code."""
-    mark, scope = _subgoal.set(subgoal), current_guard()
-    try:
-        with not_untouched(scope, since=scope.actions if scope else 0, alone=not _has_token(subgoal)):
-            yield
-    finally:
-        _subgoal.reset(mark)
-
-
-def _has_token(here: Subgoal | None) -> bool:
-    """Say whether a sub-goal, or one around it, works on a business item."""
-    while here is not None and not here.token:
-        here = here.around
-    return here is not None
-
-
-def side_walk(task: str, *, region: Box | None = None, model: Model | None = None) -> Walk:
-    """Return a walk for a single question beside the sub-goal's conversation, charged and recorded like it."""
-    run, here = current_run(), _subgoal.get()
-    doors = run.doors() if model is None else replace(run.doors(), model=model)
-    return Walk(doors, current_guard() or run.guard, here.number if here else 0, Transcript(task), region)
-
-
-def chances() -> Asked:
-    """Return what a single question begins with: how often the model may be corrected."""
-    return Asked(Corrections(current_run().max_corrections))
 
 
 async def pursue(
@@ -156,7 +75,7 @@ async def pursue(
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
     if len(text) > MAX_GOAL_CHARACTERS:
         raise UnfitItem(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
-    here = (_subgoal.get() or Subgoal(0, named(hushed(text)), "", "")).numbered(run)
+    here = (current_subgoal() or Subgoal(0, named(hushed(text)), "", "")).numbered(run)
     values = hushed_plain(plain({**here.data, **(data or {})}))
     block = quoted(values) if values else ""
     handling = handling_of(
@@ -202,7 +121,7 @@ async def pursue(
     async with run.screen_alone():
         spent_before = guard.spent_micro - run.spent_inside  # others may have spent while this one waited
         try:
-            with not_untouched(guard, alone=not _has_token(here)):
+            with not_untouched(guard, alone=not has_token(here)):
                 found = await layered.answer()
             answer = found.text
             return found.value
@@ -276,7 +195,7 @@ async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:
     It is no step of the story, and nothing of the sub-goal around it holds for it but the business token. What comes up
     in ``screens`` meanwhile is cleared first, but in a sub-goal, which has those that it declares itself.
     """
-    around = _subgoal.get()
+    around = current_subgoal()
     token, advisor = (around.token, around.advisor) if around else ("", "")
     here = Subgoal(0, what, "", token, advisor, handling=Handling(screens=screens))
     with inside(here), progress(1):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.guide import Guide
-from holo_tasks.core.states import Screens
-from holo_tasks.layers import MODEL
-from holo_tasks.pursuing import current_subgoal, perform, side_walk
+from holo_tasks.core.screens import Screens
+from holo_tasks.pursuing import perform
 from holo_tasks.run import current_run
+from holo_tasks.subgoal_context import current_subgoal, side_walk
+from holo_tasks.subgoal_options import MODEL
 from holo_tasks.tasks import act_by
 
 

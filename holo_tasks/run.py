@@ -8,7 +8,7 @@ import logging
 import secrets
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -27,15 +27,17 @@ from holo_tasks.core.consent import Approver
 from holo_tasks.core.correcting import CORRECTIONS, check_corrections
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached
 from holo_tasks.core.exactly import exact
+from holo_tasks.core.frame import Frame
 from holo_tasks.core.gestures import Typed
 from holo_tasks.core.model import Model
 from holo_tasks.core.money import Price
 from holo_tasks.core.permit import Policy, TextReader
-from holo_tasks.core.person import SUSPENDED, HandOff, Person
+from holo_tasks.core.person import SUSPENDED, HandOff
 from holo_tasks.core.ports import Desktop, Encoder, Purse, Recorder, Redactor, TellsWindows
-from holo_tasks.core.states import Recogniser, Screens
+from holo_tasks.core.screens import Screens
+from holo_tasks.core.states import Recogniser
 from holo_tasks.core.version import __version__
-from holo_tasks.core.walk import Doors
+from holo_tasks.core.walk import Doors, Person
 from holo_tasks.kill_switch import KillSwitch
 from holo_tasks.killed import as_killed
 from holo_tasks.playbooks.nearby import ScreenText, can_read
@@ -125,6 +127,8 @@ class Run:
     """Of the flow run that the agent was opened in, which is the one that is paused for a person."""
     wants: Callable[[Handoff], None] = lambda handoff: None
     """Called with each hand-off, to tell who waits for this run what they are asked."""
+    ask: Callable[[str, Frame], Awaitable[bool]] | None = None
+    """Asks the model whether something is so on a frame, for states that are told by that."""
     sees: Recogniser | None = None
     """What tells the states of the screen; made when it is first needed."""
 
@@ -142,10 +146,9 @@ class Run:
     def recogniser(self) -> Recogniser:
         """What tells the states of the screen."""
         if self.sees is None:
-            from holo_tasks.judging import shows  # made over runs
             from holo_tasks.playbooks.recognising import ScreenRecogniser
 
-            self.sees = ScreenRecogniser(ask=shows)
+            self.sees = ScreenRecogniser(ask=self.ask)
         return self.sees
 
     def watch(self, screens: Screens) -> None:

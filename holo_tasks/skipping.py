@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from prefect import get_run_logger
 from prefect.exceptions import MissingContextError
@@ -14,11 +14,11 @@ from prefect.exceptions import MissingContextError
 from holo_tasks.core import events
 from holo_tasks.core.errors import StoreLost
 from holo_tasks.core.exactly import exact
+from holo_tasks.core.ports import Recorder
 from holo_tasks.publish import publish_table
 from holo_tasks.safety.scrubbing import hushed
 
 if TYPE_CHECKING:
-    from holo_tasks.run import Run
     from holo_tasks.safety.items import Items
     from holo_tasks.safety.ledger import Finished
 
@@ -28,6 +28,19 @@ AT_ONCE = 200
 
 LONGEST = 100_000
 """So many characters at most, but for the last one, since a record has a limit."""
+
+
+class Told(Protocol):
+    """What is needed of a run to tell what it skips."""
+
+    run_id: str
+    recorder: Recorder
+    items: Items | None
+    resumed: set[str]
+
+    def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that nobody waits for but the end of the run."""
+        ...
 
 
 class Skipping:
@@ -43,7 +56,7 @@ class Skipping:
         self._since = 0
         """How many there are since the log was told last."""
 
-    async def add(self, run: Run, token: str, goal: str, title: str, found: Finished) -> None:
+    async def add(self, run: Told, token: str, goal: str, title: str, found: Finished) -> None:
         """Note one."""
         digest = hashlib.sha256(found.result.encode()).hexdigest()
         done = events.DoneBefore(token=token, goal=goal, title=title, trace=found.trace, sha256=digest)
@@ -58,7 +71,7 @@ class Skipping:
         if len(self._waiting) >= AT_ONCE or self._size >= LONGEST:
             await self._write(run)
 
-    async def tell(self, run: Run) -> None:
+    async def tell(self, run: Told) -> None:
         """Write down what is not yet, and say so in the log."""
         if not self._since or self._last is None:
             return
@@ -73,13 +86,13 @@ class Skipping:
                 exact(self._last.token),
             )
 
-    async def publish(self, run: Run) -> None:
+    async def publish(self, run: Told) -> None:
         """Publish a table of it in Prefect."""
         rows = [{"item": exact(one.token), "title": one.title, "evidence": one.trace} for one in self.first]
         more = f" The first {len(rows)} are listed." if len(rows) < self.count else ""
         await publish_table(f"done-before-{run.run_id}", rows, f"Done before this run: {self.count:,}.{more}")
 
-    async def _write(self, run: Run) -> None:
+    async def _write(self, run: Told) -> None:
         some, self._waiting, self._size = self._waiting, [], 0
         if not some:
             return

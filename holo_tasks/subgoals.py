@@ -15,19 +15,18 @@ from prefect.context import FlowRunContext
 from prefect.exceptions import Pause
 from prefect.states import Completed
 
-from holo_tasks.agent import flow_run_id
 from holo_tasks.claims import NOT_DONE, current_journal, journalled, left_to_person, look_for_effect
-from holo_tasks.core.brain import Scripted
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson
 from holo_tasks.core.exactly import shell_word
-from holo_tasks.core.states import Screens
+from holo_tasks.core.screens import Screens, Scripted
 from holo_tasks.endings import failed_state
+from holo_tasks.flow_context import flow_run_id
 from holo_tasks.hush import HushedFlow, HushedName, hushing_errors
 from holo_tasks.kept import Kept, check_template, fields_of
 from holo_tasks.killed import as_killed
-from holo_tasks.layers import MODEL, SCRIPT, EffectFound, Handling, handling_of
-from holo_tasks.pursuing import Subgoal, current_subgoal, inside, perform
+from holo_tasks.layers import EffectFound
+from holo_tasks.pursuing import perform
 from holo_tasks.run import (
     Run,
     current_guard,
@@ -44,6 +43,8 @@ from holo_tasks.safety.ledger import Claim, Ledger
 from holo_tasks.safety.scrubbing import hush_error
 from holo_tasks.same_work import work_of
 from holo_tasks.stored import stored
+from holo_tasks.subgoal_context import Subgoal, current_subgoal, inside
+from holo_tasks.subgoal_options import MODEL, SCRIPT, Handling, handling_of
 from holo_tasks.suspending import leave_suspended
 from holo_tasks.unfinished import file_unfinished
 

@@ -24,13 +24,13 @@ from holo_tasks.core.walk import Walk
 from holo_tasks.hush import HushedName, hushing_errors
 from holo_tasks.killed import as_killed
 from holo_tasks.run import current_guard, current_run, running_here
+from holo_tasks.subgoal_context import current_walk, stepping
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
 MOST_PATIENCE_S = 120.0
 """A server that asks for a longer rest has failed for this run."""
 P = ParamSpec("P")
 R = TypeVar("R")
-_walk: ContextVar[Walk] = ContextVar("holo_walk")
 _step: ContextVar[Step] = ContextVar("holo_step")
 _brain: ContextVar[Brain] = ContextVar("holo_brain")
 
@@ -145,21 +145,22 @@ def ending_as_killed(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitab
     return told
 
 
-def current_walk() -> Walk | None:
-    """Return the walk whose step is being worked on."""
-    return _walk.get(None)
+def _walking() -> Walk:
+    walk = current_walk()
+    assert walk is not None  # the functions below that run a task say which one
+    return walk
 
 
 @agent_step(acts=False, title="{number} · decide")
 async def decide(number: int, screen: str, answer_only: bool) -> Step:
     """Ask the model for step ``number``, looking at the picture with SHA-256 ``screen``."""
-    return await _walk.get().decide(answer_only=answer_only)
+    return await _walking().decide(answer_only=answer_only)
 
 
 @agent_step(acts=False, title="{number} · decide", cache_policy=SAME_DECISION)
 async def decide_once(number: int, screen: str, answer_only: bool, situation: str) -> Decision:
     """Ask the model for step ``number`` unless it has decided on the same ``situation`` before."""
-    walk = _walk.get()
+    walk = _walking()
     step = await walk.decide(answer_only=answer_only)
     return Decision(step=step, situation=walk.situation(answer_only=answer_only))
 
@@ -167,22 +168,21 @@ async def decide_once(number: int, screen: str, answer_only: bool, situation: st
 @agent_step(acts=False, retries=0, title="{number} · script · decide")
 async def decide_scripted(number: int, screen: str) -> Step:
     """Let the script say what step ``number`` is, looking at the picture with SHA-256 ``screen``."""
-    return await _brain.get().decide(_walk.get())
+    return await _brain.get().decide(_walking())
 
 
 @_step_as_task(acts=True, title="{number} · {what}")
 async def act(number: int, what: str) -> str | _NothingSent:
     """Do what the step asks for, once. That the screen is another by then is no failure of the task."""
     try:
-        return await _walk.get().act(_step.get())
+        return await _walking().act(_step.get())
     except ScreenChanged as error:
         return _NothingSent(error)
 
 
 async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
     """Run the walk's decision as a task named after its step; one that is known already is not asked for again."""
-    token = _walk.set(walk)
-    try:
+    with stepping(walk):
         seen = walk.seen.shot.sha256 if walk.seen else ""
         if current_run().cache_decisions:
             situation = walk.situation(answer_only=answer_only)
@@ -190,19 +190,16 @@ async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
             if known.situation == walk.situation(answer_only=answer_only):
                 return known.step
         return await decide(walk.step, seen, answer_only)
-    finally:
-        _walk.reset(token)
 
 
 async def decide_by_script(walk: Walk, brain: Brain) -> Step:
     """Run a script's decision as a task named after its step; it costs no call."""
-    walk_token, brain_token = _walk.set(walk), _brain.set(brain)
+    token = _brain.set(brain)
     try:
-        with tags("layer:script"):
+        with stepping(walk), tags("layer:script"):
             return await decide_scripted(walk.step, walk.seen.shot.sha256 if walk.seen else "")
     finally:
-        _brain.reset(brain_token)
-        _walk.reset(walk_token)
+        _brain.reset(token)
 
 
 def act_by(layer: str) -> Callable[[Walk, Step], Awaitable[str]]:
@@ -220,12 +217,12 @@ def act_by(layer: str) -> Callable[[Walk, Step], Awaitable[str]]:
 async def act_as_task(walk: Walk, step: Step, by: str = "") -> str:
     """Run the walk's action as a task named after what it does, and after who does it if that is not the model."""
     # By context, not as parameters: Prefect looks for task results inside those, field by field.
-    walk_token, step_token = _walk.set(walk), _step.set(step)
+    token = _step.set(step)
     try:
-        done = await act(walk.step, f"{by}{label(step.tool_call)}")
+        with stepping(walk):
+            done = await act(walk.step, f"{by}{label(step.tool_call)}")
         if isinstance(done, _NothingSent):
             raise done.error
         return done
     finally:
-        _step.reset(step_token)
-        _walk.reset(walk_token)
+        _step.reset(token)

@@ -8,9 +8,9 @@ from typing import Any
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, UnfitItem
 from holo_tasks.filing import file_item
-from holo_tasks.pursuing import Subgoal
 from holo_tasks.safety.items import WORKER, Items, Within
 from holo_tasks.safety.ledger import worker
+from holo_tasks.subgoal_context import Subgoal
 
 
 async def file_unfinished(

@@ -20,11 +20,11 @@ from prefect.client.schemas.objects import State, StateType
 from prefect.exceptions import ObjectNotFound, PrefectException
 from prefect.settings import get_current_settings
 
-from holo_tasks.catching_up import FLOW_RUN, give_up_late
 from holo_tasks.core.errors import HoloError
 from holo_tasks.machine import notes
 from holo_tasks.models.address import shown
 from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.untold_notes import FLOW_RUN, give_up_late
 
 PATIENCE_S = 10.0
 AWAY = (TimeoutError, httpx.HTTPError, PrefectException, ValueError, RuntimeError)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from holo_tasks.audit import anchoring, keys
+from holo_tasks.audit import anchor_places, keys
 from holo_tasks.audit.bundle import Bundle, open_bundle
 from holo_tasks.audit.heads import Heads
 from holo_tasks.audit.public_key import PublicKey
@@ -25,8 +25,8 @@ def verify_trace(
     key = PublicKey.load(expanded(str(public_key)))
     bundle = open_bundle(trace)
     run = _run_of(bundle)
-    own = str(anchoring.anchor_file(home))
-    named = "" if anchors is not None else anchoring.named_anchors(environ)
+    own = str(anchor_places.anchor_file(home))
+    named = "" if anchors is not None else anchor_places.named_anchors(environ)
     absent = []
     if anchors is not None:
         sources = [anchors if anchors.startswith("s3://") else str(expanded(anchors).absolute())]
@@ -104,7 +104,7 @@ def new_key(home: Path, *, replace: bool) -> tuple[str, list[str]]:
 def ready(home: Path) -> None:
     """Raise `InvalidUsage` if a run could not sign its trace or anchor its heads."""
     keys.signing_key(home)
-    anchoring.anchor_places(home)
+    anchor_places.anchor_places(home)
 
 
 def _run_of(bundle: Bundle) -> str:

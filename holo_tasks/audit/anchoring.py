@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import rfc8785
 
 from holo_tasks.audit.errors import StoreTrouble
 from holo_tasks.audit.keys import SigningKey
-from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.core.errors import HoloError
 from holo_tasks.core.events import Anchor
-from holo_tasks.core.paths import expanded
-from holo_tasks.machine.private import make_private, private_file
 
-if TYPE_CHECKING:
-    from holo_tasks.audit.s3 import Bucket, Keys, Place
-
-ANCHORS_VARIABLE = "HOLO_ANCHORS"
 EVERY_RECORDS = 200
 INTERVAL_S = 30.0
 PATIENCE_S = 8.0
@@ -45,100 +36,6 @@ class AnchorPlace(Protocol):
     def where(self) -> str: ...
 
     def put(self, anchor: Anchor, line: bytes) -> None: ...
-
-
-@dataclass(frozen=True)
-class AnchorFile:
-    """One file for the runs of a home, or of many; lines are only ever added."""
-
-    path: Path
-    own: bool = False
-    """Whether it is the one of the home; another one may be meant for several users."""
-
-    @property
-    def where(self) -> str:
-        return str(self.path)
-
-    def put(self, anchor: Anchor, line: bytes) -> None:
-        make_private(self.path.parent)
-        if self.own or not self.path.exists():
-            private_file(self.path)
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            size = os.fstat(descriptor).st_size
-            if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                line = b"\n" + line  # somebody was killed in the middle of a line
-            left = memoryview(line + b"\n")
-            while left:
-                left = left[os.write(descriptor, left) :]
-            os.fdatasync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-class AnchorBucket:
-    """A bucket, best one that this machine may only add to: one object for each head."""
-
-    def __init__(self, place: Place, keys: Keys) -> None:
-        self._place, self._keys = place, keys
-        self._bucket: Bucket | None = None
-
-    @property
-    def where(self) -> str:
-        return self._place.uri
-
-    def put(self, anchor: Anchor, line: bytes) -> None:
-        from holo_tasks.audit.s3 import Bucket
-
-        if self._bucket is None:
-            self._bucket = Bucket(self._place, self._keys, connect_s=2, read_s=5, attempts=1)
-        self._bucket.put_once(
-            self._place.key(anchor.run, f"{anchor.seq:08d}-{anchor.delivered:08d}-{anchor.head[:16]}.json"),
-            line + b"\n",
-        )
-
-
-def anchor_file(home: Path) -> Path:
-    """Where the heads of a home's runs are always written."""
-    return home.absolute() / "anchors.jsonl"
-
-
-def named_anchors(environ: Mapping[str, str] | None = None) -> str:
-    """The place that ``HOLO_ANCHORS`` names: ``s3://BUCKET/PREFIX``, the whole path of a file, or nothing."""
-    named = (os.environ if environ is None else environ).get(ANCHORS_VARIABLE, "").strip()
-    if not named:
-        return ""
-    if "://" in named:
-        from holo_tasks.audit.stores import Destination
-
-        Destination.parse(named)
-        return named
-    path = expanded(named).absolute()
-    try:
-        folder = path.is_dir()
-    except OSError as error:
-        raise InvalidUsage(f"{ANCHORS_VARIABLE} names {path}: {error.strerror}") from error
-    if folder:
-        raise InvalidUsage(f"{ANCHORS_VARIABLE} names a folder, {path}: name a file, or s3://BUCKET/PREFIX")
-    return str(path)
-
-
-def anchor_places(home: Path, environ: Mapping[str, str] | None = None) -> list[AnchorPlace]:
-    """The home's own file, and the place that ``HOLO_ANCHORS`` names."""
-    from holo_tasks.audit.stores import S3, Destination, retain_days
-
-    env = os.environ if environ is None else environ
-    own = AnchorFile(anchor_file(home), own=True)
-    named = named_anchors(env)
-    if not named:
-        return [own]
-    if "://" in named:
-        where = Destination.parse(named, retain_days=retain_days(env))
-        assert isinstance(where, S3)
-        return [own, AnchorBucket(where.place, where.keys)]
-    path = Path(named)
-    return [own] if path == own.path else [own, AnchorFile(path)]
 
 
 class Anchoring:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import errno
-import os
-import re
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from holo_tasks.audit.anchoring import Anchoring, anchor_places
+from holo_tasks.audit.anchor_places import anchor_places
+from holo_tasks.audit.anchoring import Anchoring
+from holo_tasks.audit.bucket_address import BucketAddress
 from holo_tasks.audit.errors import StoreAway, StoreTrouble
 from holo_tasks.audit.keys import signing_key
 from holo_tasks.audit.recorder import TraceRecorder
@@ -22,14 +20,8 @@ from holo_tasks.audit.trace import LocalTrace, checked_run_id
 from holo_tasks.core.errors import HoloError, InvalidUsage, Unavailable
 from holo_tasks.machine.private import make_private, private_folder
 
-if TYPE_CHECKING:
-    from holo_tasks.audit.s3 import Keys, Place
-
-RETAIN_VARIABLE = "HOLO_AUDIT_RETAIN_DAYS"
-MOST_DAYS = 36_500
 MOUNT_AWAY = frozenset({errno.ENOTCONN, errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EHOSTUNREACH})
 """What a folder of another machine says while that cannot be reached."""
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
 class Destination(ABC):
@@ -52,23 +44,15 @@ class Destination(ABC):
         """
         if not text.strip():
             raise InvalidUsage("the audit destination is empty: give a folder or s3://BUCKET/PREFIX")
-        scheme, separator, rest = text.partition("://")
-        if not separator:
+        if "://" not in text:
             return Folder(Path(text).expanduser().absolute())
-        bucket, _, prefix = rest.partition("/")
-        parts = [part for part in prefix.split("/") if part]
-        if scheme != "s3" or not _BUCKET.fullmatch(bucket) or {".", ".."} & set(parts):
-            raise InvalidUsage(f"{text!r} is no audit destination: give a folder or s3://BUCKET/PREFIX")
-        if bool(access_key) != bool(secret_key):
-            raise InvalidUsage(f"the credentials for {text} are incomplete: give both keys or neither")
-        return S3(
-            bucket,
-            "/".join(parts),
-            endpoint_url or None,
-            region or None,
-            _secret(access_key),
-            _secret(secret_key),
-            checked_days(retain_days),
+        return S3.parse(
+            text,
+            endpoint_url=endpoint_url,
+            access_key=access_key,
+            secret_key=secret_key,
+            region=region,
+            retain_days=retain_days,
         )
 
     def kept_here(self) -> Destination:
@@ -112,33 +96,8 @@ class Folder(Destination):
 
 
 @dataclass(frozen=True)
-class S3(Destination):
+class S3(BucketAddress, Destination):
     """Evidence goes to a bucket in the background; it is durable in ``<home>/spool/<run_id>`` first."""
-
-    bucket: str
-    prefix: str = ""
-    endpoint_url: str | None = None
-    region: str | None = None
-    access_key: SecretStr | None = field(default=None, repr=False)
-    secret_key: SecretStr | None = field(default=None, repr=False)
-    retain_days: int = 0
-    local_only: bool = False
-
-    @property
-    def place(self) -> Place:
-        """Bucket, prefix and the endpoint in force, without credentials."""
-        from holo_tasks.audit.s3 import Place
-
-        endpoint = (
-            self.endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
-        )
-        return Place(self.bucket, self.prefix, endpoint, self.region, self.local_only, self.retain_days)
-
-    @property
-    def keys(self) -> Keys:
-        from holo_tasks.audit.s3 import Keys
-
-        return Keys(self.access_key, self.secret_key)
 
     def kept_here(self) -> S3:
         from holo_tasks.audit.s3 import Bucket
@@ -182,22 +141,3 @@ class S3(Destination):
         uploader = Uploader(spool, keys, seq=trace.seq, end=trace.end, helper=helper)
         uploader.start()
         return TraceRecorder(trace, uploader, Anchoring(run_id, key, places))
-
-
-def checked_days(days: int | str, where: str = "the retention of the evidence") -> int:
-    """Give a number of days back if something can be retained for so long; none is 0."""
-    text = str(days).strip() or "0"
-    if not text.isdecimal() or not 0 <= int(text[:9]) <= MOST_DAYS:
-        raise InvalidUsage(f"{where} must be from 1 to {MOST_DAYS} days, or 0 for none, not {text[:40]!r}")
-    return int(text)
-
-
-def retain_days(environ: Mapping[str, str]) -> int:
-    """For how many days the environment wants evidence in a bucket kept from being changed or deleted."""
-    return checked_days(environ.get(RETAIN_VARIABLE, ""), RETAIN_VARIABLE)
-
-
-def _secret(value: SecretStr | str | None) -> SecretStr | None:
-    if isinstance(value, str):
-        return SecretStr(value) if value else None
-    return value

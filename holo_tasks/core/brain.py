@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from holo_tasks.core.states import Recogniser, Screens
     from holo_tasks.core.step import Step
     from holo_tasks.core.walk import Walk
 
@@ -39,18 +38,4 @@ class Brain(Protocol):
 
     async def close(self) -> None:
         """Let go of what it still runs. To be called however the sub-goal ends; more than once does no harm."""
-        ...
-
-
-@runtime_checkable
-class Scripted(Protocol):
-    """A script: what can be done again and again, each time by a brain of its own."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in the trace."""
-        ...
-
-    def brain(self, recogniser: Recogniser | None = None, screens: Screens | None = None) -> Brain:
-        """Return what decides it once; ``screens`` are the states that it may wait for by name."""
         ...

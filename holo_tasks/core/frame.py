@@ -5,13 +5,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Size
-
-if TYPE_CHECKING:
-    from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 
 LOST = "typed_window"
 """Why a window is masked as a whole: a secret that was typed into it may show there, and nobody can say where."""

@@ -17,18 +17,8 @@ from holo_tasks.core.errors import GaveUp, InvalidUsage, NeedsPerson, PolicyRefu
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.outside import defused, named
 from holo_tasks.core.person import GIVE_UP, Answer
-from holo_tasks.core.states import (
-    MOST_TIMES,
-    Asked,
-    Do,
-    Interruption,
-    Recogniser,
-    Screens,
-    State,
-    Way,
-    marks_in,
-    plan,
-)
+from holo_tasks.core.screens import MOST_TIMES, Do, Interruption, Screens, Way, plan
+from holo_tasks.core.states import Asked, Recogniser, State, marks_in
 from holo_tasks.core.step import Step
 from holo_tasks.core.unexpected import Windows
 from holo_tasks.core.walk import STILL_S, Walk

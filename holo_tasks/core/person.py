@@ -1,15 +1,11 @@
-"""A person who takes the screen over, and gives it back."""
+"""What is asked of a person who takes the screen over, and what they answer."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 from holo_tasks.core.errors import InvalidUsage
-
-if TYPE_CHECKING:
-    from holo_tasks.core.walk import Walk
 
 TIMEOUT_S, LONGEST_S = 3600.0, 7 * 86_400.0
 DONE, AGAIN, GIVE_UP = "done", "try again", "give up"
@@ -51,14 +47,3 @@ class HandOff:
     def of(cls, given: HandOff | bool) -> HandOff | None:
         """Read the option of an agent: true is the usual one."""
         return given if isinstance(given, HandOff) else cls() if given else None
-
-
-class Person(Protocol):
-    """Somebody who is waited for."""
-
-    async def help(self, walk: Walk, question: str) -> str:
-        """Give a person the screen because the model asks for one; return what the model is told afterwards.
-
-        Raises `NeedsPerson` if nobody comes in time, or who comes gives up.
-        """
-        ...

@@ -1,12 +1,43 @@
-"""Telling programs by the file that their process runs."""
+"""Programs by the files that their processes run: whose a window is, and which one that is."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.geometry import Box
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The program a window belongs to, as the X server and the kernel know it, not as it says itself.
+
+    ``executable`` is the path of its program file, empty if it cannot be known, and ``why`` then says why not.
+    ``script`` is the path of what an interpreter runs, as far as its command line leaves no doubt; else ``said`` are
+    names of files that it may run: good for what is to be kept away, not for what is let in. ``title`` may be
+    anything; ``box`` is where the window is, and ``popup`` says that a menu or the like is open, wherever it lies,
+    which keys may go to.
+    """
+
+    executable: str = ""
+    script: str = ""
+    pid: int = 0
+    title: str = ""
+    box: Box | None = None
+    why: str = ""
+    said: tuple[str, ...] = ()
+    popup: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "said", tuple(self.said))  # a list, from another process
+
+    @property
+    def name(self) -> str:
+        """What tells one program from another; empty if it is not known."""
+        runs = self.script or "".join(f"{name}? " for name in self.said)
+        return f"{self.executable} {runs}".strip() if self.executable else ""
 
 
 def runs(owner: Owner, programs: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from holo_tasks.core import events
 from holo_tasks.core.actions import ACTING, AnswerCall, AnyCall, WaitCall, label
@@ -35,7 +35,6 @@ from holo_tasks.core.gestures import Click, Gesture, Pause, Typed, Write, keys
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.notes import Notes
 from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest, check_field
-from holo_tasks.core.person import Person
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.predict import Till, predict, prompt_tokens
 from holo_tasks.core.pressing import focus_after, tabbed_after
@@ -76,6 +75,17 @@ _INVERTED = bytes(range(255, -1, -1))
 
 Annotate = Callable[[RedactedFrame], RedactedFrame]
 Whereabouts = Callable[[Frame], Awaitable[tuple[str, bool]]]
+
+
+class Person(Protocol):
+    """Somebody who is waited for."""
+
+    async def help(self, walk: Walk, question: str) -> str:
+        """Give a person the screen because the model asks for one; return what the model is told afterwards.
+
+        Raises `NeedsPerson` if nobody comes in time, or who comes gives up.
+        """
+        ...
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from holo_tasks.core.geometry import Point
-from holo_tasks.core.ports import Owner
-from holo_tasks.core.programs import runs
+from holo_tasks.core.programs import Owner, runs
 from holo_tasks.core.secret import Secret
 
 OwnerOf = Callable[[Point | None], Owner]

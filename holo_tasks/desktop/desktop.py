@@ -19,7 +19,7 @@ from holo_tasks.core.errors import InvalidUsage, Killed, ScreenHeld
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.core.secret import Secret, by_name, check_bound
 from holo_tasks.core.slip import Slip
 from holo_tasks.core.this_machine import check_display, switched_on

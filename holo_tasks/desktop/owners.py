@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import xcffib.res
 
 from holo_tasks.core.geometry import Point
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.desktop.grabs import held, popup
 from holo_tasks.desktop.scripts import Started, script
 from holo_tasks.desktop.windows import box, client_of

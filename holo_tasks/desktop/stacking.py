@@ -9,7 +9,7 @@ import xcffib.shape
 
 from holo_tasks.core.frame import OnScreen
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.desktop.owners import owner_by
 from holo_tasks.desktop.xlink import Refused, XLink
 

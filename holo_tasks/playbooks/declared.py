@@ -23,22 +23,8 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.states import (
-    ANY,
-    MOST_TIMES,
-    Absent,
-    AnyOf,
-    Asked,
-    Do,
-    Interruption,
-    Mark,
-    Picture,
-    Screens,
-    State,
-    Text,
-    Way,
-    Window,
-)
+from holo_tasks.core.screens import MOST_TIMES, Do, Interruption, Screens, Way
+from holo_tasks.core.states import ANY, Absent, AnyOf, Asked, Mark, Picture, State, Text, Window
 from holo_tasks.playbooks.doing import Action, Part, picture_file
 
 

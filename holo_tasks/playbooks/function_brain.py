@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, crea
 
 from holo_tasks.core.brain import Intent
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.states import Mark, Recogniser, Screens, State
+from holo_tasks.core.screens import Screens
+from holo_tasks.core.states import Mark, Recogniser, State
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Told
 from holo_tasks.core.walk import Walk

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from pydantic import ValidationError
 
@@ -14,6 +14,7 @@ from holo_tasks.core.brain import Intent
 from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.states import Mark, State
 from holo_tasks.core.step import Step
+from holo_tasks.core.transcript import Told
 from holo_tasks.playbooks.deciding import NotFound, write_step
 from holo_tasks.playbooks.doing import Action
 from holo_tasks.playbooks.playbook import Read
@@ -21,11 +22,31 @@ from holo_tasks.playbooks.script_eyes import SCRIPT, exactly
 from holo_tasks.playbooks.sight import Sight
 from holo_tasks.playbooks.values import Value, read_values
 
-if TYPE_CHECKING:
-    from holo_tasks.playbooks.function_brain import FunctionBrain
-
 FINDING_S, WAITING_S, PAUSE_S = 5.0, 20.0, 0.5
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
+
+
+class Runner(Protocol):
+    """What carries out what a script's hands ask for."""
+
+    folder: Path
+    """Where the script's file is, and its pictures."""
+
+    async def offer(self, step: Step, intent: Intent) -> Told | None:
+        """Hand over the next step; return what came of it, None if it was not done."""
+        ...
+
+    async def sight(self) -> Sight:
+        """Return what is on the newest screen."""
+        ...
+
+    async def shows(self, what: str | State | Mark) -> bool:
+        """Say whether the newest screen is in a state, shows a mark, or a text."""
+        ...
+
+    def now_s(self) -> float:
+        """Return the clock that timeouts go by."""
+        ...
 
 
 class Hands:
@@ -37,7 +58,7 @@ class Hands:
     names the state that comes of it.
     """
 
-    def __init__(self, brain: FunctionBrain) -> None:
+    def __init__(self, brain: Runner) -> None:
         self._brain = brain
 
     async def click(

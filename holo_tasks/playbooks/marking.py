@@ -16,7 +16,6 @@ from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.playbooks.boxes import around, gap, holds, is_centered
 from holo_tasks.playbooks.sight import Line, on_row
-from holo_tasks.playbooks.tags import draw_marks
 from holo_tasks.playbooks.things import Thing, things_on
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
-__all__ = ["MOST_MARKS", "Mark", "draw_marks", "find_marks", "resolve"]
+__all__ = ["MOST_MARKS", "Mark", "find_marks", "resolve"]
 
 MOST_MARKS = 99
 _LARGEST_EMPTY = 0.25

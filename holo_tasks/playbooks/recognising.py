@@ -18,7 +18,8 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import runs
-from holo_tasks.core.states import Absent, AnyOf, Asked, Mark, Picture, Screens, State, Text, Window, marks_in
+from holo_tasks.core.screens import Screens
+from holo_tasks.core.states import Absent, AnyOf, Asked, Mark, Picture, State, Text, Window, marks_in
 from holo_tasks.playbooks.boxes import surrounds, within
 from holo_tasks.playbooks.picture_search import pixels_of, places_of, reference
 from holo_tasks.playbooks.reading import Reader, shared_reader

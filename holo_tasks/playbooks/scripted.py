@@ -9,7 +9,8 @@ from typing import Any
 
 from holo_tasks.core.brain import Brain, Intent
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.states import Do, Recogniser, Screens
+from holo_tasks.core.screens import Do, Screens
+from holo_tasks.core.states import Recogniser
 from holo_tasks.core.step import Step
 from holo_tasks.core.walk import Walk
 from holo_tasks.playbooks.deciding import follow

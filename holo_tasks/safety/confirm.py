@@ -11,8 +11,7 @@ from holo_tasks.core.actions import AnyCall, MoveToCall, ScrollCall
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture
 from holo_tasks.core.permit import Scene
-from holo_tasks.core.ports import Owner
-from holo_tasks.core.programs import may_run
+from holo_tasks.core.programs import Owner, may_run
 from holo_tasks.core.toolbox import CALLS
 from holo_tasks.safety.places import points_of
 

@@ -13,8 +13,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Gesture, Write
 from holo_tasks.core.permit import Permit, Scene
-from holo_tasks.core.ports import Owner
-from holo_tasks.core.programs import runs
+from holo_tasks.core.programs import Owner, runs
 from holo_tasks.safety.confirm import Confirm, Kinds
 from holo_tasks.safety.places import Area, holds, overlap, points_of, surrounds, way_of
 from holo_tasks.safety.written import Written

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from holo_tasks.audit import Destination
-from holo_tasks.audit.anchoring import AnchorFile, Anchoring, Head, anchor_places
+from holo_tasks.audit.anchor_places import AnchorFile, anchor_places
+from holo_tasks.audit.anchoring import Anchoring, Head
 from holo_tasks.audit.errors import StoreAway
 from holo_tasks.audit.keys import SigningKey, signing_key
 from holo_tasks.audit.trace import LocalTrace
@@ -158,7 +159,7 @@ def test_half_a_line_of_a_killed_process_spoils_no_other(home: Path) -> None:
 MANY = """
 import sys
 from pathlib import Path
-from holo_tasks.audit.anchoring import AnchorFile
+from holo_tasks.audit.anchor_places import AnchorFile
 for n in range(100):
     AnchorFile(Path(sys.argv[1])).put(None, (sys.argv[2] * 300).encode())
 """

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
-from holo_tasks.audit.anchoring import anchor_places
+from holo_tasks.audit.anchor_places import anchor_places
 from holo_tasks.audit.keys import SigningKey, existing_key, key_path, make_key, replace_key, signing_key
 from holo_tasks.audit.public_key import PublicKey
 from holo_tasks.core.errors import InvalidUsage

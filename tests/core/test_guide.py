@@ -14,9 +14,10 @@ from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause, Receipt
 from holo_tasks.core.guide import Guide
 from holo_tasks.core.loop import Answered, pursue
 from holo_tasks.core.person import GIVE_UP, Answer
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
+from holo_tasks.core.screens import Interruption, Screens, Way
 from holo_tasks.core.slip import Slip
-from holo_tasks.core.states import Interruption, Screens, State, Way
+from holo_tasks.core.states import State
 from holo_tasks.core.walk import Walk
 from tests.support.coloured_program import ColouredProgram, Colours, state
 from tests.support.scripted_model import step

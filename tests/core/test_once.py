@@ -16,9 +16,9 @@ from holo_tasks.core.guide import Guide
 from holo_tasks.core.loop import Answered, pursue
 from holo_tasks.core.once import ENTER, Once
 from holo_tasks.core.permit import TextReader
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
+from holo_tasks.core.screens import Screens
 from holo_tasks.core.slip import Slip
-from holo_tasks.core.states import Screens
 from holo_tasks.core.walk import Walk
 from holo_tasks.safety.places import holds
 from tests.support.coloured_program import ColouredProgram, Colours, state

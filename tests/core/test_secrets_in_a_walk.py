@@ -15,7 +15,7 @@ from holo_tasks.core.errors import InvalidUsage, LimitReached, SecretRefused
 from holo_tasks.core.frame import LOST, Frame, Mask
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt, Typed
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.core.secret import check_written
 from holo_tasks.core.slip import Slip
 from holo_tasks.core.step import Step

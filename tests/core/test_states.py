@@ -11,20 +11,8 @@ from hypothesis import strategies as st
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.states import (
-    Absent,
-    AnyOf,
-    Asked,
-    Interruption,
-    Picture,
-    Screens,
-    State,
-    Text,
-    Way,
-    Window,
-    marks_in,
-    plan,
-)
+from holo_tasks.core.screens import Interruption, Screens, Way, plan
+from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window, marks_in
 
 
 async def go() -> None:

@@ -10,7 +10,7 @@ import xcffib
 import xcffib.xproto
 
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.desktop import typed_in
 from holo_tasks.desktop.typed_in import VIEWABLE, Inside, TypedIn, between
 

@@ -11,7 +11,7 @@ import pytest
 
 from holo_tasks.core.frame import OnScreen
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.stacking import between
 from holo_tasks.safety.masking.places import Owned, OwnedWindows

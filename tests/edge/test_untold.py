@@ -18,10 +18,10 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 from prefect.states import Completed, Running
 
-from holo_tasks.catching_up import FLOW_RUN, KEPT
 from holo_tasks.machine import notes
 from holo_tasks.prefect_server import TemporaryServer
 from holo_tasks.untold import note_untold, tell_untold
+from holo_tasks.untold_notes import FLOW_RUN, KEPT
 from tests.support.command_line import CommandLine, until
 from tests.support.inputs import witnessed
 from tests.support.long import few

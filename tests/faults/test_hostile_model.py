@@ -20,7 +20,7 @@ from holo_tasks.core.errors import HoloError, LimitReached
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Gesture, Hotkey
 from holo_tasks.core.permit import Permit, Scene
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.safety.policy import Rules
 from tests.support.agents import agent
 from tests.support.arena import PROFILE, Adversary, Arena, rules

@@ -10,7 +10,7 @@ from nasty_clerk import APPS, Clerk, seed_of
 
 from holo_tasks.core.guide import Guide
 from holo_tasks.core.loop import pursue
-from holo_tasks.core.states import Screens
+from holo_tasks.core.screens import Screens
 from holo_tasks.core.walk import Walk
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.playbooks.recognising import ScreenRecogniser

@@ -23,10 +23,10 @@ from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Click, Write
 from holo_tasks.desktop import Desktop, VirtualDesktop
 from holo_tasks.playbooks.boxes import within
-from holo_tasks.playbooks.marking import MOST_MARKS, Mark, draw_marks, find_marks, marks_on, resolve
+from holo_tasks.playbooks.marking import MOST_MARKS, Mark, find_marks, marks_on, resolve
 from holo_tasks.playbooks.reading import Reader
 from holo_tasks.playbooks.sight import Line
-from holo_tasks.playbooks.tags import FONT_SIZE, PALETTE, colour_of, contrast, ink_on, tag_boxes
+from holo_tasks.playbooks.tags import FONT_SIZE, PALETTE, colour_of, contrast, draw_marks, ink_on, tag_boxes
 from tests.support.long import few
 
 APPS = Path(__file__).parents[1] / "apps"

@@ -12,8 +12,9 @@ from PIL import Image, ImageDraw, ImageFont
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.ports import Owner
-from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, Screens, State, Text, Window
+from holo_tasks.core.programs import Owner
+from holo_tasks.core.screens import Screens
+from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window
 from holo_tasks.playbooks.reading import Reader, Reading
 from holo_tasks.playbooks.recognising import ScreenRecogniser, needs_windows
 

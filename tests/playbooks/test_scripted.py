@@ -12,14 +12,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.brain import Intent, Scripted
+from holo_tasks.core.brain import Intent
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import GaveUp, InvalidUsage, LimitReached
 from holo_tasks.core.frame import Frame, Mask, Shot
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Click, Gesture, Hotkey, Write
 from holo_tasks.core.scaling import to_pixel
-from holo_tasks.core.states import Screens, State, Text
+from holo_tasks.core.screens import Screens, Scripted
+from holo_tasks.core.states import State, Text
 from holo_tasks.core.walk import Walk
 from holo_tasks.playbooks.hands import Hands
 from holo_tasks.playbooks.playbook import parse_playbook

@@ -19,7 +19,7 @@ from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Pause
 from holo_tasks.core.guide import escape
 from holo_tasks.core.person import Answer
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.core.walk import Walk
 from holo_tasks.handoff_page import Pictured
 from holo_tasks.playbooks.boxes import within

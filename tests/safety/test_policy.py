@@ -12,7 +12,7 @@ import pytest
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.permit import Permit, Scene, TextReader
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.toolbox import CALLS, Toolbox
 from holo_tasks.safety.policy import Rules, TrustPolicy

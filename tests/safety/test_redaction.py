@@ -14,8 +14,8 @@ from PIL import Image
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, RedactionFailed
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.ports import Masker, Owner, Redactor
-from holo_tasks.core.programs import runs
+from holo_tasks.core.ports import Masker, Redactor
+from holo_tasks.core.programs import Owner, runs
 from holo_tasks.core.secret import Secret
 from holo_tasks.lazy import LazyDesktop
 from holo_tasks.redacting import redactor_for

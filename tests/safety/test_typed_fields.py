@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from holo_tasks.core.frame import LOST, Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.ports import Owner
+from holo_tasks.core.programs import Owner
 from holo_tasks.desktop.fields import fields
 from holo_tasks.safety.redaction import Painter, painted
 from holo_tasks.safety.typed_fields import TypedFields

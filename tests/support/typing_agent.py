@@ -142,7 +142,7 @@ def story(asked: dict[str, Any]) -> Coroutine[Any, Any, None]:
 
 
 def flow_run() -> str:
-    from holo_tasks.agent import flow_run_id
+    from holo_tasks.flow_context import flow_run_id
 
     return flow_run_id()
 

@@ -10,8 +10,7 @@ from fnmatch import fnmatchcase
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.ports import Owner
-from holo_tasks.core.programs import may_run
+from holo_tasks.core.programs import Owner, may_run
 from holo_tasks.safety.masking.patterns import Pattern
 from holo_tasks.safety.places import overlap
 

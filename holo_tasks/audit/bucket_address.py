@@ -1,0 +1,98 @@
+"""Which bucket, where, with which credentials: what is written of it in a setting, before anything is asked of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from pydantic import SecretStr
+
+from holo_tasks.core.errors import InvalidUsage
+
+if TYPE_CHECKING:
+    from holo_tasks.audit.s3 import Keys, Place
+
+RETAIN_VARIABLE = "HOLO_AUDIT_RETAIN_DAYS"
+MOST_DAYS = 36_500
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+
+
+@dataclass(frozen=True)
+class BucketAddress:
+    """A bucket and a prefix in it. What is None is what the standard AWS variables say."""
+
+    bucket: str
+    prefix: str = ""
+    endpoint_url: str | None = None
+    region: str | None = None
+    access_key: SecretStr | None = field(default=None, repr=False)
+    secret_key: SecretStr | None = field(default=None, repr=False)
+    retain_days: int = 0
+    local_only: bool = False
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        *,
+        endpoint_url: str | None = None,
+        access_key: SecretStr | str | None = None,
+        secret_key: SecretStr | str | None = None,
+        region: str | None = None,
+        retain_days: int = 0,
+    ) -> Self:
+        """Read ``s3://bucket/prefix``; raise `InvalidUsage` for anything else."""
+        scheme, _, rest = text.partition("://")
+        bucket, _, prefix = rest.partition("/")
+        parts = [part for part in prefix.split("/") if part]
+        if scheme != "s3" or not _BUCKET.fullmatch(bucket) or {".", ".."} & set(parts):
+            raise InvalidUsage(f"{text!r} is no audit destination: give a folder or s3://BUCKET/PREFIX")
+        if bool(access_key) != bool(secret_key):
+            raise InvalidUsage(f"the credentials for {text} are incomplete: give both keys or neither")
+        return cls(
+            bucket,
+            "/".join(parts),
+            endpoint_url or None,
+            region or None,
+            _secret(access_key),
+            _secret(secret_key),
+            checked_days(retain_days),
+        )
+
+    @property
+    def place(self) -> Place:
+        """Bucket, prefix and the endpoint in force, without credentials."""
+        from holo_tasks.audit.s3 import Place
+
+        endpoint = (
+            self.endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
+        )
+        return Place(self.bucket, self.prefix, endpoint, self.region, self.local_only, self.retain_days)
+
+    @property
+    def keys(self) -> Keys:
+        from holo_tasks.audit.s3 import Keys
+
+        return Keys(self.access_key, self.secret_key)
+
+
+def checked_days(days: int | str, where: str = "the retention of the evidence") -> int:
+    """Give a number of days back if something can be retained for so long; none is 0."""
+    text = str(days).strip() or "0"
+    if not text.isdecimal() or not 0 <= int(text[:9]) <= MOST_DAYS:
+        raise InvalidUsage(f"{where} must be from 1 to {MOST_DAYS} days, or 0 for none, not {text[:40]!r}")
+    return int(text)
+
+
+def retain_days(environ: Mapping[str, str]) -> int:
+    """For how many days the environment wants evidence in a bucket kept from being changed or deleted."""
+    return checked_days(environ.get(RETAIN_VARIABLE, ""), RETAIN_VARIABLE)
+
+
+def _secret(value: SecretStr | str | None) -> SecretStr | None:
+    if isinstance(value, str):
+        return SecretStr(value) if value else None
+    return value
