@@ -62,7 +62,7 @@ def main() -> int:
     )
     os.environ.pop("PREFECT_PROFILE", None)
     from holo_tasks.core.errors import HoloError
-    from holo_tasks.prefect_server import reach_directly
+    from holo_tasks.prefect_server.temporary import reach_directly
 
     reach_directly(os.environ)
 
@@ -94,7 +94,7 @@ def _options() -> argparse.Namespace:
 def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
     from s3_server import S3Server
 
-    from holo_tasks.prefect_server import TemporaryServer
+    from holo_tasks.prefect_server.temporary import TemporaryServer
 
     with _told("starting a Prefect server, an S3 server and the model"):
         server = TemporaryServer(os.environ, ui=True)
@@ -153,8 +153,8 @@ async def _answer(by_hand: bool) -> None:
     from expense_audit import IN_THE_NOTE
     from receipts_mailbox import MANGLED_SAYS
 
-    from holo_tasks.handoff_page import command
-    from holo_tasks.home import holo_home
+    from holo_tasks.handoff.page import command
+    from holo_tasks.machine.home import holo_home
     from holo_tasks.safety.handoffs import Handoffs
     from holo_tasks.safety.store import store_at
 
@@ -194,7 +194,7 @@ def _model() -> Iterator[dict[str, Any]]:
         yield {"base_url": base_url, "model": name, "api_key": key, "rehearsal": False}
         return
     playbook = ROOT / "flows" / "expense_audit.playbook.yaml"
-    command = [sys.executable, "-m", "holo_tasks.playbooks.rehearsal", "--playbook", str(playbook)]
+    command = [sys.executable, "-m", "holo_tasks.rehearsal", "--playbook", str(playbook)]
     command += ["--log", "warning"]
     process = subprocess.Popen(command, env=for_ours(os.environ), stdout=subprocess.PIPE, text=True)
     try:
@@ -261,11 +261,11 @@ async def _fill_in_blocks(
 
 def _show_evidence(out: Path, s3: S3Server) -> None:
     """Check the newest run's evidence as an auditor would, and write the overview of all runs in the bucket."""
-    from holo_tasks.home import holo_home
-    from holo_tasks.overview import index
-    from holo_tasks.safety.runbook import RunBook
+    from holo_tasks.cli.index import index
+    from holo_tasks.cli.verify import in_words, public_pem, verify_trace
+    from holo_tasks.machine.home import holo_home
+    from holo_tasks.safety.run_list import RunBook
     from holo_tasks.safety.store import store_at
-    from holo_tasks.verifying import in_words, public_pem, verify_trace
 
     home = holo_home()
     os.environ.update(AWS_ENDPOINT_URL=s3.endpoint, AWS_REGION="us-east-1")

@@ -40,23 +40,23 @@ from holo_tasks import (
     subgoal,
     write_rows,
 )
-from holo_tasks.audit.report import write_report
+from holo_tasks.agent.subgoal import is_done
+from holo_tasks.audit.pages.report import write_report
 from holo_tasks.core.errors import TokenConflict, UnfitItem
 from holo_tasks.core.money import usd
 from holo_tasks.core.person import HandOff
-from holo_tasks.earlier_tokens import earlier_work
-from holo_tasks.hush import HushedName
-from holo_tasks.named_files import page_named, workbook_named
 from holo_tasks.office.mailbox import Letter
 from holo_tasks.office.money import TOO_MUCH
 from holo_tasks.office.plain import plain_text
 from holo_tasks.office.receipts import Receipt, earlier_receipt_id, in_ascii, like_merchant, read_receipt, short_id
 from holo_tasks.office.said import EXAMPLE, completed
 from holo_tasks.office.workbook import Column, Workbook
-from holo_tasks.quiet import one_line_errors
-from holo_tasks.run import Progress as Story
-from holo_tasks.run import Run, current_run
-from holo_tasks.subgoals import is_done
+from holo_tasks.run.earlier_tokens import earlier_work
+from holo_tasks.run.log_filter import one_line_errors
+from holo_tasks.run.named_files import page_named, workbook_named
+from holo_tasks.run.run import Progress as Story
+from holo_tasks.run.run import Run, current_run
+from holo_tasks.run.secret_filter import HushedName
 
 PROGRAM = "Meridian Ledger"
 SCRIPTS = Path(__file__).with_name("reading_records.playbook.yaml")

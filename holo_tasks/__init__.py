@@ -24,9 +24,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holo_tasks.agent import open_agent
+    from holo_tasks.agent.agent_step import agent_step
+    from holo_tasks.agent.cost_guardrail import cost_guardrail
+    from holo_tasks.agent.judge import judge
+    from holo_tasks.agent.localize import localize
+    from holo_tasks.agent.open_agent import open_agent
+    from holo_tasks.agent.pursue import pursue
+    from holo_tasks.agent.recover import recover_to
+    from holo_tasks.agent.step import step
+    from holo_tasks.agent.subgoal import is_done, subgoal
+    from holo_tasks.agent.write_rows import write_rows
     from holo_tasks.audit.errors import EvidenceFailed
-    from holo_tasks.claims import NOT_DONE, NotDone
     from holo_tasks.core.budget import Limits
     from holo_tasks.core.errors import (
         DesktopFailed,
@@ -43,32 +51,24 @@ if TYPE_CHECKING:
     )
     from holo_tasks.core.geometry import Box
     from holo_tasks.core.person import Answer, HandOff
-    from holo_tasks.core.screens import Interruption, Screens, Way
     from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window
-    from holo_tasks.decorators import cost_guardrail
-    from holo_tasks.handoff import hand_over
-    from holo_tasks.judging import judge
-    from holo_tasks.keyed import step
-    from holo_tasks.locating import localize
-    from holo_tasks.playbooks.hands import Hands
-    from holo_tasks.playbooks.scripted import Script, screens_of
-    from holo_tasks.publish import publish_markdown, publish_table
-    from holo_tasks.pursuing import pursue
-    from holo_tasks.recovering import recover_to
-    from holo_tasks.rows import write_rows
-    from holo_tasks.run import current_run, progress
+    from holo_tasks.handoff.hand_over import hand_over
+    from holo_tasks.loop.screens import Interruption, Screens, Way
+    from holo_tasks.run.artifacts import publish_markdown, publish_table
+    from holo_tasks.run.journal import NOT_DONE, NotDone
+    from holo_tasks.run.run import current_run, progress
+    from holo_tasks.run.secret_sources import SecretSpec
     from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
-    from holo_tasks.secret_sources import SecretSpec
-    from holo_tasks.subgoals import is_done, subgoal
-    from holo_tasks.tasks import agent_step
+    from holo_tasks.scripts.hands import Hands
+    from holo_tasks.scripts.script import Script, screens_of
 
 _HOMES = {
-    "open_agent": "agent",
-    "agent_step": "tasks",
+    "open_agent": "agent.open_agent",
+    "agent_step": "agent.agent_step",
     "EvidenceFailed": "audit.errors",
-    "NOT_DONE": "claims",
-    "NotDone": "claims",
+    "NOT_DONE": "run.journal",
+    "NotDone": "run.journal",
     "Limits": "core.budget",
     "DesktopFailed": "core.errors",
     "GaveUp": "core.errors",
@@ -87,33 +87,33 @@ _HOMES = {
     "Absent": "core.states",
     "AnyOf": "core.states",
     "Asked": "core.states",
-    "Interruption": "core.screens",
+    "Interruption": "loop.screens",
     "Picture": "core.states",
-    "Screens": "core.screens",
+    "Screens": "loop.screens",
     "State": "core.states",
     "Text": "core.states",
-    "Way": "core.screens",
+    "Way": "loop.screens",
     "Window": "core.states",
-    "cost_guardrail": "decorators",
-    "hand_over": "handoff",
-    "judge": "judging",
-    "step": "keyed",
-    "localize": "locating",
-    "Hands": "playbooks.hands",
-    "Script": "playbooks.scripted",
-    "screens_of": "playbooks.scripted",
-    "publish_markdown": "publish",
-    "publish_table": "publish",
-    "recover_to": "recovering",
-    "write_rows": "rows",
-    "current_run": "run",
-    "progress": "run",
+    "cost_guardrail": "agent.cost_guardrail",
+    "hand_over": "handoff.hand_over",
+    "judge": "agent.judge",
+    "step": "agent.step",
+    "localize": "agent.localize",
+    "Hands": "scripts.hands",
+    "Script": "scripts.script",
+    "screens_of": "scripts.script",
+    "publish_markdown": "run.artifacts",
+    "publish_table": "run.artifacts",
+    "recover_to": "agent.recover",
+    "write_rows": "agent.write_rows",
+    "current_run": "run.run",
+    "progress": "run.run",
     "Redaction": "safety.masking.settings",
     "Rules": "safety.policy",
-    "SecretSpec": "secret_sources",
-    "is_done": "subgoals",
-    "pursue": "pursuing",
-    "subgoal": "subgoals",
+    "SecretSpec": "run.secret_sources",
+    "is_done": "agent.subgoal",
+    "pursue": "agent.pursue",
+    "subgoal": "agent.subgoal",
 }
 
 __all__ = [

@@ -51,7 +51,7 @@ for name in (
 @pytest.fixture(scope="session")
 def prefect_url() -> Iterator[str]:
     """A real Prefect server for the whole test run; returns its API's URL."""
-    from holo_tasks.prefect_server import TemporaryServer
+    from holo_tasks.prefect_server.temporary import TemporaryServer
 
     server = TemporaryServer(os.environ, login=os.environ["PREFECT_API_AUTH_STRING"])
     try:

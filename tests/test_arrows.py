@@ -4,33 +4,51 @@ from __future__ import annotations
 
 import ast
 import gc
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-CORE = ["core"]
-MACHINE = ["machine"]
-LEAVES = ["models", "desktop", "safety", "audit", "office"]
+HOUSE = ROOT / "holo_tasks"
+BELOW = ["core", "machine", "loop"]
+LEAVES = ["models", "desktop", "safety", "audit", "office", "vision"]
+PICTURES = ["set_of_mark", "contract", "scripts"]
 MAY_IMPORT = {
-    "core": CORE,
-    "machine": [*CORE, *MACHINE],
-    **{leaf: [*CORE, *MACHINE, leaf] for leaf in LEAVES},
-    "playbooks": [*CORE, *MACHINE, *LEAVES, "playbooks"],
+    "core": [],
+    "machine": ["core"],
+    "loop": ["core"],
+    **dict.fromkeys(LEAVES, BELOW),
+    "live_view": [*BELOW, "desktop"],
+    "set_of_mark": [*BELOW, "vision"],
+    "contract": BELOW,
+    "scripts": [*BELOW, "vision", "contract"],
+    "rehearsal": [*BELOW, "vision", *PICTURES],
+    "playbooks": ["rehearsal"],
+    "prefect_server": [*BELOW, *LEAVES],
+    "kill": [*BELOW, *LEAVES],
+    "run": [*BELOW, *LEAVES, *PICTURES, "prefect_server", "kill"],
+    "handoff": [*BELOW, *LEAVES, "live_view", "kill", "run"],
+    "agent": [*BELOW, *LEAVES, *PICTURES, "prefect_server", "kill", "run", "handoff"],
+    "cli": [*BELOW, *LEAVES, *PICTURES, "live_view", "prefect_server", "kill", "run", "handoff", "agent"],
 }
-PREFECT_FREE = set(MAY_IMPORT)
+"""Which other rooms a room may import from; each comes after all that it may."""
+PREFECT_EDGE = {"prefect_server", "kill", "run", "handoff", "agent", "cli"}
 NOT_IN_CORE = {"asyncio.subprocess", "socket", "httpx", "openai", "boto3", "mss", "sqlite3", "subprocess", "time", "os"}
 
 
-def imports(path: Path) -> set[str]:
-    """Every module a file names in an import, also inside functions."""
-    found: set[str] = set()
+def parsed(path: Path) -> ast.Module:
     gc.disable()  # Python 3.11.7 takes objects that are collected meanwhile for an error of the parser
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        return ast.parse(path.read_text(encoding="utf-8"))
     finally:
         gc.enable()
-    for node in ast.walk(tree):
+
+
+def imports(path: Path) -> set[str]:
+    """Every module a file names in an import, also inside functions and for types only."""
+    found: set[str] = set()
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -38,24 +56,81 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-def files(package: str) -> list[Path]:
-    return sorted((ROOT / "holo_tasks" / package).rglob("*.py"))
+def files(room: str) -> list[Path]:
+    return sorted((HOUSE / room).rglob("*.py"))
 
 
-@pytest.mark.parametrize("package", sorted(MAY_IMPORT))
-def test_a_package_imports_only_what_stands_before_it(package: str) -> None:
-    assert files(package)
-    for path in files(package):
+def graph() -> dict[str, set[str]]:
+    """Which modules of the library each of them imports, by the last name that is a module."""
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in HOUSE.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    arrows = {}
+    for module, path in modules.items():
+        names = imports(path) & modules.keys()
+        # A package that is named on the way to a module in it is loaded, and knows nothing.
+        arrows[module] = {name for name in names if not any(other.startswith(f"{name}.") for other in names)} - {module}
+    arrows.pop("holo_tasks")  # its names are loaded when they are used
+    return arrows
+
+
+def circles(arrows: Mapping[str, set[str]]) -> Iterator[list[str]]:
+    """Yield each circle once that a walk along the arrows comes upon."""
+    done: set[str] = set()
+
+    def walk(module: str, way: list[str]) -> Iterator[list[str]]:
+        if module in way:
+            yield [*way[way.index(module) :], module]
+        elif module not in done:
+            for after in sorted(arrows.get(module, ())):
+                yield from walk(after, [*way, module])
+            done.add(module)
+
+    for module in sorted(arrows):
+        yield from walk(module, [])
+
+
+@pytest.mark.parametrize("room", sorted(MAY_IMPORT))
+def test_a_room_imports_only_what_stands_before_it(room: str) -> None:
+    assert files(room)
+    for path in files(room):
         for name in imports(path):
             if name.startswith("holo_tasks."):
-                room = name.split(".")[1]
-                assert room in MAY_IMPORT[package], f"{path.relative_to(ROOT)} imports {name}"
+                other = name.split(".")[1]
+                known = other in MAY_IMPORT  # else it is a name that the library exports
+                assert not known or other in [room, *MAY_IMPORT[room]], f"{path.relative_to(ROOT)} imports {name}"
             assert not name.startswith(("holo_blocks", "flows")), f"{path.relative_to(ROOT)} imports {name}"
 
 
-@pytest.mark.parametrize("package", sorted(PREFECT_FREE))
-def test_only_the_edge_knows_prefect(package: str) -> None:
-    for path in files(package):
+def test_every_room_has_its_arrows_and_there_is_nothing_beside_rooms() -> None:
+    rooms = {path.name for path in HOUSE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert rooms == set(MAY_IMPORT)
+    beside = {path.name for path in HOUSE.iterdir() if path.is_file()}
+    assert beside == {"__init__.py", "py.typed"}
+    order = list(MAY_IMPORT)
+    for room, others in MAY_IMPORT.items():
+        assert all(order.index(other) < order.index(room) for other in others), room
+
+
+def test_no_imports_go_in_a_circle() -> None:
+    found = [" → ".join(circle) for circle in circles(graph())]
+    assert not found, found
+
+
+def test_a_circle_would_be_found() -> None:
+    assert list(circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}})) == [["b", "c", "b"]]
+
+
+def test_the_library_imports_nothing_from_its_front_door() -> None:
+    for path in HOUSE.rglob("*.py"):
+        guilty = {
+            name for name in imports(path) if name.startswith("holo_tasks.") and name.split(".")[1] not in MAY_IMPORT
+        }
+        assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
+
+
+@pytest.mark.parametrize("room", sorted(MAY_IMPORT.keys() - PREFECT_EDGE))
+def test_only_the_edge_knows_prefect(room: str) -> None:
+    for path in files(room):
         guilty = [name for name in imports(path) if name.split(".")[0] == "prefect"]
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
 
@@ -67,6 +142,6 @@ def test_the_core_touches_nothing_outside() -> None:
 
 
 def test_the_library_does_not_know_its_blocks() -> None:
-    for path in (ROOT / "holo_tasks").rglob("*.py"):
+    for path in HOUSE.rglob("*.py"):
         guilty = [name for name in imports(path) if name.startswith("holo_blocks")]
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"

@@ -60,7 +60,7 @@ def test_no_more_runs_of_a_flow_begin_at_once_than_it_says(path: Path) -> None:
 
 def test_the_version_stands_in_one_place() -> None:
     from holo_tasks.core.version import __version__
-    from holo_tasks.run import LIBRARY
+    from holo_tasks.run.run import LIBRARY
 
     assert f"prefect-holo {__version__}" == LIBRARY
     texts = [ROOT / "pyproject.toml", *(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.py"))]

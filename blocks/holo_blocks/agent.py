@@ -14,23 +14,23 @@ from prefect.settings import get_current_settings
 from holo_blocks.audit_bucket import AuditBucket
 from holo_blocks.desktop import HoloDesktop
 from holo_blocks.model import HoloModel
-from holo_tasks.agent import open_agent
+from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.core.budget import Limits
-from holo_tasks.core.correcting import CORRECTIONS
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.person import HandOff
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
-from holo_tasks.lazy import LazyDesktop
 from holo_tasks.live_view.view import LiveView, open_live_view
-from holo_tasks.local_only import check_rest, enter_late
+from holo_tasks.loop.corrections import CORRECTIONS
+from holo_tasks.machine.patience import awaited
 from holo_tasks.models.encoding import Tier
-from holo_tasks.patience import awaited
-from holo_tasks.publish import publish_link
-from holo_tasks.run import Run, current_run
+from holo_tasks.prefect_server.local_only import check_rest, enter_late
+from holo_tasks.run.artifacts import publish_link
+from holo_tasks.run.lazy_desktop import LazyDesktop
+from holo_tasks.run.run import Run, current_run
+from holo_tasks.run.secret_sources import SecretSpec
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules, Trust
-from holo_tasks.secret_sources import SecretSpec
 
 P = ParamSpec("P")
 

@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 
 from holo_tasks.audit import Destination, Trace, open_trace
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.home import holo_home
+from holo_tasks.machine.home import holo_home
 
 
 class AuditBucket(Block):

@@ -17,10 +17,10 @@ from holo_tasks.core.secret import Secret as TypedSecret
 from holo_tasks.core.secret import check_bound
 from holo_tasks.core.this_machine import check_display
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
-from holo_tasks.run import LiveViewing
+from holo_tasks.run.run import LiveViewing
+from holo_tasks.run.secret_sources import SecretSpec, resolved
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
-from holo_tasks.secret_sources import SecretSpec, resolved
 
 
 class HoloDesktop(Block):

@@ -11,8 +11,8 @@ import httpx
 from prefect.blocks.core import Block
 
 from holo_tasks.core.errors import InvalidUsage, Unavailable
-from holo_tasks.patience import awaited, is_away
-from holo_tasks.quiet import one_line_errors
+from holo_tasks.machine.patience import awaited, is_away
+from holo_tasks.run.log_filter import one_line_errors
 
 B = TypeVar("B", bound=Block)
 

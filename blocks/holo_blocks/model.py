@@ -14,7 +14,7 @@ from pydantic import Field, SecretStr
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
 from holo_tasks.models.address import HOSTED_BASE_URL
-from holo_tasks.models.asked import model_at
+from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import DEFAULT_MODEL, Profile, SchemaTransport, profile_for
 

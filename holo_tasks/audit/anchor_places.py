@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holo_tasks.audit.anchoring import AnchorPlace
+from holo_tasks.audit.anchors import AnchorPlace
 from holo_tasks.audit.bucket_address import BucketAddress, retain_days
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Anchor

@@ -11,10 +11,10 @@ from dataclasses import asdict, fields
 from typing import IO
 from unicodedata import category
 
-from holo_tasks.audit.gathering import Gathered
-from holo_tasks.audit.index import Row, row_of
-from holo_tasks.audit.story import Step, Subgoal
-from holo_tasks.audit.words import kinds, visible
+from holo_tasks.audit.many_runs import Gathered
+from holo_tasks.audit.pages.formatting import kinds, visible
+from holo_tasks.audit.pages.index import Row, row_of
+from holo_tasks.audit.pages.run_view import Step, Subgoal
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """How cells begin that a spreadsheet would calculate, in full width, too."""

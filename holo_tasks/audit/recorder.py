@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, TypeAlias
 
-from holo_tasks.audit.anchoring import Anchoring, Head
+from holo_tasks.audit.anchors import Anchoring, Head
 from holo_tasks.audit.errors import EvidenceFailed
 from holo_tasks.audit.trace import LocalTrace
 from holo_tasks.core.errors import HoloError

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from holo_tasks.audit.anchor_places import anchor_places
-from holo_tasks.audit.anchoring import Anchoring
+from holo_tasks.audit.anchors import Anchoring
 from holo_tasks.audit.bucket_address import BucketAddress
 from holo_tasks.audit.errors import StoreAway, StoreTrouble
 from holo_tasks.audit.keys import signing_key

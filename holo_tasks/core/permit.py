@@ -13,10 +13,10 @@ from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Write
+from holo_tasks.core.input_permit import Slip as Slip
+from holo_tasks.core.input_permit import gesture_digest as gesture_digest
 from holo_tasks.core.pressing import is_word, is_wordy, presses
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.slip import Slip as Slip
-from holo_tasks.core.slip import gesture_digest as gesture_digest
 
 HIGHEST = 48
 """A field that is higher, in pixels, may be a list or a terminal: a single letter is a command there, as in a menu."""

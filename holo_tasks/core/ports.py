@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from holo_tasks.core.budget import Guard
-from holo_tasks.core.by_hand import ByHand
 from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.money import Usage
 from holo_tasks.core.overbilling import Overbilling, Quote
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.slip import Slip
+from holo_tasks.core.remote_input import ByHand
 
 if TYPE_CHECKING:  # these take long to load, and the process that owns a desktop has no use for them
     from holo_tasks.core.events import Event

@@ -12,11 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import holo_tasks
 from holo_tasks.core.errors import DesktopFailed, HoloError, Killed
-from holo_tasks.desktop import other_user, processes, wire, xserver
-from holo_tasks.desktop.page import Page
-from holo_tasks.desktop.wire import Message
+from holo_tasks.desktop import ipc_messages, other_user, processes, xserver
+from holo_tasks.desktop.ipc_messages import Message
+from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.umask import persons_umask
 
 # For what should take no time at all: a desktop that does not end within this is killed.
@@ -66,7 +65,7 @@ class Child:
         del env[processes.MARK]  # it outlives the desktop
         with open(reads, "rb") as told:  # noqa: PTH123
             return subprocess.Popen(
-                [sys.executable, "-P", "-m", "holo_tasks.desktop.mend", display],
+                [sys.executable, "-P", "-m", "holo_tasks.desktop.restore_keymap", display],
                 env=env,
                 stdin=told,
                 stdout=subprocess.DEVNULL,
@@ -76,7 +75,7 @@ class Child:
 
     def _with_source(self) -> dict[str, str]:
         """Return the environment for processes of ours, which must find this very package."""
-        source = str(Path(holo_tasks.__file__).parent.parent)
+        source = str(Path(__file__).parents[2])
         return {**self.env, "PYTHONPATH": os.pathsep.join(filter(None, [source, self.env.get("PYTHONPATH")]))}
 
     @property
@@ -101,7 +100,7 @@ class Child:
         except asyncio.CancelledError as error:
             if (answer := await self._stop(exchange)) is not None:
                 # An error of our own in its place would not be known to `asyncio.timeout`.
-                error.typed = wire.to_typed(answer.get("typed", ()))  # type: ignore[attr-defined]
+                error.typed = ipc_messages.to_typed(answer.get("typed", ()))  # type: ignore[attr-defined]
             raise
         except OSError:
             answer = None
@@ -112,22 +111,22 @@ class Child:
         if answer is None:
             raise await self._died()
         if "error" in answer:
-            raise wire.to_error(answer)
+            raise ipc_messages.to_error(answer)
         return answer
 
     async def _exchange(self, request: Message) -> Message | None:
         loop = asyncio.get_running_loop()
-        await loop.sock_sendall(self._channel, wire.packed(request))
+        await loop.sock_sendall(self._channel, ipc_messages.packed(request))
         while (answer := await self._receive()) is not None and answer.get("id") != request["id"]:
             pass
         return answer
 
     async def _receive(self) -> Message | None:
-        head = await self._exactly(wire.HEADER.size)
+        head = await self._exactly(ipc_messages.HEADER.size)
         try:
-            body = await self._exactly(wire.length(head)) if head else None
-            return wire.unpacked(body) if body is not None else None
-        except wire.Garbled:
+            body = await self._exactly(ipc_messages.length(head)) if head else None
+            return ipc_messages.unpacked(body) if body is not None else None
+        except ipc_messages.Garbled:
             self._process.kill()  # whatever comes after it would be misread
             raise
 
@@ -153,7 +152,7 @@ class Child:
 
     def _tell_to_stop(self) -> None:
         with contextlib.suppress(OSError):
-            self._channel.send(wire.packed({"ask": "stop", "of": self._last_id}))
+            self._channel.send(ipc_messages.packed({"ask": "stop", "of": self._last_id}))
 
     def pixels(self, count: int) -> bytes:
         """Return the pixels that the last answer announced."""

@@ -14,16 +14,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from holo_tasks.core.by_hand import ByHand
 from holo_tasks.core.errors import InvalidUsage, Killed, ScreenHeld
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.programs import Owner
+from holo_tasks.core.remote_input import ByHand
 from holo_tasks.core.secret import Secret, by_name, check_bound
-from holo_tasks.core.slip import Slip
 from holo_tasks.core.this_machine import check_display, switched_on
-from holo_tasks.desktop import wire
+from holo_tasks.desktop import ipc_messages
 from holo_tasks.desktop.child import Child
 from holo_tasks.desktop.environment import Inherits, for_ours, for_programs, kept_back
 from holo_tasks.desktop.opengl import wanted
@@ -157,9 +157,9 @@ class Desktop:
             if child.page.latched:
                 raise Killed("The kill switch was used: this desktop takes no more input.")
             self._refuse_held()
-            told = {"gesture": wire.from_gesture(gesture), "slip": wire.from_slip(slip)}
+            told = {"gesture": ipc_messages.from_gesture(gesture), "slip": ipc_messages.from_slip(slip)}
             answer = await child.ask("do", **told, deadline=deadline)
-        typed, left_out = wire.to_typed(answer["typed"]), answer["left_out"]
+        typed, left_out = ipc_messages.to_typed(answer["typed"]), answer["left_out"]
         return Receipt(answer["done_at_ns"], answer["took_ns"], answer["events"], typed, left_out)
 
     async def windows(self) -> list[Window]:
@@ -222,7 +222,7 @@ class Desktop:
         """Do what a person does from elsewhere, in this order; raises `PolicyRefused` unless they have the screen."""
         child = self._running()
         async with child.turn:
-            await child.ask("by_hand", inputs=wire.from_inputs(inputs))
+            await child.ask("by_hand", inputs=ipc_messages.from_inputs(inputs))
 
     async def open_vnc(self) -> Path:
         """Start a VNC server on this screen, to watch it; return its socket, which only this user can open.
@@ -310,7 +310,7 @@ class Desktop:
         self.started_s = answer["times"]
         self._opened(self._running(), answer)
 
-    async def _begin(self, *, opengl: bool | None) -> wire.Message:
+    async def _begin(self, *, opengl: bool | None) -> ipc_messages.Message:
         """Start a process of a desktop and all that belongs to it; return what it says of itself."""
         values = [secret.value for secret in self.secrets.values()]
         ours = for_ours(os.environ, values) | {n: text for n, text in self._env.items() if n == "XAUTHORITY"}
@@ -346,7 +346,7 @@ class Desktop:
             await child.close()
             raise
 
-    def _opened(self, child: Child, answer: wire.Message) -> None:
+    def _opened(self, child: Child, answer: ipc_messages.Message) -> None:
         """Note what kind-specific cleaning up will need."""
 
 
@@ -426,7 +426,7 @@ class VirtualDesktop(Desktop):
         await desktop._open()
         return desktop
 
-    def _opened(self, child: Child, answer: wire.Message) -> None:
+    def _opened(self, child: Child, answer: ipc_messages.Message) -> None:
         child.own_display = self.display
 
     def _order(self) -> dict[str, object]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Literal
 
-from holo_tasks.desktop.telling import OTHER_SERVICES, SERVICES, is_telling, looks_secret, sounds_telling
+from holo_tasks.desktop.secret_variables import OTHER_SERVICES, SERVICES, is_telling, looks_secret, sounds_telling
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.frame import OnScreen
 from holo_tasks.core.geometry import Box
-from holo_tasks.desktop.asleep import Asleep
 from holo_tasks.desktop.interrupt import Interrupt
-from holo_tasks.desktop.pulse import Ping, Pulse
+from holo_tasks.desktop.liveness_ping import Ping, Pulse
 from holo_tasks.desktop.repaints import Repaints
 from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.settle import Settle, Situation, Verdict, judge
+from holo_tasks.desktop.sleeping_clients import Asleep
 from holo_tasks.desktop.stacking import Stacked, between
 
 LONGEST_NAP_NS = 50_000_000

@@ -12,11 +12,11 @@ from PIL import Image, ImageChops
 
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Typed
+from holo_tasks.core.mask_signs import hides, may_show
 from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
-from holo_tasks.core.signs import hides, may_show
 from holo_tasks.desktop.eyes import Eyes
 from holo_tasks.desktop.screen import Picture, Screen
-from holo_tasks.desktop.typed_in import Inside
+from holo_tasks.desktop.secret_windows import Inside
 
 CELL = 8
 ACROSS, DOWN = 4, 1

@@ -16,11 +16,11 @@ from pathlib import Path
 from holo_tasks.core.errors import DesktopFailed, Killed, PolicyRefused, ScreenHeld, SecretRefused
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Pause
+from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.core.secret import Secret
-from holo_tasks.core.slip import Slip, gesture_digest
 from holo_tasks.desktop import kill_files
 from holo_tasks.desktop.interrupt import EARLY_S, Interrupt
-from holo_tasks.desktop.page import Page
+from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.clock import boot_s
 
 POLL_S = 0.05

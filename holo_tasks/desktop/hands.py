@@ -26,12 +26,12 @@ from holo_tasks.desktop import clipboard
 from holo_tasks.desktop.fields import Fields
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.keyboard import Keyboard
-from holo_tasks.desktop.landing import Landing
 from holo_tasks.desktop.layout import Stroke
+from holo_tasks.desktop.liveness_ping import Pulse
 from holo_tasks.desktop.pointer import Pointer
-from holo_tasks.desktop.pulse import Pulse
+from holo_tasks.desktop.secret_store import Vault
+from holo_tasks.desktop.typing_watch import Landing
 from holo_tasks.desktop.typist import BATCH, Typist
-from holo_tasks.desktop.vault import Vault
 from holo_tasks.desktop.xlink import XLink
 
 MOST_CLICKS, MOST_NOTCHES, MOST_REPEATS = 10, 200, 200

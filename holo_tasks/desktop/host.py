@@ -20,11 +20,11 @@ from typing import Any
 from holo_tasks.core import errors
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Pause
-from holo_tasks.desktop import other_user, processes, wire
+from holo_tasks.desktop import ipc_messages, other_user, processes
 from holo_tasks.desktop.gate import Gate, Served
+from holo_tasks.desktop.ipc_messages import Message
 from holo_tasks.desktop.opengl import Asked
-from holo_tasks.desktop.page import Page
-from holo_tasks.desktop.wire import Message
+from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.memory import give_back
 from holo_tasks.machine.umask import narrow_umask
@@ -72,7 +72,7 @@ class Host:
             self._say({"id": request["id"]})
 
     def _open(self, order: Message) -> None:
-        from holo_tasks.desktop.station import Station
+        from holo_tasks.desktop.x_session import Station
 
         def listen() -> None:
             threading.Thread(target=self._listen, name="requests", daemon=True).start()
@@ -96,7 +96,8 @@ class Host:
             answer = getattr(self, f"_{request['ask']}")(request)
         except Exception as error:
             answer = self._described(error)
-        typed = wire.from_typed(self._station.typed())  # with any answer: also a gesture that failed typed something
+        # With any answer: also a gesture that failed typed something.
+        typed = ipc_messages.from_typed(self._station.typed())
         self._say({"id": request["id"], **answer, "typed": typed})
 
     def _look(self, request: Message) -> Message:
@@ -104,9 +105,9 @@ class Host:
         return answer
 
     def _do(self, request: Message) -> Message:
-        gesture = wire.to_gesture(request["gesture"])
+        gesture = ipc_messages.to_gesture(request["gesture"])
         try:
-            self._gate.admit(gesture, wire.to_slip(request["slip"]))
+            self._gate.admit(gesture, ipc_messages.to_slip(request["slip"]))
             answer: Message = self._station.do(gesture, expects_change=not isinstance(gesture, Pause))
         finally:
             self._gate.leave()
@@ -127,7 +128,7 @@ class Host:
 
     def _by_hand(self, request: Message) -> Message:
         with self._gate.lent():
-            self._station.by_hand(wire.to_inputs(request["inputs"]))
+            self._station.by_hand(ipc_messages.to_inputs(request["inputs"]))
         return {}
 
     def _open_vnc(self, request: Message) -> Message:
@@ -157,24 +158,24 @@ class Host:
         if not isinstance(error, errors.HoloError):
             traceback.print_exception(error)
             error = errors.DesktopFailed(f"The desktop failed unexpectedly: {type(error).__name__}: {error}")
-        answer = wire.from_error(error)
+        answer = ipc_messages.from_error(error)
         if self._station is not None:
             answer["message"] = self._station.vault.hide(answer["message"])
         return answer
 
     def _say(self, message: Message) -> None:
         try:
-            self._channel.sendall(wire.packed(message))
+            self._channel.sendall(ipc_messages.packed(message))
         except OSError:
             self._requests.put(None)  # nobody is left to hear it
 
     def _read(self) -> Message | None:
         """Read one message; None when the other process has hung up or ended, or when what it says is no message."""
-        head = self._receive(wire.HEADER.size)
+        head = self._receive(ipc_messages.HEADER.size)
         try:
-            body = self._receive(wire.length(head)) if head else None
-            return wire.unpacked(body) if body is not None else None
-        except wire.Garbled as error:
+            body = self._receive(ipc_messages.length(head)) if head else None
+            return ipc_messages.unpacked(body) if body is not None else None
+        except ipc_messages.Garbled as error:
             traceback.print_exception(error)
             return None
 

@@ -19,7 +19,7 @@ import xcffib.res
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.programs import Owner
 from holo_tasks.desktop.grabs import held, popup
-from holo_tasks.desktop.scripts import Started, script
+from holo_tasks.desktop.interpreter_scripts import Started, script
 from holo_tasks.desktop.windows import box, client_of
 from holo_tasks.desktop.xlink import Refused, XLink
 

@@ -12,9 +12,9 @@ from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Button, Direction
 from holo_tasks.core.likeness import close
-from holo_tasks.desktop.direct import Direct
+from holo_tasks.desktop.direct_press import Direct
 from holo_tasks.desktop.gate import Gate
-from holo_tasks.desktop.glance import Glance, Spot
+from holo_tasks.desktop.gesture_looks import Glance, Spot
 
 # Toolkits start a drag after a few pixels and follow the pointer from one event-loop turn to the
 # next: without time in between they fold all moves into one and see a click. HTML5 and Xdnd ask

@@ -18,7 +18,7 @@ from holo_tasks.core.secret import Secret
 from holo_tasks.desktop.gate import POLL_S, Gate
 from holo_tasks.desktop.keyboard import Keyboard
 from holo_tasks.desktop.layout import Stroke
-from holo_tasks.desktop.pulse import Pulse
+from holo_tasks.desktop.liveness_ping import Pulse
 from holo_tasks.desktop.repaints import Repaints
 
 # Keys sent in one go: short enough that a stop or a deadline is obeyed within a millisecond.

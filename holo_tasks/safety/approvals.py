@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from holo_tasks.core.consent import Asked
 from holo_tasks.core.errors import InvalidUsage, NeedsPerson
+from holo_tasks.loop.consent import Asked
 from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store
 
 TTL_S = 900.0

@@ -21,12 +21,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, TokenConflict
-from holo_tasks.core.exactly import exact
+from holo_tasks.core.visible_text import exact
 from holo_tasks.machine.clock import boot_s
 from holo_tasks.machine.proc import process, stat_of
 from holo_tasks.safety import budgets
+from holo_tasks.safety.database_errors import unanswered
 from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store, add
-from holo_tasks.safety.trouble import unanswered
 
 LEASE_S = 10.0
 RENEW_S = 2.0

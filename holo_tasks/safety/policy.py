@@ -16,7 +16,7 @@ from holo_tasks.core.permit import Permit, Scene
 from holo_tasks.core.programs import Owner, runs
 from holo_tasks.safety.confirm import Confirm, Kinds
 from holo_tasks.safety.places import Area, holds, overlap, points_of, surrounds, way_of
-from holo_tasks.safety.written import Written
+from holo_tasks.safety.written_settings import Written
 
 Trust: TypeAlias = Literal["read", "act"]
 MOST_CHARACTERS = 10_000

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.exactly import exact
 from holo_tasks.core.scrub import Scrubber
+from holo_tasks.core.visible_text import exact
 
 _lock = threading.Lock()
 _known: tuple[Scrubber, ...] = ()

@@ -24,9 +24,9 @@ from holo_tasks.machine.clock import era
 from holo_tasks.machine.private import close_to_others, make_private, private_file, private_folder
 from holo_tasks.safety import schema
 from holo_tasks.safety.database_address import DATABASE_VARIABLE, checked, pinned, place_of
+from holo_tasks.safety.database_errors import InEachOthersWay, is_time_out, trouble, unanswered
 from holo_tasks.safety.scrubbing import hushed
-from holo_tasks.safety.trouble import InEachOthersWay, is_time_out, trouble, unanswered
-from holo_tasks.safety.watch import Watch
+from holo_tasks.safety.silent_database import Watch
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from PIL import Image
 
 from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.signs import signs
+from holo_tasks.core.mask_signs import signs
 from holo_tasks.safety.places import holds
 from holo_tasks.safety.typed_looks import ALIKE, PIECE, Pattern, Pixels, shape_of
 

@@ -16,7 +16,7 @@ from PIL import Image, ImageChops
 
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Typed
-from holo_tasks.core.signs import signs
+from holo_tasks.core.mask_signs import signs
 
 SAME_AROUND = 0.6
 """So much of what has a shape around a field has to be the same."""

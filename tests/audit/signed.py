@@ -10,12 +10,12 @@ from pathlib import Path
 
 import rfc8785
 
-from holo_tasks.audit.bundle import Bundle, open_bundle
-from holo_tasks.audit.heads import Heads
 from holo_tasks.audit.keys import SigningKey
-from holo_tasks.audit.public_key import PublicKey
 from holo_tasks.audit.trace import LocalTrace
-from holo_tasks.audit.verify import Verdict, verify
+from holo_tasks.audit.verifier.bundle import Bundle, open_bundle
+from holo_tasks.audit.verifier.heads import Heads
+from holo_tasks.audit.verifier.public_key import PublicKey
+from holo_tasks.audit.verifier.verify import Verdict, verify
 from holo_tasks.core import events as e
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.geometry import Size

@@ -15,13 +15,13 @@ import pytest
 
 from holo_tasks.audit import Destination
 from holo_tasks.audit.anchor_places import AnchorFile, anchor_places
-from holo_tasks.audit.anchoring import Anchoring, Head
+from holo_tasks.audit.anchors import Anchoring, Head
 from holo_tasks.audit.errors import StoreAway
 from holo_tasks.audit.keys import SigningKey, signing_key
 from holo_tasks.audit.trace import LocalTrace
+from holo_tasks.cli.verify import in_words, public_pem, verify_trace
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import RunClosed, RunOpened
-from holo_tasks.verifying import in_words, public_pem, verify_trace
 
 ROOT = Path(__file__).parents[2]
 OPENED = RunOpened(run_id="run-1", title="t", library="l")

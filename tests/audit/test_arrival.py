@@ -19,10 +19,10 @@ from holo_tasks.audit.errors import StoreAway
 from holo_tasks.audit.resume import resume_spool
 from holo_tasks.audit.s3 import Bucket, Keys, Listed, Place
 from holo_tasks.audit.spool import Spool, left_behind
+from holo_tasks.cli.runs import listing
+from holo_tasks.cli.verify import public_pem, verify_trace
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import RunClosed, RunOpened
-from holo_tasks.run_list import listing
-from holo_tasks.verifying import public_pem, verify_trace
 
 GONE = "mid-run"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holo_tasks import agent
+from holo_tasks.agent import open_agent
 from holo_tasks.audit import Delivery
 
 ARRIVED = Delivery("s3://evidence/run-1", True, "")
@@ -37,13 +37,13 @@ async def test_who_waits_for_a_bucket_says_so(monkeypatch: pytest.MonkeyPatch) -
             trace.said.set()
 
     listening = Listening()
-    monkeypatch.setattr(agent, "SILENT_S", 0.01)
-    agent.logger.addHandler(listening)
+    monkeypatch.setattr(open_agent, "SILENT_S", 0.01)
+    open_agent.logger.addHandler(listening)
     try:
         async with asyncio.timeout(30):
-            assert await agent.close_aloud(trace) is ARRIVED
+            assert await open_agent.close_aloud(trace) is ARRIVED
     finally:
-        agent.logger.removeHandler(listening)
+        open_agent.logger.removeHandler(listening)
     assert said == [f"The run is over and waits for its evidence to arrive in {trace.uri}, for two minutes at most."]
-    assert await agent.close_aloud(trace) is ARRIVED
+    assert await open_agent.close_aloud(trace) is ARRIVED
     assert len(said) == 1

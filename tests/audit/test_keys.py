@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from holo_tasks.audit.anchor_places import anchor_places
 from holo_tasks.audit.keys import SigningKey, existing_key, key_path, make_key, replace_key, signing_key
-from holo_tasks.audit.public_key import PublicKey
+from holo_tasks.audit.verifier.public_key import PublicKey
+from holo_tasks.cli.verify import new_key, public_pem
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop.environment import for_programs
-from holo_tasks.verifying import new_key, public_pem
 
 ROOT = Path(__file__).parents[2]
 FIRST_KEY = """

@@ -15,13 +15,13 @@ from pydantic import BaseModel
 
 from holo_tasks.audit import LocalTrace, open_trace
 from holo_tasks.audit.export import write_runs, write_steps
-from holo_tasks.audit.gathering import gather
-from holo_tasks.audit.index import row_of, write_index
 from holo_tasks.audit.keys import SigningKey
-from holo_tasks.audit.report import write_report
-from holo_tasks.audit.timeline import subgoal_markdown
+from holo_tasks.audit.many_runs import gather
+from holo_tasks.audit.pages.index import row_of, write_index
+from holo_tasks.audit.pages.report import write_report
+from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.core import events as e
-from holo_tasks.handoff_page import form_text, page
+from holo_tasks.handoff.page import form_text, page
 from holo_tasks.safety.handoffs import Handoff
 from tests.support.pages import tags
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from holo_tasks import chosen
 from holo_tasks.audit import Destination
+from holo_tasks.cli import settings
+from holo_tasks.cli.verify import in_words, public_pem, verify_trace
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import RunClosed, RunOpened
-from holo_tasks.verifying import in_words, public_pem, verify_trace
 
 LOCKED = "locked-evidence"
 
@@ -94,8 +94,8 @@ def test_a_bucket_without_object_lock_is_refused_before_the_run(to_s3: Callable[
 
 def test_the_environment_says_how_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOLO_AUDIT_RETAIN_DAYS", "365")
-    assert chosen.audit("s3://evidence/x", tmp_path).place.retain_days == 365  # type: ignore[attr-defined]
+    assert settings.audit("s3://evidence/x", tmp_path).place.retain_days == 365  # type: ignore[attr-defined]
     for wrong in ("-1", "1.5", "a year", "99999999"):
         monkeypatch.setenv("HOLO_AUDIT_RETAIN_DAYS", wrong)
         with pytest.raises(InvalidUsage, match="HOLO_AUDIT_RETAIN_DAYS"):
-            chosen.audit("s3://evidence/x", tmp_path)
+            settings.audit("s3://evidence/x", tmp_path)

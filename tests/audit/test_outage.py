@@ -12,8 +12,8 @@ import pytest
 
 from holo_tasks.audit import Destination
 from holo_tasks.audit.resume import resume_spool
+from holo_tasks.cli.verify import public_pem, verify_trace
 from holo_tasks.core.events import RunClosed, RunOpened
-from holo_tasks.verifying import public_pem, verify_trace
 from tests.support.long import few
 
 STEPS_A_SECOND = 2

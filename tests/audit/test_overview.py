@@ -19,18 +19,18 @@ import pytest
 
 from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.export import cell, write_runs, write_steps
-from holo_tasks.audit.gathering import Gathered, gather, normalised
-from holo_tasks.audit.index import Row, as_json, row_of, write_index
+from holo_tasks.audit.many_runs import Gathered, gather, normalised
+from holo_tasks.audit.pages.formatting import clock
+from holo_tasks.audit.pages.index import Row, as_json, row_of, write_index
+from holo_tasks.audit.pages.report import write_report
+from holo_tasks.audit.pages.run_view import Teller, seconds_between, tell
+from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.audit.reader import open_trace
-from holo_tasks.audit.report import write_report
-from holo_tasks.audit.story import Teller, seconds_between, tell
-from holo_tasks.audit.timeline import subgoal_markdown
-from holo_tasks.audit.words import clock
-from holo_tasks.cli import EMPTY, carry_out
+from holo_tasks.cli.commands import EMPTY, carry_out
+from holo_tasks.cli.index import export, index
 from holo_tasks.core import events as e
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.person import SUSPENDED
-from holo_tasks.overview import export, index
 from tests.support.pages import HOSTILE, tags
 
 
@@ -236,7 +236,7 @@ def test_names_that_are_no_text_are_shown_as_far_as_they_are(runs: Path, tmp_pat
 
 
 def test_rows_for_a_stdout_that_is_closed_are_refused(runs: Path) -> None:
-    command = [sys.executable, "-m", "holo_tasks.cli", "export", str(runs / "b" / "formula"), "--csv", "-"]
+    command = [sys.executable, "-m", "holo_tasks.cli.commands", "export", str(runs / "b" / "formula"), "--csv", "-"]
     ended = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, check=False
     )
@@ -392,7 +392,7 @@ def test_a_file_that_never_ends_is_damage_and_ends_nothing(
             sparse.truncate(6 << 30)
     out = tmp_path / "page.html"
     code = (
-        "import resource, sys; from holo_tasks.cli import main\n"
+        "import resource, sys; from holo_tasks.cli.commands import main\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); main(sys.argv[1:])"
     )
     for arguments in (
@@ -421,7 +421,7 @@ def test_numbers_that_no_trace_has_end_no_overview(runs: Path, tmp_path: Path) -
 
 
 def test_a_trace_of_too_many_bytes_is_damage(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for module in ("gathering", "report"):
+    for module in ("many_runs", "pages.report"):
         monkeypatch.setattr(f"holo_tasks.audit.{module}.MOST_TOLD", 2_000)
     (found,) = gather(str(runs / "a" / "plain"))
     assert "too many for an overview" in found.damage

@@ -15,12 +15,12 @@ import pytest
 from PIL import Image
 
 from holo_tasks.audit import DamagedTrace, open_trace
-from holo_tasks.audit.marks import Arrow, Ring, caption, marks
-from holo_tasks.audit.pictures import smaller, thumbnail
-from holo_tasks.audit.report import write_report
-from holo_tasks.audit.report_head import _reason
-from holo_tasks.audit.story import Call, Step, Subgoal, tell
-from holo_tasks.audit.timeline import escaped, subgoal_markdown
+from holo_tasks.audit.pages.gesture_marks import Arrow, Ring, caption, marks
+from holo_tasks.audit.pages.report import write_report
+from holo_tasks.audit.pages.report_head import _reason
+from holo_tasks.audit.pages.run_view import Call, Step, Subgoal, tell
+from holo_tasks.audit.pages.thumbnails import smaller, thumbnail
+from holo_tasks.audit.pages.timeline import escaped, subgoal_markdown
 from holo_tasks.core import events as e
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import ActionIntended

@@ -21,7 +21,7 @@ from holo_tasks.audit import (
     check_chain,
     open_trace,
 )
-from holo_tasks.audit.anchoring import Anchoring
+from holo_tasks.audit.anchors import Anchoring
 from holo_tasks.audit.keys import SigningKey, signing_key
 from holo_tasks.audit.reader import check_lines
 from holo_tasks.audit.recorder import TraceRecorder

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 import rfc8785
 
-from holo_tasks.audit import verify as verifier
-from holo_tasks.audit.bundle import open_bundle
-from holo_tasks.audit.heads import Heads
 from holo_tasks.audit.keys import SigningKey
-from holo_tasks.audit.public_key import PublicKey
+from holo_tasks.audit.verifier import verify as verifier
+from holo_tasks.audit.verifier.bundle import open_bundle
+from holo_tasks.audit.verifier.heads import Heads
+from holo_tasks.audit.verifier.public_key import PublicKey
+from holo_tasks.cli.verify import verify_trace
 from holo_tasks.core import events as e
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.verifying import verify_trace
 from tests.audit.signed import InMemory, Spoiled, picture, story, write
 
 KEY = SigningKey.new()
@@ -219,7 +219,7 @@ def test_garbage_has_a_verdict(trace: Spoiled, garbage: bytes) -> None:
 
 
 def test_a_line_without_end_is_not_read_to_its_end(trace: Spoiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holo_tasks.audit.bundle.LONGEST_LINE", 300_000)
+    monkeypatch.setattr("holo_tasks.audit.verifier.bundle.LONGEST_LINE", 300_000)
     assert found(trace, [*trace.lines[:4], b"x" * 2_000_000]) == ("TAMPERED", 4)
 
 
@@ -403,10 +403,10 @@ def test_every_field_that_names_a_picture_is_looked_at() -> None:
 
 ALONE = """
 import sys
-from holo_tasks.audit.bundle import open_bundle
-from holo_tasks.audit.heads import Heads
-from holo_tasks.audit.public_key import PublicKey
-from holo_tasks.audit.verify import verify
+from holo_tasks.audit.verifier.bundle import open_bundle
+from holo_tasks.audit.verifier.heads import Heads
+from holo_tasks.audit.verifier.public_key import PublicKey
+from holo_tasks.audit.verifier.verify import verify
 print(verify(open_bundle(sys.argv[1]), PublicKey(sys.argv[2].encode()), Heads("run-1")).verdict)
 print(*(name for name in sys.modules if name.startswith("holo_tasks.")))
 """
@@ -418,8 +418,8 @@ def test_the_verifier_loads_nothing_of_the_writer_but_the_schema(trace: Spoiled)
     verdict, loaded = subprocess.check_output(command, text=True, env=environment).splitlines()
     assert verdict == "VALID"
     assert {name.removeprefix("holo_tasks.") for name in loaded.split()} == {
-        "audit", "audit.verify", "audit.bundle", "audit.heads", "audit.public_key", "audit.errors",
-        "core", "core.errors", "core.events", "core.paths",
+        "audit", "audit.verifier", "audit.verifier.verify", "audit.verifier.bundle", "audit.verifier.heads",
+        "audit.verifier.public_key", "audit.errors", "core", "core.errors", "core.events", "core.paths",
     }  # fmt: skip
 
 

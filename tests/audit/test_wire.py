@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.audit import open_trace
-from holo_tasks.audit.verify import pictures
-from holo_tasks.verifying import public_pem, verify_trace
+from holo_tasks.audit.verifier.verify import pictures
+from holo_tasks.cli.verify import public_pem, verify_trace
 from tests.audit.test_kill import record_and_die
 from tests.support.long import few
 

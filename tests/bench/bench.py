@@ -83,15 +83,15 @@ def _as_the_server_sees_it(model: ScriptedModel) -> list[float]:
 async def _agent(desktop: Any, base_url: str, *, as_tasks: bool) -> dict[str, list[float]]:
     from prefect import flow
 
-    from holo_tasks.agent import open_agent
+    from holo_tasks.agent.agent_step import act_as_task, decide_as_task
+    from holo_tasks.agent.open_agent import open_agent
     from holo_tasks.audit import Destination, open_trace
-    from holo_tasks.core import loop
     from holo_tasks.core.transcript import Transcript
-    from holo_tasks.core.walk import Walk
-    from holo_tasks.home import holo_home
+    from holo_tasks.loop import loop
+    from holo_tasks.loop.walk import Walk
+    from holo_tasks.machine.home import holo_home
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.models.profile import profile_for
-    from holo_tasks.tasks import act_as_task, decide_as_task
 
     endpoint = ModelEndpoint(base_url, None)
 

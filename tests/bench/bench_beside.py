@@ -79,7 +79,7 @@ WATCHED_S = {"silence": 27.0, "slow": 36.0}
 async def act(desktop: Any, gesture: Any, number: int) -> str:
     """Do what was decided on by a frame; say why not, if it was refused."""
     from holo_tasks.core.errors import ScreenChanged
-    from holo_tasks.core.slip import Slip, gesture_digest
+    from holo_tasks.core.input_permit import Slip, gesture_digest
 
     slip = Slip(gesture_digest(gesture), time.monotonic() + 60, frame=number)
     try:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from holo_tasks.core.model import Model
     from holo_tasks.core.ports import Reply
     from holo_tasks.core.step import Step
-    from holo_tasks.core.walk import Walk
+    from holo_tasks.loop.walk import Walk
     from holo_tasks.models.client import ModelEndpoint
-    from holo_tasks.run import Run
+    from holo_tasks.run.run import Run
 
 RUNS = 5
 PAIRS = 500
@@ -128,16 +128,16 @@ def _dollars(runs: list[Ran]) -> float:
 
 async def _look_up(home: Path, base_url: str, case: Case, mood: int) -> Ran:
     """Do the look-up once; check what was reused after the program is done with."""
+    from holo_tasks.agent.agent_step import decide_as_task
     from holo_tasks.models.client import ModelEndpoint
-    from holo_tasks.tasks import decide_as_task
 
     ran, endpoint = Ran(), ModelEndpoint(base_url, None)
 
     async def work(run: Run, client: Counting) -> None:
-        from holo_tasks.core import loop
+        from holo_tasks.agent.agent_step import act_as_task
         from holo_tasks.core.transcript import Transcript
-        from holo_tasks.core.walk import Walk
-        from holo_tasks.tasks import act_as_task
+        from holo_tasks.loop import loop
+        from holo_tasks.loop.walk import Walk
 
         async def decide(walk: Walk, answer_only: bool) -> Step:
             before, request = client.calls, walk.request(answer_only=answer_only)
@@ -179,9 +179,9 @@ async def _in_flow(desktop: Any, endpoint: ModelEndpoint, profile: str, cached: 
 async def _agent(
     desktop: Any, endpoint: ModelEndpoint, profile: str, cached: bool
 ) -> AsyncIterator[tuple[Run, Counting]]:
-    from holo_tasks.agent import open_agent
+    from holo_tasks.agent.open_agent import open_agent
     from holo_tasks.audit import Destination
-    from holo_tasks.home import holo_home
+    from holo_tasks.machine.home import holo_home
     from holo_tasks.models.profile import profile_for
 
     async with open_agent(
@@ -201,10 +201,10 @@ async def _agent(
 
 async def _pairs(home: Path, count: int) -> None:
     """Ask about screens in pairs that are almost the same, through Prefect's own cache."""
+    from holo_tasks.agent.agent_step import decide_as_task
     from holo_tasks.core.transcript import Transcript
-    from holo_tasks.core.walk import Walk
+    from holo_tasks.loop.walk import Walk
     from holo_tasks.models.client import ModelEndpoint
-    from holo_tasks.tasks import decide_as_task
     from tests.support.scripted_model import ScriptedModel, step
 
     async with ledger(home) as desktop:

@@ -146,7 +146,7 @@ async def _frames(desktop: Any) -> Sequence[Frame]:
 
 async def _together(base_url: str, make: Callable[[], Any], count: int) -> float:
     """Return how long some conversations take on one endpoint, all begun at once."""
-    from holo_tasks.models.asked import model_at
+    from holo_tasks.models.build_model import model_at
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.models.profile import profile_for
 

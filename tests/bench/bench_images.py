@@ -27,7 +27,7 @@ from common import APPS, PASSWORD, headline, ledger, ms, scratch_home, table, wa
 if TYPE_CHECKING:
     from holo_tasks.core.frame import Frame, RedactedFrame, Shot
     from holo_tasks.core.geometry import Box, Size
-    from holo_tasks.playbooks.reading import Reader
+    from holo_tasks.vision.ocr_reader import Reader
 
 MODEL = "holo3-1-35b-a3b"
 REPEATS = 7
@@ -252,14 +252,14 @@ def _share_read(shot: Shot) -> str:
 
 @cache
 def _reader() -> Reader:
-    from holo_tasks.playbooks.reading import Reader
+    from holo_tasks.vision.ocr_reader import Reader
 
     return Reader()
 
 
 async def _unchanged(desktop: Any, size: Size) -> list[str]:
     """Look at a screen that stays the same, with the last look remembered and without."""
-    from holo_tasks.models.asked import model_at
+    from holo_tasks.models.build_model import model_at
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.models.profile import profile_for
 

@@ -99,7 +99,7 @@ def _figures(warmth: Warmth, base: Warmth) -> list[object]:
 async def _conversation(home: Path, base_url: str) -> list[Entry]:
     """Look up one transaction after the other, and put all that was seen, done and told into one conversation."""
     from holo_tasks.core.transcript import Did
-    from holo_tasks.models.asked import model_at
+    from holo_tasks.models.build_model import model_at
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.models.profile import profile_for
 

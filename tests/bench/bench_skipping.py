@@ -35,7 +35,7 @@ async def _audit(home: Path, items: int, new: int) -> tuple[float, int]:
     from prefect.client.orchestration import get_client
 
     from holo_tasks import progress, pursue, subgoal
-    from holo_tasks.outcome import digest_of
+    from holo_tasks.core.input_digest import digest_of
     from holo_tasks.safety.ledger import FINISHED
     from holo_tasks.safety.store import add, store_at
     from tests.support.agents import agent

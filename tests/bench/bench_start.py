@@ -48,7 +48,7 @@ def main() -> None:
         print(f"{name:24}{first:14.2f} s{aim:>8}{last:13.2f} s{cpu:8.2f} s")
     with fresh_home() as home, fresh_home() as server, served(server) as access:
         print(f"{options.at_once} at once on one server: {_at_once(options.at_once, home | access)}")
-    for module in ("prefect", "openai", "holo_tasks.oneshot"):
+    for module in ("prefect", "openai", "holo_tasks.cli.run_flow"):
         print(f"{'loading ' + module:24}{_loading(module):14.2f} s")
 
 

@@ -82,7 +82,7 @@ def main(steps: int) -> None:
             f" {statistics.median(times[-end:]):.0f} µs in the last"
         )
         print(f"memory: {memory[0]:.1f} MB after 1,000 steps, {memory[-1]:.1f} MB after all")
-        from holo_tasks.verifying import public_pem, verify_trace
+        from holo_tasks.cli.verify import public_pem, verify_trace
 
         public = home / "public.pem"
         public.write_text(public_pem(home / "holo"))

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from holo_tasks.core.geometry import Box, Size
     from holo_tasks.core.model import Model
     from holo_tasks.core.ports import Desktop
-    from holo_tasks.core.walk import Walk
     from holo_tasks.desktop import VirtualDesktop
+    from holo_tasks.loop.walk import Walk
     from tests.support.painted_desktop import PaintedDesktop
 
 PASSWORD = "tulip-7"
@@ -55,7 +55,7 @@ def scratch_home() -> Iterator[Path]:
 @contextmanager
 def prefect_server() -> Iterator[str]:
     """Run a Prefect server of the scratch home's own; flows of this process use it."""
-    from holo_tasks.prefect_server import TemporaryServer
+    from holo_tasks.prefect_server.temporary import TemporaryServer
 
     server = TemporaryServer(os.environ)
     server.enter(os.environ)
@@ -76,7 +76,7 @@ def fresh_home() -> Iterator[dict[str, str]]:
 @contextmanager
 def served(environ: dict[str, str]) -> Iterator[dict[str, str]]:
     """Run a Prefect server of another home's own; gives what a command needs to reach it."""
-    from holo_tasks.prefect_server import TemporaryServer
+    from holo_tasks.prefect_server.temporary import TemporaryServer
 
     access: dict[str, str] = {}
     server = TemporaryServer({**environ, "PREFECT_HOME": f"{environ['HOME']}/.prefect"})
@@ -101,7 +101,7 @@ def command(base_url: str) -> list[str]:
 def rehearsal(*, latency_ms: int = 0) -> Iterator[str]:
     """Serve the demo's playbook as the demo does; returns the base URL."""
     playbook = ROOT / "flows" / "expense_audit.playbook.yaml"
-    command = [sys.executable, "-m", "holo_tasks.playbooks.rehearsal", "--playbook", str(playbook)]
+    command = [sys.executable, "-m", "holo_tasks.rehearsal", "--playbook", str(playbook)]
     command += ["--log", "warning", "--latency-ms", str(latency_ms)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -155,7 +155,7 @@ def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = N
     """Return a walk that may act, through the usual doors but for the recorder, without Prefect."""
     from holo_tasks.core.budget import Guard, Limits
     from holo_tasks.core.transcript import Transcript
-    from holo_tasks.core.walk import Doors, Walk
+    from holo_tasks.loop.walk import Doors, Walk
     from holo_tasks.models.encoding import ENCODERS
     from holo_tasks.safety.policy import TrustPolicy
     from holo_tasks.safety.redaction import NothingToRedact
@@ -174,7 +174,7 @@ def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = N
 
 async def pursue(walk: Walk, *, max_steps: int = 60) -> str:
     """Work on a walk's task without Prefect; return the answer's text."""
-    from holo_tasks.core import loop
+    from holo_tasks.loop import loop
 
     answered = await loop.pursue(
         walk,

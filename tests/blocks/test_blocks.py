@@ -18,9 +18,9 @@ from pydantic import SecretStr
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel, holo_agent, load_block
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.handoff.suspend import Suspending
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
-from holo_tasks.suspending import Suspending
 from tests.support.prefect_api import PrefectAPI
 
 BLOCKS: list[type[Block]] = [HoloModel, AuditBucket, HoloDesktop, HoloMailbox]

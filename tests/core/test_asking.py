@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.asking import Asked, Question, ask
 from holo_tasks.core.budget import Guard, Limits
-from holo_tasks.core.correcting import Corrections
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, TransientModelFault, UnusableReply
 from holo_tasks.core.ports import Reply
-from holo_tasks.core.predict import MIN_OUTPUT_TOKENS, Till
+from holo_tasks.loop.ask import Asked, Question, ask
+from holo_tasks.loop.corrections import Corrections
+from holo_tasks.loop.predict import MIN_OUTPUT_TOKENS, Till
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, shot, wrote
 
 PAID = wrote({"paid": True})

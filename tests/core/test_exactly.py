@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from holo_tasks.core.exactly import exact, shell_word
+from holo_tasks.core.visible_text import exact, shell_word
 
 
 @pytest.mark.parametrize("text", ["I-1", "a b", "it's", "", "$HOME `x`", "é 東京", "-n"])

@@ -11,14 +11,14 @@ import pytest
 from holo_tasks.core.errors import GaveUp, NeedsPerson, ScreenChanged
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause, Receipt
-from holo_tasks.core.guide import Guide
-from holo_tasks.core.loop import Answered, pursue
+from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.person import GIVE_UP, Answer
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.screens import Interruption, Screens, Way
-from holo_tasks.core.slip import Slip
 from holo_tasks.core.states import State
-from holo_tasks.core.walk import Walk
+from holo_tasks.loop.guide import Guide
+from holo_tasks.loop.loop import Answered, pursue
+from holo_tasks.loop.screens import Interruption, Screens, Way
+from holo_tasks.loop.walk import Walk
 from tests.support.coloured_program import ColouredProgram, Colours, state
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, wrote

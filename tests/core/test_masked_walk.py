@@ -15,7 +15,7 @@ from holo_tasks.core.events import AnyEvent
 from holo_tasks.core.frame import Frame, Mask, RedactedFrame
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.ports import Redactor
-from holo_tasks.core.walk import Walk
+from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter, painted
 from tests.support.painted_desktop import PaintedDesktop

@@ -11,8 +11,8 @@ import pytest
 from holo_tasks.audit.errors import EvidenceFailed
 from holo_tasks.core.events import Event
 from holo_tasks.core.frame import Shot
-from holo_tasks.core.notes import Notes
 from holo_tasks.core.ports import Reply
+from holo_tasks.loop.durable_notes import Notes
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
 

@@ -12,14 +12,14 @@ from holo_tasks.core.errors import GaveUp, InvalidUsage, ScreenChanged
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Hotkey, Pause
-from holo_tasks.core.guide import Guide
-from holo_tasks.core.loop import Answered, pursue
-from holo_tasks.core.once import ENTER, Once
+from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.permit import TextReader
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.screens import Screens
-from holo_tasks.core.slip import Slip
-from holo_tasks.core.walk import Walk
+from holo_tasks.loop.guide import Guide
+from holo_tasks.loop.loop import Answered, pursue
+from holo_tasks.loop.press_once import ENTER, Once
+from holo_tasks.loop.screens import Screens
+from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.places import holds
 from tests.support.coloured_program import ColouredProgram, Colours, state
 from tests.support.painted_desktop import WHOLE

@@ -15,9 +15,9 @@ from holo_tasks.core.model import Request
 from holo_tasks.core.money import Usage, image_tokens
 from holo_tasks.core.overbilling import Overbilling
 from holo_tasks.core.ports import Reply, ToolRequest
-from holo_tasks.core.predict import FAIR_OUTPUT_TOKENS, most_prompt_tokens, predict, prompt_tokens
 from holo_tasks.core.transcript import Observed
-from holo_tasks.core.walk import Walk
+from holo_tasks.loop.predict import FAIR_OUTPUT_TOKENS, most_prompt_tokens, predict, prompt_tokens
+from holo_tasks.loop.walk import Walk
 from holo_tasks.models.profile import PriceTable
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, a_step, after_steps, as_model, shot, walk_of, wrote

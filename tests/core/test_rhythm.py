@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.rhythm import LAG_S, LATE, LEAST_S, MOST, SLOWEST_S, TILE, Rhythms, Tile, pieces
+from holo_tasks.core.repaint_rhythm import LAG_S, LATE, LEAST_S, MOST, SLOWEST_S, TILE, Rhythms, Tile, pieces
 
 CLOCK = frozenset({(10, 5), (11, 5), (12, 5)})
 PLACE = Box(72, 32, 40, 24)

@@ -10,18 +10,18 @@ from dataclasses import replace
 import pytest
 from PIL import Image, ImageDraw
 
+from holo_tasks.agent.cost_guardrail import before_deadline
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached, SecretRefused
 from holo_tasks.core.frame import LOST, Frame, Mask
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt, Typed
+from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.secret import check_written
-from holo_tasks.core.slip import Slip
 from holo_tasks.core.step import Step
-from holo_tasks.core.walk import WITHHELD
-from holo_tasks.decorators import before_deadline
 from holo_tasks.desktop.fields import fields
+from holo_tasks.loop.walk import WITHHELD
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.safety.typed_fields import TypedFields
 from tests.support.painted_desktop import PaintedDesktop

@@ -8,7 +8,7 @@ import string
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.signs import hides, may_show, signs
+from holo_tasks.core.mask_signs import hides, may_show, signs
 
 VALUES = ("pass-W0rd!", "1234", "tok_9f3A-7Kq2-canary", "472")
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.screens import Interruption, Screens, Way, plan
 from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window, marks_in
+from holo_tasks.loop.screens import Interruption, Screens, Way, plan
 
 
 async def go() -> None:

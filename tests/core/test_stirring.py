@@ -11,8 +11,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.recheck import Aim, Arrangement, Pane, Sighting, Strip, moved, rows
-from holo_tasks.core.rhythm import Stir
-from holo_tasks.core.stirring import MOST, Calm
+from holo_tasks.core.repaint_exemptions import MOST, Calm
+from holo_tasks.core.repaint_rhythm import Stir
 
 SIZE = Size(640, 400)
 WINDOW = Arrangement((Pane(1, Box(0, 0, 640, 400)),), 1)

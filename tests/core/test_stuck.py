@@ -15,7 +15,7 @@ from holo_tasks.core.gestures import Gesture, Hotkey
 from holo_tasks.core.step import Step
 from holo_tasks.core.stuck import stuck
 from holo_tasks.core.transcript import Turn
-from holo_tasks.core.walk import TAKE_STOCK, Walk
+from holo_tasks.loop.walk import TAKE_STOCK, Walk
 from tests.support.painted_desktop import SIZE, PaintedDesktop
 from tests.support.scripted_model import step
 from tests.support.shots import (

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.predict import prompt_tokens
 from holo_tasks.core.transcript import Did, Observed, Strip, Told, Transcript, evicted
+from holo_tasks.loop.predict import prompt_tokens
 from holo_tasks.models.profile import profile_for
 from tests.support.shots import MemoryModel, a_step, after_steps, as_model, pictures_in, shot, walk_of
 

@@ -8,8 +8,8 @@ from PIL import Image
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Move, Pause, Write
-from holo_tasks.core.repeating import beside, fits, may_repeat
 from holo_tasks.core.verdicts import expected, judge
+from holo_tasks.loop.click_retry import beside, fits, may_repeat
 
 SIZE = Size(640, 400)
 WINDOW = Box(300, 100, 200, 200)

@@ -13,7 +13,7 @@ import pytest
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click
 from holo_tasks.desktop import Settle, VirtualDesktop, processes
-from holo_tasks.desktop.asleep import WAITS, parent
+from holo_tasks.desktop.sleeping_clients import WAITS, parent
 
 GREEN = (0, 255, 0)
 SPOT = Point(150, 300)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.by_hand import Key, Pointing
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage, Killed
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Write
+from holo_tasks.core.remote_input import Key, Pointing
 from holo_tasks.desktop import AttachedDesktop
 
 CONTROL = 0xFFE3
@@ -121,7 +121,7 @@ def menders(display: str) -> list[int]:
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-            if b"holo_tasks.desktop.mend" in words and display.encode() in words:
+            if b"holo_tasks.desktop.restore_keymap" in words and display.encode() in words:
                 found.append(int(entry.name))
     return found
 

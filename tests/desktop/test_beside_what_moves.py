@@ -14,7 +14,7 @@ from typing import Any
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click
-from holo_tasks.core.slip import Slip, gesture_digest
+from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.desktop import VirtualDesktop
 
 OPEN, CLOCK = (235, 140), (570, 140)

@@ -13,10 +13,10 @@ from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.geometry import Size
 from holo_tasks.core.gestures import Typed
 from holo_tasks.core.secret import Secret
-from holo_tasks.core.walk import Walk
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.typist import BATCH
-from holo_tasks.playbooks.nearby import ScreenText
+from holo_tasks.loop.walk import Walk
+from holo_tasks.vision.control_text import ScreenText
 from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, walk_of
 
 VALUE = "hunter2-CANARY-77"

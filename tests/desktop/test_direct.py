@@ -15,7 +15,7 @@ import pytest
 from holo_tasks.core.errors import PolicyRefused, ScreenChanged
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, Write
-from holo_tasks.core.slip import Slip, gesture_digest
+from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.desktop import Settle, VirtualDesktop
 
 APPS = Path(__file__).parent.parent / "apps"

@@ -16,13 +16,13 @@ from holo_tasks.core.errors import DesktopFailed, LimitReached
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.gestures import Typed
 from holo_tasks.core.secret import Secret
-from holo_tasks.desktop import wire
+from holo_tasks.desktop import ipc_messages
 from holo_tasks.desktop.fields import Fields
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.hands import Hands
 from holo_tasks.desktop.host import Host
-from holo_tasks.desktop.page import Page
-from holo_tasks.desktop.vault import Vault
+from holo_tasks.desktop.secret_store import Vault
+from holo_tasks.desktop.shared_flags import Page
 
 FIRST, SECOND = Box(0, 0, 200, 100), Box(0, 120, 200, 80)
 ONE, TWO = Box(20, 20, 120, 20), Box(20, 150, 120, 20)
@@ -215,6 +215,6 @@ def test_the_process_that_types_says_where_whatever_went_wrong(error: Exception)
         told = []
         for number in (1, 2):
             host._answer({"id": number, "ask": "windows"})
-            (size,) = wire.HEADER.unpack(ours.recv(wire.HEADER.size))
-            told.append(wire.to_error(wire.unpacked(ours.recv(size))).typed)
+            (size,) = ipc_messages.HEADER.unpack(ours.recv(ipc_messages.HEADER.size))
+            told.append(ipc_messages.to_error(ipc_messages.unpacked(ours.recv(size))).typed)
     assert told == [(HERE,), ()]

@@ -20,11 +20,11 @@ from holo_tasks.core.actions import WriteAtCall
 from holo_tasks.core.errors import DesktopFailed, Killed, LimitReached, PolicyRefused
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
+from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.core.permit import Scene
-from holo_tasks.core.slip import Slip, gesture_digest
 from holo_tasks.desktop import Desktop, Settle, VirtualDesktop, kill_files
 from holo_tasks.desktop import gate as gates
-from holo_tasks.desktop.page import Page
+from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.clock import boot_s
 from holo_tasks.safety.policy import Rules
 from tests.support.inputs import APPS, Inputs, witnessed
@@ -365,7 +365,7 @@ DRIVER = """
 import asyncio, sys, threading, time
 from pathlib import Path
 from holo_tasks.core.gestures import Write
-from holo_tasks.core.slip import Slip, gesture_digest
+from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.machine.clock import boot_s
 

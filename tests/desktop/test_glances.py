@@ -14,7 +14,7 @@ import pytest
 
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, Receipt, Write
-from holo_tasks.core.slip import Slip, gesture_digest
+from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.desktop import Settle, VirtualDesktop
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step

@@ -16,8 +16,8 @@ import xcffib.xproto
 from holo_tasks.core.errors import PolicyRefused, SecretRefused
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
+from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.core.secret import Secret
-from holo_tasks.core.slip import Slip, gesture_digest
 from holo_tasks.desktop import VirtualDesktop, grabs
 from holo_tasks.desktop.xlink import XLink
 

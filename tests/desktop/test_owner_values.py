@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.programs import may_run, runs
-from holo_tasks.desktop import owners, scripts
-from holo_tasks.desktop.scripts import HARMLESS, Started, _first
+from holo_tasks.desktop import interpreter_scripts, owners
+from holo_tasks.desktop.interpreter_scripts import HARMLESS, Started, _first
 
 SLEEP = "import time; time.sleep(60)"
 
@@ -163,10 +163,10 @@ def test_the_first_word_is_a_file_only_behind_options_that_take_no_word(
 
 def test_what_is_run_without_a_file_mentions_none(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["-c", "import sys", "/srv/ledger.py"]
-    monkeypatch.setattr(scripts, "_words", lambda pid: words)
-    assert scripts.script(1, Path("/usr/bin/python3"), None) == ("", ())
+    monkeypatch.setattr(interpreter_scripts, "_words", lambda pid: words)
+    assert interpreter_scripts.script(1, Path("/usr/bin/python3"), None) == ("", ())
     words[0] = "-W"
-    assert scripts.script(1, Path("/usr/bin/python3"), None) == ("", ("import sys", "ledger.py"))
+    assert interpreter_scripts.script(1, Path("/usr/bin/python3"), None) == ("", ("import sys", "ledger.py"))
     words[:] = ["/srv/no such file.py", "ledger.py"]
-    assert scripts.script(1, Path("/usr/bin/python3"), None) == ("", ("no such file.py", "ledger.py"))
-    assert scripts.script(1, Path("/usr/bin/python3-config"), None) == ("", ())
+    assert interpreter_scripts.script(1, Path("/usr/bin/python3"), None) == ("", ("no such file.py", "ledger.py"))
+    assert interpreter_scripts.script(1, Path("/usr/bin/python3-config"), None) == ("", ())

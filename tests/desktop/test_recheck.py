@@ -16,9 +16,9 @@ import pytest
 from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Gesture, Hotkey, Write
-from holo_tasks.core.slip import Slip, gesture_digest
-from holo_tasks.core.walk import Walk
+from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.desktop import Settle, VirtualDesktop
+from holo_tasks.loop.walk import Walk
 from tests.support.inputs import Inputs, witness
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
@@ -178,7 +178,7 @@ async def test_the_same_screen_has_the_same_number_however_often_it_is_looked_at
 async def test_a_button_that_ignored_a_click_is_clicked_again_only_if_that_is_safe(
     probe: Probe, labels: tuple[str, ...], events: list[list[str]]
 ) -> None:
-    nearby = pytest.importorskip("holo_tasks.playbooks.nearby")
+    nearby = pytest.importorskip("holo_tasks.vision.control_text")
     # The pointer is there already, so that its coming changes nothing.
     await probe.desktop.do(Click(probe.at((400, 330))))
     walk = probe.walk([(probe.click(SUBMIT), nothing)], reader=nearby.ScreenText())

@@ -9,7 +9,7 @@ from typing import Any, cast
 from PIL import Image, ImageDraw
 
 from holo_tasks.core.geometry import Size
-from holo_tasks.desktop.remembered import AT_HAND, FEWEST, MOST_BYTES, Remembered
+from holo_tasks.desktop.recent_frames import AT_HAND, FEWEST, MOST_BYTES, Remembered
 from holo_tasks.desktop.screen import Picture
 
 SIZE = Size(640, 400)

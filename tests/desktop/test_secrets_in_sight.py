@@ -16,10 +16,10 @@ from holo_tasks.core.frame import LOST, Frame, RedactedFrame
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Drag, Hotkey, Write
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.playbooks.banding import BandReader
-from holo_tasks.redacting import redactor_for
+from holo_tasks.run.redactors import redactor_for
 from holo_tasks.safety.masking.likeness import folded_secret, secret_in
 from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.vision.band_reader import BandReader
 
 VALUE = "tok_9f3A-7Kq2-canary"
 SIZE = Size(1040, 600)

@@ -10,9 +10,9 @@ import xcffib
 from PIL import Image
 
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.rhythm import TILE
-from holo_tasks.desktop import stirs
-from holo_tasks.desktop.stirs import QUEUED, QUIET_S, UNSETTLED_S, Stirs
+from holo_tasks.core.repaint_rhythm import TILE
+from holo_tasks.desktop import repaint_watch
+from holo_tasks.desktop.repaint_watch import QUEUED, QUIET_S, UNSETTLED_S, Stirs
 
 PLACE = Box(80, 40, 16, 16)
 FAR = Box(240, 160, 16, 16)
@@ -29,8 +29,10 @@ class Shown:
         self.broken: Exception | None = None
         self.on_taking: Any = lambda: None
         clock = SimpleNamespace(monotonic=lambda: self.now_s, monotonic_ns=lambda: round(self.now_s * 1e9))
-        patch.setattr(stirs, "time", clock)
-        patch.setattr(stirs, "threading", SimpleNamespace(**vars(stirs.threading) | {"Thread": _NoThread}))
+        patch.setattr(repaint_watch, "time", clock)
+        patch.setattr(
+            repaint_watch, "threading", SimpleNamespace(**vars(repaint_watch.threading) | {"Thread": _NoThread})
+        )
         patch.setattr(Stirs, "_taken", lambda _, box: self._take(box))
         self.repaints: Any = SimpleNamespace(exact=True, also=None, rearranged=None)
         link: Any = SimpleNamespace(size=lambda: self.size)

@@ -11,8 +11,8 @@ import xcffib.xproto
 
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.programs import Owner
-from holo_tasks.desktop import typed_in
-from holo_tasks.desktop.typed_in import VIEWABLE, Inside, TypedIn, between
+from holo_tasks.desktop import secret_windows
+from holo_tasks.desktop.secret_windows import VIEWABLE, Inside, TypedIn, between
 
 HERE = Box(0, 0, 200, 100)
 
@@ -29,11 +29,11 @@ def test_another_programs_window_with_the_number_of_a_closed_one_is_not_taken_fo
         return SimpleNamespace(reply=lambda: SimpleNamespace(map_state=VIEWABLE))
 
     link: Any = SimpleNamespace(conn=SimpleNamespace(core=SimpleNamespace(GetWindowAttributes=attributes)))
-    monkeypatch.setattr(typed_in, "owner_of", lambda link, at: Owner(pid=7))
-    monkeypatch.setattr(typed_in, "owner_by", lambda link, window: Owner(pid=owners[window]))
-    monkeypatch.setattr(typed_in, "_pressed", lambda link, field: 5)
-    monkeypatch.setattr(typed_in, "client_of", lambda link, window: window)
-    monkeypatch.setattr(typed_in, "box", lambda link, window: HERE)
+    monkeypatch.setattr(secret_windows, "owner_of", lambda link, at: Owner(pid=7))
+    monkeypatch.setattr(secret_windows, "owner_by", lambda link, window: Owner(pid=owners[window]))
+    monkeypatch.setattr(secret_windows, "_pressed", lambda link, field: 5)
+    monkeypatch.setattr(secret_windows, "client_of", lambda link, window: window)
+    monkeypatch.setattr(secret_windows, "box", lambda link, window: HERE)
     known = TypedIn(link)
     assert known.inside(Box(20, 20, 90, 20)).window == 5
     assert known.places() == {5: HERE}
@@ -76,12 +76,12 @@ def test_the_window_that_draws_a_field_is_its_own_or_the_top_one_of_its_program(
     window: int,
     pid: int,
 ) -> None:
-    monkeypatch.setattr(typed_in, "owner_of", lambda link, at: Owner(pid=keyboard))
-    monkeypatch.setattr(typed_in, "owner_by", lambda link, window: Owner(pid=owners.get(window, 7)))
-    monkeypatch.setattr(typed_in, "_pressed", lambda link, field: pressed)
-    monkeypatch.setattr(typed_in, "client_of", lambda link, window: TOP if window == FIELD else window)
-    monkeypatch.setattr(typed_in, "active_window", lambda link: active)
-    monkeypatch.setattr(typed_in, "box", lambda link, window: PLACES[window])
+    monkeypatch.setattr(secret_windows, "owner_of", lambda link, at: Owner(pid=keyboard))
+    monkeypatch.setattr(secret_windows, "owner_by", lambda link, window: Owner(pid=owners.get(window, 7)))
+    monkeypatch.setattr(secret_windows, "_pressed", lambda link, field: pressed)
+    monkeypatch.setattr(secret_windows, "client_of", lambda link, window: TOP if window == FIELD else window)
+    monkeypatch.setattr(secret_windows, "active_window", lambda link: active)
+    monkeypatch.setattr(secret_windows, "box", lambda link, window: PLACES[window])
     known = TypedIn(SimpleNamespace())  # type: ignore[arg-type]
     assert known.inside(TYPED) == Inside(window, PLACES.get(window), pid)
     assert known.any == bool(window)
@@ -91,11 +91,11 @@ def test_a_window_that_is_hidden_is_nowhere_and_comes_back(monkeypatch: pytest.M
     state = [0]
     attributes: Any = lambda window: SimpleNamespace(reply=lambda: SimpleNamespace(map_state=state[0]))  # noqa: E731
     link: Any = SimpleNamespace(conn=SimpleNamespace(core=SimpleNamespace(GetWindowAttributes=attributes)))
-    monkeypatch.setattr(typed_in, "owner_of", lambda link, at: Owner(pid=7))
-    monkeypatch.setattr(typed_in, "owner_by", lambda link, window: Owner(pid=7))
-    monkeypatch.setattr(typed_in, "_pressed", lambda link, field: TOP)
-    monkeypatch.setattr(typed_in, "client_of", lambda link, window: window)
-    monkeypatch.setattr(typed_in, "box", lambda link, window: PLACES[window])
+    monkeypatch.setattr(secret_windows, "owner_of", lambda link, at: Owner(pid=7))
+    monkeypatch.setattr(secret_windows, "owner_by", lambda link, window: Owner(pid=7))
+    monkeypatch.setattr(secret_windows, "_pressed", lambda link, field: TOP)
+    monkeypatch.setattr(secret_windows, "client_of", lambda link, window: window)
+    monkeypatch.setattr(secret_windows, "box", lambda link, window: PLACES[window])
     known = TypedIn(link)
     known.inside(TYPED)
     assert known.places() == {TOP: None}

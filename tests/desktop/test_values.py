@@ -12,10 +12,10 @@ from holo_tasks.core import errors
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Hotkey, Move, Pause, Scroll, Write
 from holo_tasks.core.keynames import keysym, of_character, small
-from holo_tasks.desktop import Settle, VirtualDesktop, wire, xauth
+from holo_tasks.desktop import Settle, VirtualDesktop, ipc_messages, xauth
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.layout import Layout, Stroke
-from holo_tasks.desktop.vault import Vault
+from holo_tasks.desktop.secret_store import Vault
 
 GESTURES = [
     Click(Point(1, 2), "right", 2),
@@ -31,8 +31,8 @@ GESTURES = [
 
 @pytest.mark.parametrize("gesture", GESTURES, ids=lambda gesture: type(gesture).__name__)
 def test_a_gesture_survives_the_wire(gesture):
-    sent = wire.packed(wire.from_gesture(gesture))
-    assert wire.to_gesture(wire.unpacked(sent[wire.HEADER.size :])) == gesture
+    sent = ipc_messages.packed(ipc_messages.from_gesture(gesture))
+    assert ipc_messages.to_gesture(ipc_messages.unpacked(sent[ipc_messages.HEADER.size :])) == gesture
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_gesture_survives_the_wire(gesture):
     ids=lambda error: type(error).__name__,
 )
 def test_an_error_survives_the_wire(error):
-    got = wire.to_error(wire.from_error(error))
+    got = ipc_messages.to_error(ipc_messages.from_error(error))
     assert (type(got), str(got), getattr(got, "limit", None)) == (
         type(error),
         str(error),

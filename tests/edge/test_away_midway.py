@@ -12,15 +12,16 @@ from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
 from prefect.client.schemas.objects import State
 
-from holo_tasks import HoloError, InvalidUsage, NeedsPerson, cost_guardrail, oneshot, pursue, subgoal
+from holo_tasks import HoloError, InvalidUsage, NeedsPerson, cost_guardrail, pursue, subgoal
 from holo_tasks.audit import Destination
+from holo_tasks.cli import run_flow
+from holo_tasks.cli.run_settings import Settings
 from holo_tasks.core.errors import DatabaseAway, StoreLost, Unavailable
 from holo_tasks.models.profile import profile_for
-from holo_tasks.outcome import Settings
+from holo_tasks.run.untold import tell_untold
 from holo_tasks.safety.budgets import Budgets
-from holo_tasks.safety.runbook import RunBook
+from holo_tasks.safety.run_list import RunBook
 from holo_tasks.safety.store import store_at
-from holo_tasks.untold import tell_untold
 from tests.support.agents import agent
 from tests.support.interruptions import CLICK, DONE, World, pressing
 from tests.support.scripted_model import ScriptedModel
@@ -160,10 +161,10 @@ async def test_a_flow_run_that_could_not_begin_is_gone_on_with_or_ended(
     with ScriptedModel([DONE]) as model:
         settings = Settings(goal, model.base_url, profile_for("rehearsal"), where, home=home)
         if comes_back:
-            assert (await oneshot.run_goal(settings, world.desktop)).status == "answered"
+            assert (await run_flow.run_goal(settings, world.desktop)).status == "answered"
         else:
             with pytest.raises(Unavailable):
-                await oneshot.run_goal(settings, world.desktop)
+                await run_flow.run_goal(settings, world.desktop)
             assert "ended as Unavailable" in " ".join(await tell_untold(home))
     async with get_client() as client:
         found = await client.read_flow_runs(flow_run_filter=FlowRunFilter(name=FlowRunFilterName(any_=[goal])))
@@ -174,9 +175,9 @@ async def test_a_goal_that_has_begun_is_not_said_to_be_untouched(world: World, m
     async def broken(*args: Any) -> Any:
         raise httpx.ConnectError("gone")
 
-    monkeypatch.setattr(oneshot, "_claimed", broken)
+    monkeypatch.setattr(run_flow, "_claimed", broken)
     where, home = Destination.parse(str(world.folder / "runs")), world.folder / "holo"
     settings = Settings("Press OK.", "http://127.0.0.1:9/v1", profile_for("rehearsal"), where, home=home)
     with pytest.raises(InvalidUsage, match="gone") as caught:
-        await oneshot.run_goal(settings, world.desktop)
+        await run_flow.run_goal(settings, world.desktop)
     assert not isinstance(caught.value, Unavailable)

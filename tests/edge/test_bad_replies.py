@@ -9,7 +9,7 @@ import pytest
 from prefect import flow
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, ModelFailed, cost_guardrail, pursue, subgoal
-from holo_tasks.run import Run
+from holo_tasks.run.run import Run
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import Answer, ScriptedModel, step

@@ -14,10 +14,10 @@ from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 
 from holo_tasks import LimitReached, ModelFailed, PolicyRefused, pursue, subgoal
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.walk import Walk
+from holo_tasks.loop.walk import Walk
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.models.profile import profile_for
-from holo_tasks.run import Run
+from holo_tasks.run.run import Run
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import SIZE, PaintedDesktop
 from tests.support.scripted_model import Answer, ScriptedModel, step

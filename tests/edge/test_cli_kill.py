@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks import kill_command
+from holo_tasks.cli import kill as kill_command
 from holo_tasks.core.errors import InvalidUsage, StoreLost
-from holo_tasks.kill_sources import DatabaseSource
-from holo_tasks.prefect_server import TemporaryServer
-from holo_tasks.running import Running, running
-from holo_tasks.safety.kills import Kills
+from holo_tasks.kill.run_registry import Running, running
+from holo_tasks.kill.sources import DatabaseSource
+from holo_tasks.prefect_server.temporary import TemporaryServer
+from holo_tasks.safety.kill_requests import Kills
 from holo_tasks.safety.store import store_at
 from tests.edge.test_kill import COMMAND, TEXT, closed_as_killed
 from tests.support.command_line import CommandLine, related, until

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks import kill_command
+from holo_tasks.cli import kill as kill_command
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import kill_files
-from holo_tasks.running import Registration, Running
-from holo_tasks.safety.kills import Kills
+from holo_tasks.kill.run_registry import Registration, Running
+from holo_tasks.safety.kill_requests import Kills
 from holo_tasks.safety.store import store_at
 from tests.support.command_line import CommandLine, until
 from tests.support.inputs import Inputs, witnessed
@@ -30,7 +30,7 @@ OBEYS = """
 import sys, time
 from pathlib import Path
 from holo_tasks.desktop import kill_files
-from holo_tasks.running import Registration, Running
+from holo_tasks.kill.run_registry import Registration, Running
 home = Path(sys.argv[1])
 folder = kill_files.folder_in(home)
 runs = [Running.here(name, "Go.", "", "") for name in sys.argv[2:]]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.audit.keys import SigningKey
+from holo_tasks.cli.verify import verify_trace
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.verifying import verify_trace
 from tests.audit.signed import write
 from tests.support.command_line import CommandLine
 

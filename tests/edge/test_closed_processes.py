@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.agent import open_agent
+from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.audit import Destination
 from holo_tasks.desktop.processes import descendants
-from holo_tasks.home import holo_home
+from holo_tasks.machine.home import holo_home
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
 from tests.support.command_line import CommandLine, until
@@ -21,7 +21,7 @@ from tests.support.painted_desktop import PaintedDesktop
 from tests.support.reading import PLAIN, can_be_read
 from tests.support.scripted_model import Answer, ScriptedModel
 
-OURS = {"holo-tasks", "holo_tasks.desktop.host", "holo_tasks.serving"}
+OURS = {"holo-tasks", "holo_tasks.desktop.host", "holo_tasks.prefect_server.process"}
 
 
 @pytest.mark.desktop
@@ -39,7 +39,7 @@ def test_the_command_the_desktops_host_and_the_temporary_server_are_closed(cli: 
 
 
 def test_what_watches_over_a_borrowed_display_is_closed() -> None:
-    command = [*PLAIN, sys.executable, "-P", "-m", "holo_tasks.desktop.mend", ":98765"]
+    command = [*PLAIN, sys.executable, "-P", "-m", "holo_tasks.desktop.restore_keymap", ":98765"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as mender:
         until(lambda: not can_be_read(mender.pid))
         assert mender.poll() is None
@@ -47,7 +47,7 @@ def test_what_watches_over_a_borrowed_display_is_closed() -> None:
 
 async def test_an_agent_closes_the_process_it_works_in(monkeypatch: pytest.MonkeyPatch, prefect: str) -> None:
     closed: list[bool] = []
-    monkeypatch.setattr("holo_tasks.agent.close_process", lambda: closed.append(True))
+    monkeypatch.setattr("holo_tasks.agent.open_agent.close_process", lambda: closed.append(True))
     endpoint = ModelEndpoint("http://127.0.0.1:9/v1", None)
     terms = {"desktop": PaintedDesktop(), "endpoint": endpoint, "profile": profile_for("holo3-1-35b-a3b")}
     async with open_agent(title="t", destination=Destination.parse(str(holo_home() / "runs")), **terms):  # type: ignore[arg-type]

@@ -12,11 +12,11 @@ import pytest
 from prefect import flow
 
 from holo_tasks import pursue
+from holo_tasks.contract.rulebook import Terms
 from holo_tasks.core.events import ActionIntended
 from holo_tasks.core.geometry import Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.profile import Profile, profile_for
-from holo_tasks.playbooks.rulebook import Terms
 from tests.edge.conftest import command
 from tests.support.agents import agent, events
 from tests.support.command_line import until

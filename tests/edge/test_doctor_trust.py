@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy as sa
 
-from holo_tasks import agent
-from holo_tasks.doctor.trust import of_display, of_home, of_prefect
-from holo_tasks.prefect_server import is_open
+from holo_tasks.agent import open_agent
+from holo_tasks.cli.doctor.trust import of_display, of_home, of_prefect
+from holo_tasks.prefect_server.temporary import is_open
 from holo_tasks.safety.store import store_at
 from tests.edge.test_cli_doctor import checks, says
 from tests.edge.test_cli_doctor import doctor as doctor  # a fixture
@@ -98,11 +98,11 @@ def test_a_display_of_somebody_elses_and_secrets() -> None:
 def test_where_anybody_can_say_yes_the_log_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
     logged: list[str] = []
     log = SimpleNamespace(warning=lambda text, *of: logged.append(text % of))
-    monkeypatch.setattr(agent, "get_run_logger", lambda: log)
+    monkeypatch.setattr(open_agent, "get_run_logger", lambda: log)
     with prefect_without_a_login() as url:
-        agent.warn_if_open(url)
-        agent.warn_if_open(url)
+        open_agent.warn_if_open(url)
+        open_agent.warn_if_open(url)
     (said,) = logged
     assert f"The Prefect API at {url} answers without a login" in said
-    agent.warn_if_open(None)
+    open_agent.warn_if_open(None)
     assert "The Prefect API that Prefect started for this flow answers without a login" in logged[1]

@@ -17,10 +17,11 @@ from typing import Any, cast
 
 import pytest
 
-from holo_tasks import prefect_database, run_command
+from holo_tasks.cli import run as run_command
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.prefect_database import migrated, prepare
-from holo_tasks.prefect_server import TemporaryServer
+from holo_tasks.prefect_server import database as prefect_database
+from holo_tasks.prefect_server.database import migrated, prepare
+from holo_tasks.prefect_server.temporary import TemporaryServer
 
 
 def parts(sql: str) -> list[str]:
@@ -95,7 +96,7 @@ def test_a_temporary_server_in_a_fresh_home_finds_its_database_made(tmp_path: Pa
 
 COMMAND = """
 import atexit, sys
-from holo_tasks import cli
+from holo_tasks.cli import commands
 class Late:
     def __del__(self):
         print("taken apart")
@@ -103,9 +104,9 @@ late, sys.argv = Late(), ["holo-tasks", "models"]
 if {fails}:
     def fail(options):
         raise RuntimeError("a defect")
-    cli.COMMANDS["models"] = fail
+    commands.COMMANDS["models"] = fail
 try:
-    cli.main()
+    commands.main()
 finally:
     atexit.register(print, "what others have to do at the end")
 """
@@ -122,7 +123,7 @@ def test_a_command_ends_once_all_is_done(tmp_path: Path, fails: bool) -> None:
 
 def test_what_is_installed_is_compiled() -> None:
     """Else each start of each process compiles it anew where Python is told to write no bytecode."""
-    for name in ("prefect", "prefect.server.database.orm_models", "openai", "holo_tasks.cli"):
+    for name in ("prefect", "prefect.server.database.orm_models", "openai", "holo_tasks.cli.commands"):
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert Path(spec.cached or "none").exists(), f"make setup compiles {name}"

@@ -11,19 +11,20 @@ from typing import Any
 import pytest
 from s3_server import S3Server
 
-from holo_tasks import InvalidUsage, NeedsPerson, oneshot, pursue, subgoal
+from holo_tasks import InvalidUsage, NeedsPerson, pursue, subgoal
 from holo_tasks.audit import Destination
 from holo_tasks.audit.errors import DiskFull
 from holo_tasks.audit.trace import LocalTrace
-from holo_tasks.claims import current_journal
+from holo_tasks.cli import run_flow
+from holo_tasks.cli.run_settings import Settings
 from holo_tasks.core.errors import StoreLost
-from holo_tasks.filing import file_noted
-from holo_tasks.machine import notes
+from holo_tasks.machine import pending_notes
 from holo_tasks.models.profile import profile_for
-from holo_tasks.outcome import Settings
+from holo_tasks.run.dead_letters import file_noted
+from holo_tasks.run.journal import current_journal
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.runbook import RunBook
+from holo_tasks.safety.run_list import RunBook
 from holo_tasks.safety.store import store_at
 from tests.support.command_line import CommandLine
 from tests.support.interruptions import CLICK, DONE, World, pressing
@@ -152,7 +153,7 @@ async def test_an_item_that_cannot_be_filed_is_noted_and_filed_later(
     with monkeypatch.context() as patch:
         patch.setattr(Items, "file_late", lost)
         assert file_noted(home) == []
-    assert len(list(notes.left(home, "item"))) == 1
+    assert len(list(pending_notes.left(home, "item"))) == 1
     (told,) = file_noted(home)
     assert "I-1" in told
     assert [item.token for item in world.items] == ["I-1"]
@@ -182,7 +183,7 @@ async def test_an_item_is_filed_in_the_database_it_was_meant_for(
     (told,) = file_noted(home)
     assert "I-1 is on the list" in told
     assert [item.token for item in Items(store_at(home)).all()] == ["I-1"]
-    assert list(notes.left(home, "item")) == []
+    assert list(pending_notes.left(home, "item")) == []
 
 
 async def test_what_was_finished_meanwhile_is_not_put_on_the_list_any_more(world: World) -> None:
@@ -190,9 +191,9 @@ async def test_what_was_finished_meanwhile_is_not_put_on_the_list_any_more(world
     press = pressing()
     assert await world.run(lambda: press("I-1"), [DONE]) == "done"
     says = {"token": "I-1", "goal": "press", "status": "killed", "reason": "", "trace": "", "flow_run_id": ""}
-    notes.leave(home, "item", says | {"how": {}, "attempts": 1, "at": "2026-01-01T00:00:00+00:00"})
+    pending_notes.leave(home, "item", says | {"how": {}, "attempts": 1, "at": "2026-01-01T00:00:00+00:00"})
     (home / "notes" / "item-torn.json").write_text('{"token": ')
-    notes.leave(home, "item", {"from": "another version"})
+    pending_notes.leave(home, "item", {"from": "another version"})
     assert file_noted(home) == []
     assert Items(store_at(home)).all() == []
     assert [path.name for path in (home / "notes").iterdir()] == ["item-torn.json"]
@@ -229,10 +230,10 @@ async def test_a_mistake_in_a_run_of_one_goal_is_filed_if_something_was_done(
             await journal.intend("click ‘OK button’", "frame")
         raise InvalidUsage("The second half is missing.")
 
-    monkeypatch.setattr(oneshot, "pursue", broken)
+    monkeypatch.setattr(run_flow, "pursue", broken)
     where, home = Destination.parse(str(world.folder / "runs")), world.folder / "holo"
     settings = Settings("Press OK.", "http://127.0.0.1:9/v1", profile_for("rehearsal"), where, token="I-1", home=home)
-    outcome = await oneshot._claimed(settings, world.desktop)
+    outcome = await run_flow._claimed(settings, world.desktop)
     assert (outcome.status, outcome.message) == ("invalid", "The second half is missing.")
     assert [(item.token, item.goal, item.status) for item in world.items] == [("I-1", "run", "invalid")] * begun
 

@@ -25,10 +25,10 @@ from holo_tasks import (
     pursue,
     subgoal,
 )
+from holo_tasks.agent.cost_guardrail import before_deadline
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click
-from holo_tasks.decorators import before_deadline
 from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.store import store_at
 from tests.support.agents import agent, events

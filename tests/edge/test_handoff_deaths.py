@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from holo_tasks.cli.handoff import listed, resume
+from holo_tasks.cli.runs import listing
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.handing import listed, resume
-from holo_tasks.run_list import listing
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at

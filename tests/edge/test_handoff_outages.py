@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from holo_tasks import Answer, NeedsPerson, hand_over, pausing
-from holo_tasks.kill_command import kill
-from holo_tasks.suspending import Suspending
+from holo_tasks import Answer, NeedsPerson, hand_over
+from holo_tasks.cli.kill import kill
+from holo_tasks.handoff import pause as pausing
+from holo_tasks.handoff.suspend import Suspending
 from tests.edge.test_handoff import Stage
 from tests.support.long import few
 from tests.support.outage import How, Outage

@@ -22,21 +22,21 @@ from holo_tasks import (
     agent_step,
     cost_guardrail,
     current_run,
-    kill_switch,
     pursue,
     subgoal,
 )
-from holo_tasks import run as runs
+from holo_tasks.cli.retry import retry
+from holo_tasks.cli.runs import listing
 from holo_tasks.core.errors import DesktopFailed, HoloError, StoreLost
 from holo_tasks.core.gestures import Gesture
 from holo_tasks.core.secret import Secret
-from holo_tasks.filing import file_noted
-from holo_tasks.machine import notes
-from holo_tasks.retrying import retry
-from holo_tasks.run_list import listing
-from holo_tasks.running import running
+from holo_tasks.kill import switch as kill_switch
+from holo_tasks.kill.run_registry import running
+from holo_tasks.machine import pending_notes
+from holo_tasks.run import run as runs
+from holo_tasks.run.dead_letters import file_noted
 from holo_tasks.safety import ledger as ledgers
-from holo_tasks.safety import watch
+from holo_tasks.safety import silent_database
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Intent, Ledger
 from holo_tasks.safety.scrubbed import ScrubbedRecorder
@@ -132,7 +132,7 @@ async def test_a_token_that_holds_signs_of_control_steers_no_log_page_or_termina
     (item,) = world.items
     assert item.token == FORGING, "what it is known by stays what it is"
     said = [str(caught.value), *listing(home, 5, as_json=False).splitlines()]
-    notes.leave(home, "item", vars(replace(item, token=f"{FORGING}2")))
+    pending_notes.leave(home, "item", vars(replace(item, token=f"{FORGING}2")))
     said += file_noted(home)
     assert repr(f"{FORGING}2")[1:-1] in said[-1]
     told, _ = retry(home, f"{FORGING}2", done=None, not_done=True, again=lambda arguments: 0)
@@ -463,8 +463,8 @@ async def test_a_database_that_hangs_ends_the_run_in_time_and_in_so_many_words(
     for name, value in (("LEASE_S", 2.0), ("RENEW_S", 0.3), ("HURRY_S", 1.0)):
         monkeypatch.setattr(ledgers, name, value)
     monkeypatch.setattr(kill_switch, "LATE_S", 0.5)
-    monkeypatch.setattr(watch, "BRIEF_S", 0.5)
-    monkeypatch.setattr(watch, "_silent", {})
+    monkeypatch.setattr(silent_database, "BRIEF_S", 0.5)
+    monkeypatch.setattr(silent_database, "_silent", {})
     home = world.folder / "holo"
     at_work: list[str] = []
 

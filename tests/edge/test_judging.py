@@ -15,14 +15,14 @@ from prefect import flow
 from pydantic import BaseModel, ConfigDict
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, ModelFailed, cost_guardrail, judge, pursue, subgoal
+from holo_tasks.agent.judge import shows
 from holo_tasks.core.errors import TransientModelFault
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Hotkey
-from holo_tasks.judging import shows
-from holo_tasks.models.asked import model_at
+from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
-from holo_tasks.run import Run, current_guard
+from holo_tasks.run.run import Run, current_guard
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import Answer, ScriptedModel, step

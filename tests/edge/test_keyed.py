@@ -26,12 +26,12 @@ from holo_tasks import (
     step,
     subgoal,
 )
+from holo_tasks.cli.retry import retry
 from holo_tasks.core.events import Skipped
-from holo_tasks.retrying import retry
+from holo_tasks.handoff.suspend import Suspended
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
-from holo_tasks.suspending import Suspended
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel

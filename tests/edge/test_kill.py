@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.running import running
+from holo_tasks.kill.run_registry import running
 from tests.support.agent_process import ROOT, AgentProcess
 from tests.support.command_line import CommandLine, related, until
 from tests.support.inputs import Inputs

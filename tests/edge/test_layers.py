@@ -25,13 +25,13 @@ from holo_tasks import (
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.events import AnyEvent
 from holo_tasks.core.gestures import Click, Hotkey
-from holo_tasks.core.screens import Interruption, Screens, Way
-from holo_tasks.playbooks.hands import Hands
-from holo_tasks.playbooks.scripted import Script
-from holo_tasks.run import Run
+from holo_tasks.loop.screens import Interruption, Screens, Way
+from holo_tasks.run.run import Run
+from holo_tasks.run.subgoal_options import Handling, handling_of
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
-from holo_tasks.subgoal_options import Handling, handling_of
+from holo_tasks.scripts.hands import Hands
+from holo_tasks.scripts.script import Script
 from tests.support.agents import agent, events
 from tests.support.coloured_program import ColouredProgram, Colours, state
 from tests.support.long import few

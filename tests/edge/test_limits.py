@@ -12,7 +12,7 @@ from prefect import flow, task
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, agent_step, cost_guardrail, pursue, subgoal
 from holo_tasks.core.budget import Guard
-from holo_tasks.endings import LIMIT_EVENT
+from holo_tasks.run.final_states import LIMIT_EVENT
 from holo_tasks.safety.budgets import Budgets
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at

@@ -13,20 +13,20 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from holo_tasks.agent import open_agent
+from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.audit import Destination
-from holo_tasks.cli import carry_out
+from holo_tasks.cli.commands import carry_out
+from holo_tasks.cli.doctor.findings import Chain, Finding
+from holo_tasks.cli.doctor.services import check_audit
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import AttachedDesktop
-from holo_tasks.doctor.findings import Chain, Finding
-from holo_tasks.doctor.services import check_audit
-from holo_tasks.kill_sources import _client
-from holo_tasks.local_only import check_advisors, check_prefect, check_rest, enter_late
-from holo_tasks.machine import notes
-from holo_tasks.models.asked import model_at
+from holo_tasks.kill.sources import _client
+from holo_tasks.machine import pending_notes
+from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
-from holo_tasks.prefect_server import TemporaryServer, is_up
+from holo_tasks.prefect_server.local_only import check_advisors, check_prefect, check_rest, enter_late
+from holo_tasks.prefect_server.temporary import TemporaryServer, is_up
 from holo_tasks.safety.store import store_at
 from tests.support.redirecting import Server
 from tests.support.scripted_model import ScriptedModel
@@ -111,7 +111,7 @@ def test_runs_are_listed_though_nobody_can_be_told_how_they_ended(
     url: str, switch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(socket, "create_connection", refuse)
-    notes.leave(tmp_path, "flow-run", {"flow_run_id": "x"})
+    pending_notes.leave(tmp_path, "flow-run", {"flow_run_id": "x"})
     os.environ.update(PREFECT_API_URL=url, HOLO_LOCAL_ONLY=switch)
     assert carry_out(["runs", "--json"]) == 0
     told = capsys.readouterr()
@@ -119,7 +119,7 @@ def test_runs_are_listed_though_nobody_can_be_told_how_they_ended(
     if switch:
         (said,) = told.err.splitlines()
         assert "still not told" in said
-    assert len(list(notes.left(tmp_path, "flow-run"))) == 1
+    assert len(list(pending_notes.left(tmp_path, "flow-run"))) == 1
 
 
 def test_the_database_is_refused_when_it_is_opened_too(tmp_path: Path) -> None:

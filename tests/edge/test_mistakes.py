@@ -12,10 +12,11 @@ from prefect.exceptions import TerminationSignal
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
 from holo_blocks.loading import load_block
-from holo_tasks import InvalidUsage, cli, cost_guardrail, subgoal
-from holo_tasks.agent import open_agent
-from holo_tasks.chosen import check_text
-from holo_tasks.handing import resume
+from holo_tasks import InvalidUsage, cost_guardrail, subgoal
+from holo_tasks.agent.open_agent import open_agent
+from holo_tasks.cli import commands
+from holo_tasks.cli.handoff import resume
+from holo_tasks.cli.settings import check_text
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.store import store_at
@@ -89,14 +90,14 @@ def test_a_command_that_is_stopped_ends_with_a_line(
     def stopped(given: list[str]) -> int:
         raise error
 
-    monkeypatch.setattr(cli, "carry_out", stopped)
-    assert cli.exit_code(["run", "Look."]) == 13
+    monkeypatch.setattr(commands, "carry_out", stopped)
+    assert commands.exit_code(["run", "Look."]) == 13
     assert capsys.readouterr().err == "holo-tasks: killed: The command was stopped from outside.\n"
 
 
 def test_whoever_answers_a_suspended_run_is_told_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLO_HOME", str(tmp_path))
-    monkeypatch.setattr("holo_tasks.handing.configured_api_url", lambda environ: None)
+    monkeypatch.setattr("holo_tasks.cli.handoff.configured_api_url", lambda environ: None)
     handoffs = Handoffs(store_at(tmp_path))
     url = "http://me:word@prefect.example/api"
     asked = handoffs.open(

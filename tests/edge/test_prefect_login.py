@@ -19,8 +19,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
 
 from holo_tasks.core.person import Answer
-from holo_tasks.handoff import hand_over
-from holo_tasks.prefect_server import TemporaryServer
+from holo_tasks.handoff.hand_over import hand_over
+from holo_tasks.prefect_server.temporary import TemporaryServer
 from tests.edge.test_handoff import Stage
 from tests.edge.test_handoff import stage as stage  # a fixture
 from tests.support.browser import Tab

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.audit.stores import Folder
-from holo_tasks.doctor.trust import of_home
+from holo_tasks.cli.doctor.trust import of_home
 from tests.edge.conftest import command
 from tests.support.command_line import CommandLine, Ended
 from tests.support.long import few

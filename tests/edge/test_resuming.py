@@ -15,8 +15,8 @@ from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, tempor
 from prefect.states import AwaitingRetry, Failed, Pending, Running, Scheduled
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.pausing import Pausing
-from holo_tasks.resuming import begun_by, resume_suspended, said_to_suspended
+from holo_tasks.handoff.pause import Pausing
+from holo_tasks.handoff.resume import begun_by, resume_suspended, said_to_suspended
 from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.store import store_at
 from tests.support.outage import Outage
@@ -113,7 +113,7 @@ async def test_what_takes_no_answer_says_why_and_nothing_is_closed(run: Suspende
 async def test_a_prefect_that_is_away_is_waited_for_and_one_that_refuses_is_not(
     run: Suspended, prefect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holo_tasks.pausing.LONG_S", 0.0)  # as if it had been away for so long
+    monkeypatch.setattr("holo_tasks.handoff.pause.LONG_S", 0.0)  # as if it had been away for so long
     away = Outage(prefect)
     away.cut("refused")
     with temporary_settings({PREFECT_API_URL: away.url, PREFECT_CLIENT_MAX_RETRIES: 0}):

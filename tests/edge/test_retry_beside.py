@@ -14,13 +14,13 @@ from uuid import uuid4
 
 import pytest
 
-from holo_tasks import beside
+from holo_tasks.cli.retry import retry
 from holo_tasks.core.errors import InvalidUsage, StoreLost
-from holo_tasks.retrying import retry
-from holo_tasks.running import Registration, Running
+from holo_tasks.kill.run_registry import Registration, Running
+from holo_tasks.run import beside
 from holo_tasks.safety.items import WORKER, Items
 from holo_tasks.safety.ledger import worker
-from holo_tasks.safety.runbook import RunBook
+from holo_tasks.safety.run_list import RunBook
 from holo_tasks.safety.store import store_at
 from tests.support.prefect_api import PrefectAPI
 

@@ -15,11 +15,11 @@ import sqlalchemy as sa
 from prefect.utilities.importtools import load_script_as_module
 
 from holo_tasks import is_done
+from holo_tasks.cli.run_settings import GOAL, Settings
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, TokenConflict
-from holo_tasks.outcome import GOAL, Settings
+from holo_tasks.run.same_work import work_of
 from holo_tasks.safety.ledger import WORKS, Ledger, Work
 from holo_tasks.safety.store import store_at
-from holo_tasks.same_work import work_of
 from tests.support.agents import agent
 from tests.support.interruptions import BABBLE, World
 from tests.support.scripted_model import ScriptedModel, step

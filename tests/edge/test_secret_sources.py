@@ -12,18 +12,19 @@ from prefect.blocks.system import Secret as SecretBlock
 from prefect.types import SecretDict
 
 from holo_blocks import HoloDesktop
-from holo_tasks import InvalidUsage, run_command
-from holo_tasks.arguments import command_line
-from holo_tasks.cli import main
+from holo_tasks import InvalidUsage
+from holo_tasks.cli import run as run_command
+from holo_tasks.cli.commands import main
+from holo_tasks.cli.parser import command_line
+from holo_tasks.cli.run_settings import Outcome, Settings
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop.environment import for_programs
-from holo_tasks.endings import failed_state
-from holo_tasks.outcome import Outcome, Settings
-from holo_tasks.prefect_server import TemporaryServer
+from holo_tasks.prefect_server.temporary import TemporaryServer
+from holo_tasks.run.final_states import failed_state
+from holo_tasks.run.secret_sources import SecretSpec, resolved
 from holo_tasks.safety import scrubbing
 from holo_tasks.safety.scrubbing import hushing
-from holo_tasks.secret_sources import SecretSpec, resolved
 
 
 @pytest.fixture(autouse=True)
@@ -100,9 +101,9 @@ def test_the_command_is_refused_before_anything_is_started(
     monkeypatch.setenv("HOLO_SECRET_HERE", "Kranich")
     monkeypatch.setenv("HOLO_HOME", str(tmp_path))
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
-    monkeypatch.setattr("holo_tasks.cli.interrupt_at_signals", lambda: None)
-    monkeypatch.setattr("holo_tasks.cli.narrow_umask", lambda: None)
-    monkeypatch.setattr("holo_tasks.leaving.leave", lambda code: None)
+    monkeypatch.setattr("holo_tasks.cli.commands.interrupt_at_signals", lambda: None)
+    monkeypatch.setattr("holo_tasks.cli.commands.narrow_umask", lambda: None)
+    monkeypatch.setattr("holo_tasks.cli.exit.leave", lambda code: None)
     with pytest.raises(SystemExit) as ended:
         main(["run", "Do it.", "--base-url", "http://127.0.0.1:9/v1", "--json", *options])
     told = capsys.readouterr()

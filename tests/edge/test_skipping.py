@@ -15,7 +15,7 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlo
 from prefect.runtime import flow_run
 
 from holo_tasks import progress, pursue, subgoal
-from holo_tasks.audit.report import write_report
+from holo_tasks.audit.pages.report import write_report
 from holo_tasks.core.errors import StoreLost, TokenConflict
 from holo_tasks.core.events import RunClosed, Skipped, SubgoalOpened
 from holo_tasks.safety.items import Items
@@ -126,7 +126,7 @@ async def test_a_call_that_asks_prefect_for_a_state_gets_one(tmp_path: Path) -> 
 
 
 async def test_a_long_list_is_written_down_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holo_tasks.skipping.AT_ONCE", 2)
+    monkeypatch.setattr("holo_tasks.run.skipping.AT_ONCE", 2)
     names = [f"R-{n}" for n in range(5)]
     with ScriptedModel(answers(5)) as model:
         await audit(tmp_path, model, *names)

@@ -13,10 +13,10 @@ import pytest
 from holo_tasks import hand_over, pursue
 from holo_tasks.core.errors import StoreLost
 from holo_tasks.core.person import Answer
-from holo_tasks.run import Run
+from holo_tasks.handoff.suspend import Suspended, Suspending
+from holo_tasks.run.run import Run
 from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.store import store_at
-from holo_tasks.suspending import Suspended, Suspending
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step
@@ -102,8 +102,8 @@ async def test_an_answer_is_not_taken_for_none_while_the_store_is_away(
     async def said(handoff: Handoff) -> Answer:
         return Answer("yes")
 
-    monkeypatch.setattr("holo_tasks.suspending.begun_by", by)
-    monkeypatch.setattr("holo_tasks.suspending.said_to_suspended", said)
+    monkeypatch.setattr("holo_tasks.handoff.suspend.begun_by", by)
+    monkeypatch.setattr("holo_tasks.handoff.suspend.said_to_suspended", said)
 
     def lost(*args: object, **kwargs: object) -> None:
         raise StoreLost("the disk is full")
@@ -118,7 +118,7 @@ async def test_an_answer_is_not_taken_for_none_while_the_store_is_away(
 
 
 def test_a_process_of_many_runs_keeps_the_questions_of_the_latest_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holo_tasks.suspending.MOST_ATTEMPTS", 2)
+    monkeypatch.setattr("holo_tasks.handoff.suspend.MOST_ATTEMPTS", 2)
 
     def again(flow_run: str, question: str) -> bool:
         run: Any = SimpleNamespace(title="t", flow_run_id=flow_run, attempt="1")

@@ -11,10 +11,10 @@ from uuid import uuid4
 import pytest
 from prefect.client.orchestration import PrefectClient
 
+from holo_tasks.cli.handoff import resume
+from holo_tasks.cli.retry import retry
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.handing import resume
-from holo_tasks.pausing import Pausing
-from holo_tasks.retrying import retry
+from holo_tasks.handoff.pause import Pausing
 from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at

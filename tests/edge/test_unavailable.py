@@ -16,9 +16,9 @@ from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, tempor
 
 from holo_blocks.loading import load_block
 from holo_tasks.core.errors import DatabaseAway, InvalidUsage, StoreLost, Unavailable
-from holo_tasks.patience import Patience, is_away, patience_s, tells, waited
-from holo_tasks.prefect_server import require_server, state_of
-from holo_tasks.safety.trouble import trouble
+from holo_tasks.machine.patience import Patience, is_away, patience_s, tells, waited
+from holo_tasks.prefect_server.temporary import require_server, state_of
+from holo_tasks.safety.database_errors import trouble
 from tests.support.command_line import CommandLine, Ended, until
 from tests.support.outage import Crowd, Outage
 from tests.support.postgres import Postgres
@@ -242,7 +242,7 @@ def _away() -> None:
 def test_every_status_has_its_words_everywhere() -> None:
     from typing import get_args
 
-    from holo_tasks.audit.words import STATUS_WORDS
+    from holo_tasks.audit.pages.formatting import STATUS_WORDS
     from holo_tasks.core.events import Status
 
     readme = (Path(__file__).parent.parent.parent / "README.md").read_text()

@@ -18,10 +18,10 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 from prefect.states import Completed, Running
 
-from holo_tasks.machine import notes
-from holo_tasks.prefect_server import TemporaryServer
-from holo_tasks.untold import note_untold, tell_untold
-from holo_tasks.untold_notes import FLOW_RUN, KEPT
+from holo_tasks.machine import pending_notes
+from holo_tasks.prefect_server.temporary import TemporaryServer
+from holo_tasks.run.untold import note_untold, tell_untold
+from holo_tasks.run.untold_notes import FLOW_RUN, KEPT
 from tests.support.command_line import CommandLine, until
 from tests.support.inputs import witnessed
 from tests.support.long import few
@@ -140,7 +140,7 @@ async def test_only_what_is_as_it_was_left_is_told(tmp_path: Path, monkeypatch: 
     assert (now.is_completed(), now.message) == (True, "It is done.")
     assert (await state_of(again)).is_running()
     assert (await state_of(over)).id == before.id
-    assert list(notes.left(tmp_path, FLOW_RUN)) == []
+    assert list(pending_notes.left(tmp_path, FLOW_RUN)) == []
 
 
 @pytest.mark.usefixtures("prefect")
@@ -150,7 +150,7 @@ async def test_what_another_server_has_not_heard_is_kept_for_it(tmp_path: Path) 
     note_untold(tmp_path, id, "", Completed(), temporary=True)
     assert await tell_untold(tmp_path) == []
     assert (await state_of(id)).is_running()
-    (note,) = notes.left(tmp_path, FLOW_RUN)
+    (note,) = pending_notes.left(tmp_path, FLOW_RUN)
     assert str(note.says["server"]).startswith("database of ")
     assert len(await tell_untold(tmp_path, temporary=True)) == 1
 
@@ -159,11 +159,11 @@ async def test_what_another_server_has_not_heard_is_kept_for_it(tmp_path: Path) 
 def test_a_server_that_never_comes_back_is_not_waited_for_for_ever(cli: CommandLine, url: str) -> None:
     home = cli.home / "holo"
     for id in ("old", "new"):
-        notes.leave(home, FLOW_RUN, {"flow_run_id": id, "server": "http://127.0.0.1:8/api"})
-    (old,) = [note for note in notes.left(home, FLOW_RUN) if note.says["flow_run_id"] == "old"]
+        pending_notes.leave(home, FLOW_RUN, {"flow_run_id": id, "server": "http://127.0.0.1:8/api"})
+    (old,) = [note for note in pending_notes.left(home, FLOW_RUN) if note.says["flow_run_id"] == "old"]
     os.utime(old.path, times=(old.path.stat().st_mtime - KEPT.total_seconds() - 1,) * 2)
     said = cli("runs", env={"PREFECT_API_URL": url})
     assert said.code == 0
     assert "flow run old has ended; nobody tells it any more" in said.stderr
-    assert [note.says["flow_run_id"] for note in notes.left(home, FLOW_RUN)] == ["new"]
+    assert [note.says["flow_run_id"] for note in pending_notes.left(home, FLOW_RUN)] == ["new"]
     assert cli("runs", env={"PREFECT_API_URL": url}).stderr == ""

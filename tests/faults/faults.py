@@ -55,7 +55,7 @@ def main() -> int:
     )
     from s3_server import S3Server
 
-    from holo_tasks.prefect_server import TemporaryServer, reach_directly
+    from holo_tasks.prefect_server.temporary import TemporaryServer, reach_directly
 
     reach_directly(os.environ)
     with ExitStack() as stack:

@@ -28,7 +28,7 @@ if __name__ == "__main__":
     ROOT = Path(__file__).parent.parent.parent
     sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps")]
 
-from holo_tasks.prefect_server import TemporaryServer, reach_directly
+from holo_tasks.prefect_server.temporary import TemporaryServer, reach_directly
 from tests.support.agent_process import AgentProcess
 from tests.support.command_line import EXECUTABLE, until
 from tests.support.inputs import Inputs, witness

@@ -17,8 +17,8 @@ import pytest
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.core.overbilling import ALONE_S
-from holo_tasks.core.predict import Till, predict
-from holo_tasks.models.asked import model_at
+from holo_tasks.loop.predict import Till, predict
+from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.safety.budgets import HOLDS, Balance, Budgets
 from holo_tasks.safety.budgets import forget as renew

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from holo_tasks.prefect_server import TemporaryServer
+from holo_tasks.prefect_server.temporary import TemporaryServer
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from run_goal import run_goal
 
 from holo_blocks import HoloMailbox
 from holo_tasks import InvalidUsage
-from holo_tasks.named_files import page_named, workbook_named
+from holo_tasks.run.named_files import page_named, workbook_named
 
 pytestmark = pytest.mark.usefixtures("prefect")
 

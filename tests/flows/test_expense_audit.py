@@ -44,7 +44,7 @@ from holo_tasks.core.events import SubgoalClosed, SubgoalOpened
 from holo_tasks.office.mailbox import Letter
 from holo_tasks.office.receipts import Receipt, earlier_receipt_id, receipt_id, short_id
 from holo_tasks.office.workbook import Workbook
-from holo_tasks.run import Run
+from holo_tasks.run.run import Run
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at

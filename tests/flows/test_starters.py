@@ -11,7 +11,7 @@ from prefect.states import State
 from run_goal import run_goal
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel
-from holo_tasks.audit.page import is_page
+from holo_tasks.audit.pages.page import is_page
 from holo_tasks.safety.policy import Rules
 from tests.support.agents import events
 from tests.support.scripted_model import ScriptedModel, step

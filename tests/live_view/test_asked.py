@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.audit.words import until
+from holo_tasks.audit.pages.formatting import until
 from holo_tasks.core.person import CHOICES
-from holo_tasks.handoff_page import command, form_text
+from holo_tasks.handoff.page import command, form_text
+from holo_tasks.handoff.pause import form
 from holo_tasks.live_view.door import Door
 from holo_tasks.live_view.site import Site
-from holo_tasks.pausing import form
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
 

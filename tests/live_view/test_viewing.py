@@ -26,15 +26,15 @@ from tk_python import tk_python
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from holo_tasks.core.by_hand import Key, Pointing
 from holo_tasks.core.errors import InvalidUsage, PolicyRefused, ScreenHeld
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Write
+from holo_tasks.core.remote_input import Key, Pointing
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.processes import descendants
-from holo_tasks.lazy import LazyDesktop
 from holo_tasks.live_view import programs
 from holo_tasks.live_view.view import open_live_view
+from holo_tasks.run.lazy_desktop import LazyDesktop
 from tests.support.browser import Tab
 from tests.support.inputs import APPS
 from tests.support.viewer import Person

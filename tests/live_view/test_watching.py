@@ -26,7 +26,7 @@ async def test_a_run_can_be_watched_all_along(tmp_path: Path, monkeypatch: pytes
         return UUID(int=0)
 
     # A server of Prefect's takes a minute to start, and would show the same.
-    monkeypatch.setattr("holo_tasks.publish.acreate_link_artifact", take)
+    monkeypatch.setattr("holo_tasks.run.artifacts.acreate_link_artifact", take)
     async with holo_agent(
         title="to be watched",
         model=HoloModel(base_url="http://127.0.0.1:9/v1"),

@@ -19,8 +19,8 @@ from holo_tasks import (
     recover_to,
     subgoal,
 )
-from holo_tasks.playbooks.hands import Hands
-from holo_tasks.playbooks.sight import plain
+from holo_tasks.scripts.hands import Hands
+from holo_tasks.vision.screen_text import plain
 from tests.nasty.filed import Filed
 
 

@@ -16,10 +16,10 @@ from tk_python import tk_python
 from holo_tasks import HoloError, Screens, pursue, subgoal
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.profile import profile_for
-from holo_tasks.playbooks.playbook import load_playbook
-from holo_tasks.playbooks.rehearsal import Rehearsal, RehearsalServer
+from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at
+from holo_tasks.scripts.playbook import load_playbook
 from tests.nasty.careful import SCREENS, filing
 from tests.nasty.expected import HANDED_OVER, RIGHT, WRONG
 from tests.nasty.filed import Filed

@@ -42,7 +42,7 @@ def main() -> int:
         PREFECT_SERVER_ANALYTICS_ENABLED="0",
         DO_NOT_TRACK="1",
     )
-    from holo_tasks.prefect_server import TemporaryServer, reach_directly
+    from holo_tasks.prefect_server.temporary import TemporaryServer, reach_directly
 
     reach_directly(os.environ)
     with ExitStack() as stack:

@@ -10,7 +10,7 @@ from nasty_clerk import seed_of
 from nasty_seeds import KINDS
 
 from holo_tasks import Screens
-from holo_tasks.playbooks.rehearsal import RehearsalServer
+from holo_tasks.rehearsal.server import RehearsalServer
 from tests.nasty.careful import NOT_SAVED, SCREENS
 from tests.nasty.expected import EXPECTED, RIGHT, WRONG, as_expected
 from tests.nasty.filing import careless_model, file_one

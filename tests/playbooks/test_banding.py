@@ -10,12 +10,12 @@ from PIL import Image, ImageDraw, ImageFont
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Size
 from holo_tasks.models.encoding import JpegEncoder
-from holo_tasks.playbooks.banding import CORE, BandReader
-from holo_tasks.playbooks.ocr import Ocr
-from holo_tasks.playbooks.outlining import Outlines
 from holo_tasks.safety.masking.texts import TextMasker
 from holo_tasks.safety.masking.wireframe import Wireframe
 from holo_tasks.safety.redaction import Painter
+from holo_tasks.vision.band_reader import CORE, BandReader
+from holo_tasks.vision.ocr import Ocr
+from holo_tasks.vision.outline_boxes import Outlines
 from tests.support.long import few
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.private_screens import NAMES, frame_of, screens

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.playbooks.rulebook import Dialect, Terms
-from holo_tasks.playbooks.turn_taking import Sequel
+from holo_tasks.contract.rulebook import Dialect, Terms
 from tests.support.conformance import CANARY, ConformanceServer
 from tests.support.faults import ALL_FAULTS, DIALECTS, Fault
 from tests.support.good_client import Line, play
 from tests.support.handmade import TERMS, Talk, made, turns
+from tests.support.turn_taking import Sequel
 
 SCRIPT: list[dict[str, Any]] = [
     {"tool": "click", "element": "File", "x": 100, "y": 20, "note": "A note."},

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from holo_tasks.core.asking import Question, ask
+from holo_tasks.contract.rulebook import Dialect
 from holo_tasks.core.errors import InvalidUsage, LimitReached, ModelFailed, TransientModelFault, UnusableReply
-from holo_tasks.core.loop import pursue
 from holo_tasks.core.model import Model
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Transcript
-from holo_tasks.core.walk import Walk
+from holo_tasks.loop.ask import Question, ask
+from holo_tasks.loop.loop import pursue
+from holo_tasks.loop.walk import Walk
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
-from holo_tasks.playbooks.rulebook import Dialect
 from tests.support.conformance import ConformanceServer, Script
 from tests.support.faults import ALL_FAULTS, Fault
 from tests.support.painted_desktop import PaintedDesktop

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.playbooks.continuity import continuity_breaches
-from holo_tasks.playbooks.conversations import Conversations
-from holo_tasks.playbooks.messages import messages_of, step_of
+from holo_tasks.contract.continuity import continuity_breaches
+from holo_tasks.contract.wire_messages import messages_of, step_of
+from holo_tasks.rehearsal.conversations import Conversations
 
 
 def ids(now: dict[str, Any], before: dict[str, Any], reply: dict[str, Any] | None = None) -> list[str]:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holo_tasks.playbooks.continuity import continuity_breaches
-from holo_tasks.playbooks.contract import breaches
-from holo_tasks.playbooks.contract_schema import FIELDS
-from holo_tasks.playbooks.contracts import BOOKS, breaches_of
-from holo_tasks.playbooks.messages import slim
-from holo_tasks.playbooks.rulebook import Terms
-from holo_tasks.playbooks.turn_taking import Exchange, turn_breaches
+from holo_tasks.contract.all_rules import BOOKS, breaches_of
+from holo_tasks.contract.continuity import continuity_breaches
+from holo_tasks.contract.rulebook import Terms
+from holo_tasks.contract.schema import FIELDS
+from holo_tasks.contract.structured import breaches
+from holo_tasks.contract.wire_messages import slim
 from tests.support.handmade import TERMS, Talk, made, turns
+from tests.support.turn_taking import Exchange, turn_breaches
 
 
 @pytest.mark.parametrize("steps", range(8))

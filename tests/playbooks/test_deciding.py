@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.outside import quoted
 from holo_tasks.core.step import Step
-from holo_tasks.playbooks.deciding import decide, goal_for
-from holo_tasks.playbooks.messages import Turn
-from holo_tasks.playbooks.playbook import load_playbook
-from holo_tasks.playbooks.sight import Line, Sight
+from holo_tasks.scripts.playbook import load_playbook
+from holo_tasks.scripts.rules import decide, goal_for
+from holo_tasks.vision.screen_text import Line, Sight
 
 PLAYBOOK = load_playbook(Path(__file__).parents[2] / "flows" / "expense_audit.playbook.yaml")
 SIGN_ON = "Sign on to Meridian Ledger as user auditor. The password is {{secret:portal_password}}. Go."

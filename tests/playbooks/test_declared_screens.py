@@ -10,12 +10,12 @@ from PIL import Image, ImageDraw
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window
-from holo_tasks.playbooks.deciding import NotFound, find
-from holo_tasks.playbooks.doing import Target
-from holo_tasks.playbooks.picture_search import Found
-from holo_tasks.playbooks.playbook import BadPlaybook, parse_playbook
-from holo_tasks.playbooks.scripted import Script, screens_of
-from holo_tasks.playbooks.sight import Line, Sight
+from holo_tasks.scripts.actions import Target
+from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
+from holo_tasks.scripts.rules import NotFound, find
+from holo_tasks.scripts.script import Script, screens_of
+from holo_tasks.vision.screen_text import Line, Sight
+from holo_tasks.vision.template_match import Found
 
 SIZE = Size(480, 240)
 SCREENS = """

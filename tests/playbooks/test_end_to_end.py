@@ -40,7 +40,7 @@ pytestmark = [pytest.mark.desktop, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def base_url() -> Iterator[str]:
-    command = [sys.executable, "-m", "holo_tasks.playbooks.rehearsal", "--playbook", str(PLAYBOOK)]
+    command = [sys.executable, "-m", "holo_tasks.rehearsal", "--playbook", str(PLAYBOOK)]
     with subprocess.Popen([*command, "--log", "warning"], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         yield json.loads(server.stdout.readline())["base_url"]

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from nasty_clerk import APPS, Clerk, seed_of
 
-from holo_tasks.core.guide import Guide
-from holo_tasks.core.loop import pursue
-from holo_tasks.core.screens import Screens
-from holo_tasks.core.walk import Walk
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.playbooks.recognising import ScreenRecogniser
-from holo_tasks.playbooks.scripted import Script, screens_of
+from holo_tasks.loop.guide import Guide
+from holo_tasks.loop.loop import pursue
+from holo_tasks.loop.screens import Screens
+from holo_tasks.loop.walk import Walk
+from holo_tasks.scripts.script import Script, screens_of
+from holo_tasks.vision.state_recognizer import ScreenRecogniser
 from tests.support.scripts import done
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of
 

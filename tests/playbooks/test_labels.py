@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holo_tasks.core.geometry import Box
-from holo_tasks.playbooks.labels import labels_of
-from holo_tasks.playbooks.sight import Line
+from holo_tasks.vision.field_labels import labels_of
+from holo_tasks.vision.screen_text import Line
 
 FIELD = Box(300, 100, 200, 26)
 

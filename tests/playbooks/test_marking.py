@@ -22,11 +22,11 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Click, Write
 from holo_tasks.desktop import Desktop, VirtualDesktop
-from holo_tasks.playbooks.boxes import within
-from holo_tasks.playbooks.marking import MOST_MARKS, Mark, find_marks, marks_on, resolve
-from holo_tasks.playbooks.reading import Reader
-from holo_tasks.playbooks.sight import Line
-from holo_tasks.playbooks.tags import FONT_SIZE, PALETTE, colour_of, contrast, draw_marks, ink_on, tag_boxes
+from holo_tasks.set_of_mark.drawing import FONT_SIZE, PALETTE, colour_of, contrast, draw_marks, ink_on, tag_boxes
+from holo_tasks.set_of_mark.marks import MOST_MARKS, Mark, find_marks, marks_on, resolve
+from holo_tasks.vision.boxes import within
+from holo_tasks.vision.ocr_reader import Reader
+from holo_tasks.vision.screen_text import Line
 from tests.support.long import few
 
 APPS = Path(__file__).parents[1] / "apps"
@@ -258,9 +258,11 @@ def test_no_picture_is_too_odd(size: tuple[int, int], seed: int | None) -> None:
     assert draw_marks(Image.fromarray(pixels), marks).size == size
 
 
-@pytest.mark.parametrize("name", ["marking", "tags", "things", "outlines"])
+@pytest.mark.parametrize(
+    "name", ["set_of_mark.marks", "set_of_mark.drawing", "set_of_mark.elements", "vision.outlines"]
+)
 def test_importing_loads_nothing_of_the_extra(name: str) -> None:
-    found = importlib.util.find_spec(f"holo_tasks.playbooks.{name}")
+    found = importlib.util.find_spec(f"holo_tasks.{name}")
     assert found is not None
     assert found.origin is not None
     top = [line for line in Path(found.origin).read_text().splitlines() if line.startswith(("import", "from"))]

@@ -9,9 +9,10 @@ from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.playbooks import nearby
-from holo_tasks.playbooks.nearby import ScreenText, can_read, unread
+from holo_tasks.run import unread_rules
+from holo_tasks.run.unread_rules import unread
 from holo_tasks.safety.policy import Rules
+from holo_tasks.vision.control_text import ScreenText, can_read
 
 FONT = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 15)
 BUTTONS = {"Cancel": Box(300, 500, 110, 34), "Submit": Box(470, 500, 110, 34), "Delete account": Box(100, 300, 600, 40)}
@@ -288,7 +289,7 @@ def test_it_is_known_whether_anything_can_read() -> None:
 def test_rules_by_text_are_told_of_where_nothing_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
     by_text = Rules.read({"confirm": [{"kinds": ["click"]}, {"text": "submit"}]})
     assert unread(by_text) == ""
-    monkeypatch.setattr(nearby, "can_read", lambda: False)
+    monkeypatch.setattr(unread_rules, "can_read", lambda: False)
     assert "every action that may press something needs a person's yes" in unread(by_text)
     assert "pip install 'prefect-holo[rehearsal]'" in unread(by_text)
     assert unread(Rules.read({"confirm": [{"kinds": ["click"]}]})) == ""

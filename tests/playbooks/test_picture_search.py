@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box
-from holo_tasks.playbooks.picture_search import place_of, places_of, reference
+from holo_tasks.vision.template_match import place_of, places_of, reference
 
 WIDTH, HEIGHT = 90, 28
 BLUE, GREY = "#3070c0", "#b0b0b0"

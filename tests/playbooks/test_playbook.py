@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.playbooks.playbook import BadPlaybook, load_playbook, parse_playbook
+from holo_tasks.scripts.playbook import BadPlaybook, load_playbook, parse_playbook
 
 GOOD = """\
 name: demo

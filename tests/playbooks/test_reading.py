@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.playbooks.reading import Reader
+from holo_tasks.vision.ocr_reader import Reader
 
 TEXTS = {
     "TRANSACTION DETAIL": (40, 20),
@@ -116,7 +116,7 @@ def test_white_boxes_are_fields(reader: Reader) -> None:
 
 
 def test_importing_loads_no_engine() -> None:
-    found = importlib.util.find_spec("holo_tasks.playbooks.reading")
+    found = importlib.util.find_spec("holo_tasks.vision.ocr_reader")
     assert found is not None
     assert found.origin is not None
     top = [line for line in Path(found.origin).read_text().splitlines() if line.startswith(("import", "from"))]

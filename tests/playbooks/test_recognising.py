@@ -13,10 +13,10 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.screens import Screens
 from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window
-from holo_tasks.playbooks.reading import Reader, Reading
-from holo_tasks.playbooks.recognising import ScreenRecogniser, needs_windows
+from holo_tasks.loop.screens import Screens
+from holo_tasks.vision.ocr_reader import Reader, Reading
+from holo_tasks.vision.state_recognizer import ScreenRecogniser, needs_windows
 
 SIZE = Size(480, 240)
 CREST = Box(400, 10, 40, 30)

@@ -28,8 +28,8 @@ from holo_tasks.models.dialects.structured import Structured
 from holo_tasks.models.dialects.tools import Tools
 from holo_tasks.models.profile import profile_for
 from holo_tasks.models.questions import LOCATE, Questions
-from holo_tasks.playbooks.playbook import load_playbook
-from holo_tasks.playbooks.rehearsal import MODEL, OWNER, Rehearsal, RehearsalServer
+from holo_tasks.rehearsal.server import MODEL, OWNER, Rehearsal, RehearsalServer
+from holo_tasks.scripts.playbook import load_playbook
 
 PLAYBOOK = Path(__file__).parents[2] / "flows" / "expense_audit.playbook.yaml"
 READ = "Open transaction TX-10482 in Meridian Ledger and read its record."
@@ -267,7 +267,7 @@ def test_the_command_says_where_it_listens_and_ends_on_a_signal() -> None:
 def test_it_ends_with_its_parent() -> None:
     starter = (
         "import subprocess, sys, time;"
-        "p = subprocess.Popen([sys.executable, '-m', 'holo_tasks.playbooks.rehearsal',"
+        "p = subprocess.Popen([sys.executable, '-m', 'holo_tasks.rehearsal.server',"
         f"'--playbook', {str(PLAYBOOK)!r}]);"
         "print(p.pid, flush=True); time.sleep(60)"
     )

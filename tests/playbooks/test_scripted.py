@@ -12,22 +12,22 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
-from holo_tasks.core.brain import Intent
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import GaveUp, InvalidUsage, LimitReached
 from holo_tasks.core.frame import Frame, Mask, Shot
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Click, Gesture, Hotkey, Write
 from holo_tasks.core.scaling import to_pixel
-from holo_tasks.core.screens import Screens, Scripted
 from holo_tasks.core.states import State, Text
-from holo_tasks.core.walk import Walk
-from holo_tasks.playbooks.hands import Hands
-from holo_tasks.playbooks.playbook import parse_playbook
-from holo_tasks.playbooks.script_eyes import exactly
-from holo_tasks.playbooks.scripted import Script, screens_of
+from holo_tasks.loop.screens import Screens, Scripted
+from holo_tasks.loop.script_port import Intent
+from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
+from holo_tasks.scripts.hands import Hands
+from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.script import Script, screens_of
+from holo_tasks.scripts.script_view import exactly
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripts import done
 from tests.support.shots import MemoryModel, as_model, walk_of

@@ -9,9 +9,9 @@ import pytest
 from nasty_clerk import APPS, Clerk, seed_of
 
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.playbooks.hands import Hands
-from holo_tasks.playbooks.recognising import ScreenRecogniser
-from holo_tasks.playbooks.scripted import Script, screens_of
+from holo_tasks.scripts.hands import Hands
+from holo_tasks.scripts.script import Script, screens_of
+from holo_tasks.vision.state_recognizer import ScreenRecogniser
 from tests.support.scripts import done
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.playbooks.playbook import Read
-from holo_tasks.playbooks.sight import Line, Sight, matches
-from holo_tasks.playbooks.values import convert, fill, fill_all, read_values
+from holo_tasks.scripts.playbook import Read
+from holo_tasks.scripts.values import convert, fill, fill_all, read_values
+from holo_tasks.vision.screen_text import Line, Sight, matches
 
 
 def sight(*texts: tuple[str, int, int], fields: tuple[Box, ...] = ()) -> Sight:

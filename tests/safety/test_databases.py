@@ -20,12 +20,12 @@ import sqlalchemy as sa
 
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, StoreLost
-from holo_tasks.safety import schema, watch
+from holo_tasks.safety import schema, silent_database
 from holo_tasks.safety.approvals import Approvals
 from holo_tasks.safety.budgets import BUDGETS, Balance, Budgets
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
-from holo_tasks.safety.runbook import RunBook
+from holo_tasks.safety.run_list import RunBook
 from holo_tasks.safety.store import TABLES, Store, store_at
 from tests.support.postgres import EVERY_DATABASE, Postgres
 from tests.support.spending import open_store, processes
@@ -35,7 +35,7 @@ SCOPE = Guard("s", Limits(max_cost_usd=1), 0, key="s")
 
 @pytest.fixture(autouse=True)
 def _no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "_silent", {})
+    monkeypatch.setattr(silent_database, "_silent", {})
 
 
 def used(store: Store) -> None:
@@ -294,7 +294,10 @@ class TestAServerThatFails:
         store = open_store(postgres.new_database())
         used(store)
         with postgres.frozen():
-            for patience_s, least_s, most_s in ((1.0, 0.9, 6.0), (30.0, watch.BRIEF_S - 0.1, watch.BRIEF_S + 6)):
+            for patience_s, least_s, most_s in (
+                (1.0, 0.9, 6.0),
+                (30.0, silent_database.BRIEF_S - 0.1, silent_database.BRIEF_S + 6),
+            ):
                 began = time.monotonic()
                 silent = pytest.raises(StoreLost, match=r"has not answered for \d s; see that")
                 with silent, store.transaction(patience_s) as db:
@@ -319,7 +322,7 @@ class TestAServerThatFails:
     def test_one_that_does_not_let_anybody_in_is_given_up_as_soon(
         self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(watch, "CONNECT_S", 1.0)
+        monkeypatch.setattr(silent_database, "CONNECT_S", 1.0)
         url = postgres.new_database()
         with postgres.frozen():
             assert "has not answered for" in refusal(url)
@@ -383,7 +386,7 @@ class TestAServerThatFails:
                     db.execute(sa.update(BUDGETS).values(actions=2))
                 assert time.monotonic() - began > 0.5
             theirs.execute(sa.text("SELECT 1"))
-        assert watch._silent == {}
+        assert silent_database._silent == {}
         assert Budgets(store).balance("s").actions == 1
 
     def test_all_locks_of_a_transaction_together_are_waited_for_no_longer(self, postgres: Postgres) -> None:
@@ -405,7 +408,7 @@ class TestAServerThatFails:
                 store.transaction(1.0) as db,
             ):
                 db.execute(sa.text("SELECT pg_sleep(30)"))
-        assert watch._silent == {}
+        assert silent_database._silent == {}
 
     def test_a_process_that_has_no_connection_left_says_nothing_of_the_server(self, postgres: Postgres) -> None:
         store = open_store(postgres.new_database())
@@ -415,7 +418,7 @@ class TestAServerThatFails:
             held = [store._engine.connect() for _ in range(15)]
         with pytest.raises(StoreLost, match="all connections of this process are in use"), store.transaction(0.1):
             pass
-        assert watch._silent == {}
+        assert silent_database._silent == {}
         for connection in held:
             connection.close()
         used(store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holo_tasks.safety.kills import Kills
+from holo_tasks.safety.kill_requests import Kills
 from holo_tasks.safety.store import store_at
 
 

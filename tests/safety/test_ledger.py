@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage, TokenConflict
-from holo_tasks.outcome import digest_of
+from holo_tasks.core.input_digest import digest_of
 from holo_tasks.safety import ledger as ledger_module
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
@@ -100,7 +100,7 @@ def test_equal_inputs_have_equal_digests() -> None:
 INPUTS = """
 import datetime, decimal, enum, ipaddress, pathlib, uuid
 from dataclasses import dataclass
-from holo_tasks.outcome import digest_of
+from holo_tasks.core.input_digest import digest_of
 from pydantic import BaseModel, SecretStr
 class Colour(enum.Enum):
     RED = object()

@@ -11,15 +11,15 @@ from typing import ClassVar
 import pytest
 from PIL import Image
 
+from holo_tasks.cli.run import _redaction
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, RedactionFailed
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.ports import Masker, Redactor
 from holo_tasks.core.programs import Owner, runs
 from holo_tasks.core.secret import Secret
-from holo_tasks.lazy import LazyDesktop
-from holo_tasks.redacting import redactor_for
-from holo_tasks.run_command import _redaction
+from holo_tasks.run.lazy_desktop import LazyDesktop
+from holo_tasks.run.redactors import redactor_for
 from holo_tasks.safety.masking import patterns
 from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows, visible
 from holo_tasks.safety.masking.settings import Redaction
@@ -204,7 +204,7 @@ def test_settings_are_read_from_a_file(tmp_path) -> None:
 
 def test_ocr_that_is_not_installed_is_told_before_anything_begins(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     real = __import__("importlib.util").util.find_spec
-    monkeypatch.setattr("holo_tasks.redacting.find_spec", lambda name: None if name == "rapidocr" else real(name))
+    monkeypatch.setattr("holo_tasks.run.redactors.find_spec", lambda name: None if name == "rapidocr" else real(name))
     with pytest.raises(HoloError, match=r"pip install 'prefect-holo\[redaction\]'"):
         redactor_for(Redaction())
     with pytest.raises(HoloError, match="rapidocr"):

@@ -19,13 +19,13 @@ from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.models.profile import profile_for
+from holo_tasks.run.stored_results import stored
 from holo_tasks.safety import scrubbing
-from holo_tasks.safety.kills import Kills
-from holo_tasks.safety.runbook import RunBook
+from holo_tasks.safety.kill_requests import Kills
+from holo_tasks.safety.run_list import RunBook
 from holo_tasks.safety.scrubbed import AS_IT_IS, FREE_TEXT, ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import Hidden, check_open, hush_error, hush_logs, hushed, hushing
 from holo_tasks.safety.store import Store
-from holo_tasks.stored import stored
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, called, walk_of, work, wrote

@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from holo_tasks.agent import open_agent
+from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.audit import Destination, open_trace
 from holo_tasks.core.events import AnyEvent
 from holo_tasks.core.ports import Desktop
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
-from holo_tasks.run import Run
+from holo_tasks.run.run import Run
 from tests.support.scripted_model import ScriptedModel
 
 

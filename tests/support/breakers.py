@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from holo_tasks.playbooks.messages import schema_of
-from holo_tasks.playbooks.rulebook import Dialect, Terms
+from holo_tasks.contract.rulebook import Dialect, Terms
+from holo_tasks.contract.wire_messages import schema_of
 from tests.support.handmade import GONE, TERMS, Body, Talk, made, picture, text, turns
 
 Breaker = Callable[[Body], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holo_tasks.playbooks.rulebook import Dialect, Terms
+from holo_tasks.contract.rulebook import Dialect, Terms
 from tests.support.breakers import (
     FOUR,
     Breaker,

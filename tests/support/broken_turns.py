@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from holo_tasks.playbooks.rulebook import Dialect, Terms
+from holo_tasks.contract.rulebook import Dialect, Terms
 from tests.support.breakers import Breaker, change
 from tests.support.conformance import CANARY, Faults
 from tests.support.handmade import TERMS, Body, Talk, Turn, made, picture, turns

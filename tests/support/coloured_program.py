@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.slip import Slip
 from holo_tasks.core.states import Recogniser, State, Text
 from tests.support.painted_desktop import SIZE, WHOLE, PaintedDesktop
 

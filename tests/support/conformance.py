@@ -14,13 +14,15 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from holo_tasks.playbooks import contract_wire
-from holo_tasks.playbooks.contracts import breaches_of
-from holo_tasks.playbooks.conversations import cached_tokens
-from holo_tasks.playbooks.messages import slim
-from holo_tasks.playbooks.rulebook import STANDARD, Body, Breach, Rule, Terms
-from holo_tasks.playbooks.tokens import prompt_tokens
-from holo_tasks.playbooks.turn_taking import (
+from holo_tasks.contract.all_rules import breaches_of
+from holo_tasks.contract.rulebook import STANDARD, Body, Breach, Rule, Terms
+from holo_tasks.contract.tokens import prompt_tokens
+from holo_tasks.contract.wire_messages import slim
+from holo_tasks.rehearsal.conversations import cached_tokens
+from tests.support import contract_wire
+from tests.support.faults import ALL_FAULTS, Fault
+from tests.support.replies import PARTIAL, Draft, Meaning, draft_of
+from tests.support.turn_taking import (
     Exchange,
     begins_anew,
     conversation_of,
@@ -29,8 +31,6 @@ from holo_tasks.playbooks.turn_taking import (
     same_request,
     turn_breaches,
 )
-from tests.support.faults import ALL_FAULTS, Fault
-from tests.support.replies import PARTIAL, Draft, Meaning, draft_of
 
 CANARY = "REASONING-CANARY"
 MISTAKE = Rule("X00", "the conformance server itself failed")

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from holo_tasks.playbooks.rulebook import Dialect
-from holo_tasks.playbooks.turn_taking import Sequel
+from holo_tasks.contract.rulebook import Dialect
 from tests.support.replies import Draft, function
+from tests.support.turn_taking import Sequel
 
 DIALECTS: tuple[Dialect, ...] = ("structured", "tools", "holotron", "localize")
 WRITTEN: tuple[Dialect, ...] = ("structured", "holotron", "localize")

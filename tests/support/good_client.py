@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from holo_tasks.playbooks.messages import json_object
-from holo_tasks.playbooks.rulebook import Terms
+from holo_tasks.contract.rulebook import Terms
+from holo_tasks.contract.wire_messages import json_object
 from tests.support.handmade import FLAT, TOOLS, Talk, Turn, made
 
 TRIES = 4

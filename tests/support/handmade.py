@@ -12,7 +12,7 @@ from typing import Any
 
 from PIL import Image
 
-from holo_tasks.playbooks.rulebook import Dialect, Terms
+from holo_tasks.contract.rulebook import Dialect, Terms
 
 Body = dict[str, Any]
 TASK = "Save the file."

@@ -9,8 +9,8 @@ from PIL import Image, ImageDraw
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.slip import Slip
 
 SIZE = Size(320, 200)
 WHOLE = Box(0, 0, SIZE.width, SIZE.height)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from holo_tasks.playbooks.messages import calls_of, step_of
-from holo_tasks.playbooks.offered import offered
-from holo_tasks.playbooks.rulebook import Body, Terms
-from holo_tasks.playbooks.tokens import text_tokens
+from holo_tasks.contract.offered_tools import offered
+from holo_tasks.contract.rulebook import Body, Terms
+from holo_tasks.contract.tokens import text_tokens
+from holo_tasks.contract.wire_messages import calls_of, step_of
 
 Meaning = Mapping[str, Any]
 THOUGHT = "Going on."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holo_tasks.core.brain import Brain, Intent
-from holo_tasks.core.loop import pursue
 from holo_tasks.core.step import Step
-from holo_tasks.core.walk import Walk
+from holo_tasks.loop.loop import pursue
+from holo_tasks.loop.script_port import Brain, Intent
+from holo_tasks.loop.walk import Walk
 
 
 async def done(walk: Walk, brain: Brain, intents: list[Intent] | None = None, max_steps: int = 40) -> str:

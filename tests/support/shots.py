@@ -16,15 +16,15 @@ from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.events import AnyEvent, Event
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.geometry import Size
-from holo_tasks.core.loop import Answered, pursue
 from holo_tasks.core.model import Model
 from holo_tasks.core.money import Usage
 from holo_tasks.core.ports import Desktop, ModelClient, Recorder, Redactor, Reply, ToolRequest
 from holo_tasks.core.step import Step
 from holo_tasks.core.toolbox import Toolbox
 from holo_tasks.core.transcript import Did, Observed, Told, Transcript, Turn
-from holo_tasks.core.walk import Doors, Walk
-from holo_tasks.models.asked import model_at
+from holo_tasks.loop.loop import Answered, pursue
+from holo_tasks.loop.walk import Doors, Walk
+from holo_tasks.models.build_model import model_at
 from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.models.profile import Profile, profile_for
 from holo_tasks.safety.policy import TrustPolicy

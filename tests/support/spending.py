@@ -20,8 +20,8 @@ from holo_tasks.core.budget import Guard, Limits, too_expensive
 from holo_tasks.core.errors import LimitReached, TransientModelFault
 from holo_tasks.core.events import Event
 from holo_tasks.core.model import Request
-from holo_tasks.core.predict import Till, predict
-from holo_tasks.models.asked import model_at
+from holo_tasks.loop.predict import Till, predict
+from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import PriceTable, profile_for
 from holo_tasks.safety.budgets import Budgets

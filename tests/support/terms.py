@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from holo_tasks.contract.rulebook import Dialect, Terms
 from holo_tasks.models.profile import Profile
-from holo_tasks.playbooks.rulebook import Dialect, Terms
 
 
 def terms_of(profile: Profile, dialect: Dialect | None = None, key: str | None = None) -> Terms:

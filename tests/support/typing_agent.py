@@ -25,12 +25,12 @@ from unittest.mock import patch
 from prefect import flow, task
 
 from holo_tasks import Limits, agent_step, hand_over, pursue, step, subgoal
-from holo_tasks.agent import open_agent
+from holo_tasks.agent.cost_guardrail import before_deadline, cost_guardrail
+from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.audit import Destination
 from holo_tasks.core.errors import HoloError
-from holo_tasks.decorators import before_deadline, cost_guardrail
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
-from holo_tasks.home import holo_home
+from holo_tasks.machine.home import holo_home
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
 from tests.support.inputs import Inputs, window, witnessed
@@ -142,7 +142,7 @@ def story(asked: dict[str, Any]) -> Coroutine[Any, Any, None]:
 
 
 def flow_run() -> str:
-    from holo_tasks.flow_context import flow_run_id
+    from holo_tasks.run.flow_context import flow_run_id
 
     return flow_run_id()
 

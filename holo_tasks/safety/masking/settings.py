@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from holo_tasks.safety.masking import patterns
 from holo_tasks.safety.masking.kinds import FINDERS
 from holo_tasks.safety.places import Area
-from holo_tasks.safety.written import Written
+from holo_tasks.safety.written_settings import Written
 
 Mode: TypeAlias = Literal["paint", "wireframe"]
 WORDS = (

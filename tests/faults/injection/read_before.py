@@ -22,7 +22,7 @@ def share() -> None:
     """Have this process read no picture that is known in the folder, and leave there what it reads."""
     if folder := os.environ.get(FOLDER):
         from holo_tasks.core.geometry import Box
-        from holo_tasks.playbooks.ocr import Ocr
+        from holo_tasks.vision.ocr import Ocr
 
         Path(folder).mkdir(parents=True, exist_ok=True)
         find = _kept(Path(folder), "boxes", Ocr.find)

@@ -26,19 +26,19 @@ from pydantic import BaseModel
 from holo_tasks.audit import resume
 from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.export import write_runs, write_steps
-from holo_tasks.audit.gathering import gather
-from holo_tasks.audit.heads import Heads
-from holo_tasks.audit.index import as_json, row_of, write_index
 from holo_tasks.audit.keys import SigningKey, existing_key, key_path
-from holo_tasks.audit.marks import Ring
-from holo_tasks.audit.pictures import smaller, thumbnail
-from holo_tasks.audit.public_key import PublicKey
+from holo_tasks.audit.many_runs import gather
+from holo_tasks.audit.pages.gesture_marks import Ring
+from holo_tasks.audit.pages.index import as_json, row_of, write_index
+from holo_tasks.audit.pages.report import write_report
+from holo_tasks.audit.pages.thumbnails import smaller, thumbnail
+from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.audit.reader import open_trace
-from holo_tasks.audit.report import write_report
 from holo_tasks.audit.s3 import Bucket, Keys, Place
 from holo_tasks.audit.spool import Spool
-from holo_tasks.audit.timeline import subgoal_markdown
-from holo_tasks.audit.verify import verify
+from holo_tasks.audit.verifier.heads import Heads
+from holo_tasks.audit.verifier.public_key import PublicKey
+from holo_tasks.audit.verifier.verify import verify
 from holo_tasks.core import events as e
 from holo_tasks.core.errors import InvalidUsage
 from tests.audit.signed import InMemory, write

@@ -15,12 +15,12 @@ from urllib.parse import quote, quote_plus
 
 from hypothesis import strategies as st
 
-from holo_tasks.arguments import command_line
-from holo_tasks.cli import carry_out
+from holo_tasks.cli.commands import carry_out
+from holo_tasks.cli.parser import command_line
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
-from holo_tasks.kill_sources import named_in
+from holo_tasks.kill.sources import named_in
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.masking.kinds import FINDERS, find
 from holo_tasks.safety.masking.likeness import folded_secret, name_in, secret_in

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.models.profile import profiles
-from holo_tasks.playbooks.playbook import BadPlaybook, load_playbook
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
+from holo_tasks.scripts.playbook import BadPlaybook, load_playbook
 from tests.fuzz.target import Target, check
 
 FLOWS = Path(__file__).parents[3] / "flows"

@@ -23,11 +23,11 @@ from websockets.datastructures import Headers
 from websockets.exceptions import InvalidHeader
 from websockets.http11 import Request
 
-from holo_tasks.core.by_hand import Key, Pointing
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Hotkey, Scroll, Write
-from holo_tasks.desktop import kill_files, wire
+from holo_tasks.core.remote_input import Key, Pointing
+from holo_tasks.desktop import ipc_messages, kill_files
 from holo_tasks.desktop.child import Child
 from holo_tasks.live_view.door import Door
 from holo_tasks.live_view.rfb import LONGEST, NotRfb, Viewer
@@ -298,8 +298,8 @@ def _wire(data: bytes) -> object:
     """What the desktop's process answers, and what it is asked."""
     with contextlib.suppress(HoloError):
         asyncio.run(_Host().ask(data))
-    message = wire.unpacked(data[4:])
-    return type(wire.to_gesture(message)).__name__
+    message = ipc_messages.unpacked(data[4:])
+    return type(ipc_messages.to_gesture(message)).__name__
 
 
 TARGETS = [
@@ -366,8 +366,8 @@ TARGETS = [
         "wire",
         _wire,
         lambda: [
-            *(wire.packed(wire.from_gesture(gesture)) for gesture in GESTURES),
-            *(wire.packed(answer) for answer in ANSWERS),
+            *(ipc_messages.packed(ipc_messages.from_gesture(gesture)) for gesture in GESTURES),
+            *(ipc_messages.packed(answer) for answer in ANSWERS),
         ],
         (HoloError,),
         words=(

@@ -1,0 +1,228 @@
+"""`@agent_step`: agent steps as Prefect tasks; deciding and acting are two of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
+
+from prefect import tags, task
+from prefect.cache_policies import NO_CACHE, CachePolicy
+from pydantic import BaseModel, ConfigDict
+
+from holo_tasks.agent.decision_cache import SAME_DECISION
+from holo_tasks.core.actions import label
+from holo_tasks.core.errors import HoloError, InvalidUsage, ScreenChanged, TransientModelFault
+from holo_tasks.core.step import Step
+from holo_tasks.loop.script_port import Brain
+from holo_tasks.loop.walk import Walk
+from holo_tasks.run.journal import current_journal
+from holo_tasks.run.killed import as_killed
+from holo_tasks.run.run import current_guard, current_run, running_here
+from holo_tasks.run.secret_filter import HushedName, hushing_errors
+from holo_tasks.run.subgoal_context import current_walk, stepping
+
+BACKOFF_S = (0.5, 1.0, 2.0, 4.0)
+MOST_PATIENCE_S = 120.0
+"""A server that asks for a longer rest has failed for this run."""
+P = ParamSpec("P")
+R = TypeVar("R")
+_step: ContextVar[Step] = ContextVar("holo_step")
+_brain: ContextVar[Brain] = ContextVar("holo_brain")
+
+
+class Decision(BaseModel):
+    """A step, and what it rests on: another screen than at first, if the model was shown the screen again."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: Step
+    situation: str
+
+
+@dataclass(frozen=True)
+class _NothingSent:
+    error: ScreenChanged
+
+
+class StepDecorator(Protocol):
+    """Keeps the wrapped function's signature."""
+
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
+
+
+def agent_step(
+    *, acts: bool, title: str | None = None, retries: int = len(BACKOFF_S), cache_policy: CachePolicy = NO_CACHE
+) -> StepDecorator:
+    """Make an async function an agent step: a Prefect task with the caching and retries that are safe for it.
+
+    ``acts`` says whether it may change the world. A step that acts is never retried, because nobody knows what a
+    failed one did; one that only looks or asks is retried on transient faults, with back-off, inside the deadline
+    of the guardrails around it. Neither is cached unless ``cache_policy`` says by what; one that acts never is.
+    ``title`` is a format string over the arguments. Goes above `cost_guardrail`.
+
+    Inside a sub-goal with a token one that acts is written down before it begins, as the agent's own actions are: after
+    an interruption it is not done again before its effect was looked for.
+    """
+    if not acts:
+        return _step_as_task(acts=False, title=title, retries=retries, cache_policy=cache_policy)
+
+    def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        @wraps(function)
+        async def noted(*args: P.args, **kwargs: P.kwargs) -> R:
+            journal = current_journal()
+            if journal is None:
+                return await function(*args, **kwargs)
+            number = await journal.intend(function.__name__.replace("_", " "), "")
+            done = await function(*args, **kwargs)
+            await journal.done(number)
+            return done
+
+        return _step_as_task(acts=True, title=title, cache_policy=cache_policy)(noted)
+
+    return decorate
+
+
+def _step_as_task(
+    *, acts: bool, title: str | None = None, retries: int = 0, cache_policy: CachePolicy = NO_CACHE
+) -> StepDecorator:
+    cached = cache_policy is not NO_CACHE
+    if acts and cached:
+        raise InvalidUsage("A step that acts cannot be cached: the second time, nothing would happen.")
+
+    def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        patience: dict[str, Any] = {"retries": 0}
+        if not acts and retries:
+            patience = {
+                "retries": retries,
+                "retry_delay_seconds": [BACKOFF_S[min(n, len(BACKOFF_S) - 1)] for n in range(retries)],
+                "retry_jitter_factor": 0.3,
+                "retry_condition_fn": _is_transient,
+            }
+        keeping: dict[str, Any] = {"result_serializer": "json"} if cached else {}
+        name = None if title is None else HushedName(title)
+        made = task(task_run_name=name, cache_policy=cache_policy, persist_result=cached, **keeping, **patience)(
+            hushing_errors(ending_as_killed(function))
+        )
+        return cast("Callable[P, Awaitable[R]]", made)
+
+    return decorate
+
+
+async def _is_transient(task: Any, task_run: Any, state: Any) -> bool:
+    """Retry only what may pass by itself, and give an overloaded server the time it asked for."""
+    error = await state.aresult(raise_on_failure=False)
+    if not (isinstance(error, HoloError) and error.transient):
+        return False
+    wait_s = (error.retry_after_s or 0.0) if isinstance(error, TransientModelFault) else 0.0
+    if wait_s > MOST_PATIENCE_S:
+        return False
+    guard = current_guard()
+    if guard and guard.deadline_s is not None and time.monotonic() + wait_s >= guard.deadline_s:
+        return False
+    await asyncio.sleep(wait_s)
+    return True
+
+
+def ending_as_killed(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+    """End a task of a run that was killed in the state that says so."""
+
+    @wraps(function)
+    async def told(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return await function(*args, **kwargs)
+        except asyncio.CancelledError as error:
+            run = running_here()
+            ended = error if run is None else as_killed(error, run.switch)
+            if ended is error:
+                raise
+            raise ended from error
+
+    return told
+
+
+def _walking() -> Walk:
+    walk = current_walk()
+    assert walk is not None  # the functions below that run a task say which one
+    return walk
+
+
+@agent_step(acts=False, title="{number} · decide")
+async def decide(number: int, screen: str, answer_only: bool) -> Step:
+    """Ask the model for step ``number``, looking at the picture with SHA-256 ``screen``."""
+    return await _walking().decide(answer_only=answer_only)
+
+
+@agent_step(acts=False, title="{number} · decide", cache_policy=SAME_DECISION)
+async def decide_once(number: int, screen: str, answer_only: bool, situation: str) -> Decision:
+    """Ask the model for step ``number`` unless it has decided on the same ``situation`` before."""
+    walk = _walking()
+    step = await walk.decide(answer_only=answer_only)
+    return Decision(step=step, situation=walk.situation(answer_only=answer_only))
+
+
+@agent_step(acts=False, retries=0, title="{number} · script · decide")
+async def decide_scripted(number: int, screen: str) -> Step:
+    """Let the script say what step ``number`` is, looking at the picture with SHA-256 ``screen``."""
+    return await _brain.get().decide(_walking())
+
+
+@_step_as_task(acts=True, title="{number} · {what}")
+async def act(number: int, what: str) -> str | _NothingSent:
+    """Do what the step asks for, once. That the screen is another by then is no failure of the task."""
+    try:
+        return await _walking().act(_step.get())
+    except ScreenChanged as error:
+        return _NothingSent(error)
+
+
+async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
+    """Run the walk's decision as a task named after its step; one that is known already is not asked for again."""
+    with stepping(walk):
+        seen = walk.seen.shot.sha256 if walk.seen else ""
+        if current_run().cache_decisions:
+            situation = walk.situation(answer_only=answer_only)
+            known = await decide_once(walk.step, seen, answer_only, situation)
+            if known.situation == walk.situation(answer_only=answer_only):
+                return known.step
+        return await decide(walk.step, seen, answer_only)
+
+
+async def decide_by_script(walk: Walk, brain: Brain) -> Step:
+    """Run a script's decision as a task named after its step; it costs no call."""
+    token = _brain.set(brain)
+    try:
+        with stepping(walk), tags("layer:script"):
+            return await decide_scripted(walk.step, walk.seen.shot.sha256 if walk.seen else "")
+    finally:
+        _brain.reset(token)
+
+
+def act_by(layer: str) -> Callable[[Walk, Step], Awaitable[str]]:
+    """Return what acts for a layer, which shows in the names and tags of its tasks unless it is the model."""
+    if layer == "model":
+        return act_as_task
+
+    async def act_for(walk: Walk, step: Step) -> str:
+        with tags(f"layer:{layer}"):
+            return await act_as_task(walk, step, f"{layer} · ")
+
+    return act_for
+
+
+async def act_as_task(walk: Walk, step: Step, by: str = "") -> str:
+    """Run the walk's action as a task named after what it does, and after who does it if that is not the model."""
+    # By context, not as parameters: Prefect looks for task results inside those, field by field.
+    token = _step.set(step)
+    try:
+        with stepping(walk):
+            done = await act(walk.step, f"{by}{label(step.tool_call)}")
+        if isinstance(done, _NothingSent):
+            raise done.error
+        return done
+    finally:
+        _step.reset(token)

@@ -1,0 +1,181 @@
+"""`@cost_guardrail`: ceilings on money, actions, time and calls, in one line above a function."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
+
+from prefect import Flow, Task
+from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext
+
+from holo_tasks.core.budget import Guard, Limits, out_of_time
+from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.run.final_states import failed_state
+from holo_tasks.run.journal import not_untouched
+from holo_tasks.run.kept_work import bound, check_template, fill
+from holo_tasks.run.run import current_guard, guarded
+from holo_tasks.run.subgoal_context import current_subgoal
+from holo_tasks.safety.budgets import item_key
+
+P = ParamSpec("P")
+R = TypeVar("R")
+AGAIN_S = 0.5
+"""How often it is looked whether the clock of a scope runs again."""
+
+
+def cost_guardrail(
+    function: None = None,
+    /,
+    *,
+    max_cost_usd: float | str | None = None,
+    max_actions: int | str | None = None,
+    timeout_seconds: float | str | None = None,
+    max_calls_per_5_minutes: int | str | None = None,
+    budget: str | None = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Limit what everything inside a function may spend; goes under ``@subgoal``, ``@flow`` or ``@task``.
+
+    Limits nest: what an inner function spends is charged to all around it, the outermost is checked first. Money,
+    actions and calls count over retries and re-runs: of the business item under a sub-goal with a token, else of the
+    flow run. ``budget``, a format string over the arguments, names one to share with other flows and workers. Time
+    begins anew with each attempt; the deadline also stops a model call that hangs, but in a synchronous function it
+    is checked at the next step only. A limit, too, may be a format string over the arguments: ``"{max_cost_usd}"``.
+
+    A limit that is reached raises `LimitReached`. Directly under ``@flow`` the run ends in a state named after that, or
+    after whatever else stopped the work.
+    """
+    given = {
+        "max_cost_usd": max_cost_usd,
+        "max_actions": max_actions,
+        "timeout_seconds": timeout_seconds,
+        "max_calls_per_5_minutes": max_calls_per_5_minutes,
+    }
+    if function is not None or all(limit is None for limit in given.values()):
+        raise InvalidUsage("@cost_guardrail guards nothing without a limit: @cost_guardrail(max_cost_usd=0.50).")
+    _limits(given, None)
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        if isinstance(function, Flow | Task):
+            raise InvalidUsage("@cost_guardrail goes under @flow, @task and @subgoal: above, it would guard nothing.")
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise InvalidUsage("@cost_guardrail cannot guard a generator: what is inside runs after it has returned.")
+        name = function.__name__.replace("_", " ")
+        signature = inspect.signature(function)
+        for what, template in {**given, "budget": budget}.items():
+            if isinstance(template, str):
+                check_template(f"The {what} of {function.__name__!r}", template, signature)
+
+        def scope(args: Any, kwargs: Any) -> AbstractContextManager[Guard]:
+            arguments = bound(signature, args, kwargs)
+            key = _key(name) if budget is None else f"shared:{fill(budget, arguments)}"
+            return guarded(f"‘{name}’", _limits(given, arguments), key)
+
+        if inspect.iscoroutinefunction(function):
+
+            @wraps(function)
+            async def guarded_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+                try:
+                    with scope(args, kwargs) as guard, not_untouched(guard):
+                        return await before_deadline(guard, function(*args, **kwargs))
+                except HoloError as error:
+                    if _is_flow(guarded_async):
+                        return failed_state(error)
+                    raise
+
+            return cast("Callable[P, R]", _resolved(guarded_async, function))
+
+        @wraps(function)
+        def guarded_sync(*args: P.args, **kwargs: P.kwargs) -> R | State[Any]:
+            try:
+                with scope(args, kwargs) as guard, not_untouched(guard):
+                    returned = function(*args, **kwargs)
+                    if inspect.isawaitable(returned):
+                        if inspect.iscoroutine(returned):
+                            returned.close()
+                        raise InvalidUsage(f"{name!r} returns something to await: make it `async def` to be guarded.")
+                    return returned
+            except HoloError as error:
+                if _is_flow(guarded_sync):
+                    return failed_state(error)
+                raise
+
+        return cast("Callable[P, R]", _resolved(guarded_sync, function))
+
+    return decorate
+
+
+def _resolved(wrapper: Any, function: Callable[..., Any]) -> Any:
+    """Give a wrapper its function's types as such: Prefect would look for their names in this module."""
+    with contextlib.suppress(NameError):  # a name for type checkers only: Prefect could not find it either
+        wrapper.__signature__ = inspect.signature(function, eval_str=True)
+        wrapper.__annotations__ = inspect.get_annotations(function, eval_str=True)
+    return wrapper
+
+
+def _limits(given: Mapping[str, float | str | None], arguments: dict[str, Any] | None) -> Limits:
+    """Make limits of what a decorator was given; without ``arguments``, of what does not depend on them."""
+    values: dict[str, Any] = dict(given)
+    for name, value in given.items():
+        if isinstance(value, str):
+            values[name] = None if arguments is None else _number(name, fill(value, arguments))
+    return Limits(**values)
+
+
+def _number(name: str, text: str) -> float | None:
+    if text == "None":
+        return None
+    try:
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+    except ValueError:
+        raise InvalidUsage(f"{name} must be a number, not {text!r}.") from None
+
+
+def _key(name: str) -> str:
+    """Name the budget of a scope so that a later attempt finds it again; empty to take it from the scope around."""
+    here = current_subgoal()
+    if here is not None and here.token:
+        return item_key(here.token, f"{here.goal}/{name}")
+    if current_guard() is not None:
+        return ""
+    context = FlowRunContext.get()
+    return f"flow:{context.flow_run.id}/{name}" if context and context.flow_run else ""
+
+
+def _is_flow(wrapped: Callable[..., Any]) -> bool:
+    """Say whether a guarded function is what Prefect runs as the present flow: then it may return a state."""
+    context = FlowRunContext.get()
+    return bool(context and context.flow and context.flow.fn is wrapped)
+
+
+async def before_deadline(guard: Guard, work: Awaitable[R]) -> R:
+    """Await something, but not past the scope's own deadline, which moves on while a person has the screen."""
+    if guard.limits.timeout_seconds is None:
+        return await work
+    loop, handle = asyncio.get_running_loop(), None
+
+    def look() -> None:
+        nonlocal handle
+        left_s = guard.left_s(time.monotonic())
+        if left_s <= 0:
+            timer.reschedule(loop.time())
+        else:
+            handle = loop.call_later(min(left_s, AGAIN_S) if guard.stops else left_s, look)
+
+    try:
+        async with asyncio.timeout(None) as timer:
+            look()
+            return await work
+    except TimeoutError:
+        if timer.expired() or guard.left_s(time.monotonic()) <= 0:
+            raise out_of_time(guard) from None
+        raise
+    finally:
+        if handle is not None:
+            handle.cancel()

@@ -1,0 +1,158 @@
+"""`judge`: a question of judgement, asked of a second and stronger model, with a price and a budget of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from holo_tasks.agent.agent_step import agent_step
+from holo_tasks.agent.cost_guardrail import before_deadline
+from holo_tasks.core import events
+from holo_tasks.core.budget import Limits
+from holo_tasks.core.errors import InvalidUsage, UnusableReply
+from holo_tasks.core.frame import Frame, Shot
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.input_permit import Slip
+from holo_tasks.core.model import Model
+from holo_tasks.core.outside import plain, quoted
+from holo_tasks.core.programs import Owner
+from holo_tasks.loop.ask import Asked, Question, ask
+from holo_tasks.run.run import check_terms, current_run, guarded, to_text
+from holo_tasks.run.subgoal_context import chances, current_subgoal, side_walk
+from holo_tasks.safety.scrubbing import hushed, hushed_plain
+
+ASKED = "Answer a question for a person. Say in one sentence why, then give the verdict."
+
+
+@dataclass(frozen=True)
+class _Case:
+    question: str
+    returns: Any
+    model: Model
+    region: Box | None
+    look: bool
+    asked: Asked
+    frame: Frame | None = None
+
+
+@dataclass(frozen=True)
+class _Still:
+    """A desktop that shows one frame: what is asked about it is about that very picture."""
+
+    frame: Frame
+
+    @property
+    def display(self) -> str:
+        return self.frame.display
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        return self.frame
+
+    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        raise InvalidUsage("Nothing can be done on a picture.")
+
+    async def owner_at(self, at: Point | None) -> Owner:
+        return Owner(why="it is a picture")
+
+
+_case: ContextVar[_Case] = ContextVar("holo_case")
+
+
+async def judge(
+    question: str,
+    *,
+    returns: Any = str,
+    facts: Mapping[str, Any] | None = None,
+    advisor: str | None = None,
+    look: bool = True,
+    region: Box | None = None,
+    max_cost_usd: float | None = None,
+    timeout_seconds: float | None = None,
+) -> Any:
+    """Ask a model for a judgement and return the verdict as ``returns``, any type pydantic can validate.
+
+    ``advisor`` names one of the agent's advisors; without it the sub-goal's own is asked, then the only one there is,
+    then the agent's model. The model is told ``facts`` as `pursue` tells its data, and shown the
+    present screen, or its ``region``, unless ``look`` is false. ``max_cost_usd`` and ``timeout_seconds`` hold for this
+    call alone; it is charged, at the advisor's own price, to all guardrails around it, too. Raises `InvalidUsage` for
+    an advisor that is not there.
+    """
+    if not question.strip():
+        raise InvalidUsage("The question is empty; ask in a sentence what is to be judged.")
+    text = f"{ASKED}\n\n{question.strip()}"
+    if facts:
+        text += f"\n\n{quoted(hushed_plain(plain(facts)))}"
+    case = _Case(text, returns, _advisor(advisor), region, look, chances())
+    return await _ask(case, question, Limits(max_cost_usd, None, timeout_seconds))
+
+
+async def shows(question: str, frame: Frame) -> bool:
+    """Ask whether something is so on a frame, which is redacted like any other; a `playbooks.recognising.Ask`."""
+    asked = f"{ASKED}\n\nLook at the screen. {question.strip()}"
+    case = _Case(asked, bool, _advisor(None), None, True, chances(), frame)
+    return bool(await _ask(case, question, Limits()))
+
+
+async def _ask(case: _Case, question: str, limits: Limits) -> Any:
+    name = hushed(" ".join(question.split()))[:60]
+    check_terms(case.model.name, case.model.price, limits, 1)
+    token = _case.set(case)
+    try:
+        with guarded(f"‘{name}’", limits) as guard:
+            return await before_deadline(guard, _judged(name))
+    finally:
+        _case.reset(token)
+
+
+@agent_step(acts=False, title="judge: {question}")
+async def _judged(question: str) -> Any:
+    case = _case.get()
+    walk = side_walk(case.question, region=case.region, model=case.model)
+    if case.frame is not None:
+        walk.doors = replace(walk.doors, desktop=_Still(case.frame))
+    shots: tuple[Shot, ...] = ((await walk.look()).shot,) if case.look else ()
+    shape = create_model(
+        "Judgement",
+        __config__=ConfigDict(extra="forbid"),
+        reason=(str, ...),
+        verdict=(case.returns, ...),
+    )
+
+    def read(value: dict[str, Any]) -> BaseModel:
+        try:
+            # As JSON, in which a strict type is given what it can be: it has no dates, tuples or decimals.
+            return shape.model_validate_json(json.dumps(value))
+        except ValidationError as error:
+            problems = [
+                f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}"
+                for item in error.errors(include_url=False, include_input=False)
+            ]
+            raise UnusableReply(
+                f"the verdict does not fit what was asked for ({'; '.join(problems[:3])})",
+                correction=f"Your last reply did not fit: {'; '.join(problems[:3])}.",
+            ) from None
+
+    wanted = Question("judge", case.question, shots, shape.model_json_schema(), thinking=True)
+    found: Any = await ask(case.model, wanted, walk.till, read, case.asked)
+    answer = to_text(found.model_dump(mode="json")["verdict"])
+    await walk.record(
+        events.JudgedQuestion(question=case.question, model=case.model.name, answer=answer, reason=found.reason)
+    )
+    return found.verdict
+
+
+def _advisor(name: str | None) -> Model:
+    run, here = current_run(), current_subgoal()
+    wanted = name or (here.advisor if here else "")
+    if wanted:
+        if wanted not in run.advisors:
+            known = ", ".join(run.advisors) or "none"
+            raise InvalidUsage(f"There is no advisor named {wanted!r}; the agent was opened with: {known}.")
+        return run.advisors[wanted]
+    return next(iter(run.advisors.values())) if len(run.advisors) == 1 else run.model

@@ -1,0 +1,87 @@
+"""`localize`: where something is on the screen, as a task that any flow with an agent can use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from holo_tasks.agent.agent_step import agent_step
+from holo_tasks.core import events
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.outside import plain, quoted
+from holo_tasks.core.scaling import to_pixel
+from holo_tasks.core.toolbox import point_schema, read_point
+from holo_tasks.loop.ask import Asked, Question, ask
+from holo_tasks.loop.walk import Walk
+from holo_tasks.models.questions import LOCATE
+from holo_tasks.run.subgoal_context import chances, side_walk
+from holo_tasks.safety.scrubbing import hushed_plain
+from holo_tasks.set_of_mark.marker import Marker
+
+WHICH = (
+    "Elements of the user interface are outlined on this screenshot, each with a number on a tag. Give the number of "
+    "one element, or 0 if it is not outlined. The element is: {}"
+)
+
+
+@dataclass(frozen=True)
+class _Search:
+    region: Box | None
+    marks: bool
+    data: str
+    asked: Asked
+
+
+_search: ContextVar[_Search] = ContextVar("holo_search")
+
+
+async def localize(
+    description: str, *, data: Mapping[str, Any] | None = None, region: Box | None = None, marks: bool = False
+) -> Point:
+    """Return the screen pixel at which to click what is described, as the model sees it on the present screen.
+
+    What comes from outside goes into ``data``, as in `pursue`, and the description speaks of it by name. ``region``
+    shows the model only that part of the screen, in screen pixels. With ``marks``, elements found by OCR
+    and by their edges are numbered on the picture and the model chooses a number (set-of-mark prompting). Needs an
+    open agent; is charged to it. Raises `ModelFailed` if the model does not name a place, or says there is none.
+    """
+    if not description.strip():
+        raise InvalidUsage("There is nothing to locate: describe the element in a few words.")
+    # By context: what was asked so far outlives the task when that is retried.
+    block = f"\n\n{quoted(hushed_plain(plain(data)))}" if data else ""
+    token = _search.set(_Search(region, marks, block, chances()))
+    try:
+        return await _located(description)
+    finally:
+        _search.reset(token)
+
+
+@agent_step(acts=False, title="locate ‘{description}’")
+async def _located(description: str) -> Point:
+    search, wanted = _search.get(), description.strip()
+    walk = side_walk(wanted, region=search.region)
+    point, number = await (_by_number if search.marks else _by_place)(walk, wanted, search.asked)
+    await walk.record(events.Located(description=wanted, point=[point.x, point.y], mark=number))
+    return point
+
+
+async def _by_place(walk: Walk, wanted: str, asked: Asked) -> tuple[Point, int | None]:
+    shot, model = (await walk.look()).shot, walk.doors.model
+    question = Question("locate", LOCATE.format(wanted) + _search.get().data, (shot,), point_schema(model.space))
+
+    def read(value: dict[str, Any]) -> Point:
+        return to_pixel(*read_point(value, model.space), shot)
+
+    return await ask(model, question, walk.till, read, asked), None
+
+
+async def _by_number(walk: Walk, wanted: str, asked: Asked) -> tuple[Point, int | None]:
+    marker = Marker()
+    shot = (await walk.look(annotate=marker.draw)).shot
+    question = Question("locate", WHICH.format(wanted) + _search.get().data, (shot,), marker.schema)
+    number = await ask(walk.doors.model, question, walk.till, marker.read, asked)
+    place = marker.point(number, wanted)
+    return Point(shot.area.left + place.x, shot.area.top + place.y), number

@@ -1,0 +1,286 @@
+"""Bring up what a run needs besides a desktop, and take it down again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from functools import cache
+from pathlib import Path
+
+from prefect.exceptions import MissingContextError
+from prefect.logging import get_run_logger
+from prefect.settings import get_current_settings
+
+from holo_tasks.agent.judge import shows
+from holo_tasks.audit import Delivery, Destination, TraceRecorder
+from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.model import Model
+from holo_tasks.core.outside import named
+from holo_tasks.core.person import HandOff
+from holo_tasks.core.ports import Desktop, Recorder, TellsWindows
+from holo_tasks.core.scrub import Scrubber
+from holo_tasks.core.secret import Secret
+from holo_tasks.core.visible_text import exact
+from holo_tasks.handoff.hand_over import ByHandOff, Helper
+from holo_tasks.kill.run_registry import Running
+from holo_tasks.kill.sources import sources_for
+from holo_tasks.kill.switch import KillSwitch
+from holo_tasks.loop.corrections import CORRECTIONS, check_corrections
+from holo_tasks.machine.closed import close_process
+from holo_tasks.machine.home import holo_home
+from holo_tasks.machine.patience import awaited
+from holo_tasks.models.address import shown
+from holo_tasks.models.build_model import model_at
+from holo_tasks.models.client import ModelEndpoint
+from holo_tasks.models.encoding import ENCODERS, Tier
+from holo_tasks.models.profile import Profile
+from holo_tasks.prefect_server.local_only import check_advisors, check_rest, enter_late
+from holo_tasks.prefect_server.temporary import OPEN, is_open
+from holo_tasks.run.dead_letters import file_noted
+from holo_tasks.run.flow_context import attempt, deployment_id, flow_run_id
+from holo_tasks.run.journal import not_untouched
+from holo_tasks.run.listening import Listener, Overheard
+from holo_tasks.run.log_filter import one_line_errors
+from holo_tasks.run.redactors import redactor_for
+from holo_tasks.run.run import Run, check_terms, current_guard, ending, new_run_id, open_run
+from holo_tasks.run.unread_rules import unread
+from holo_tasks.run.untold import tell_quietly
+from holo_tasks.safety.approvals import Approvals, OnRequest
+from holo_tasks.safety.budgets import Budgets
+from holo_tasks.safety.handoffs import Handoffs
+from holo_tasks.safety.items import Items
+from holo_tasks.safety.ledger import Ledger
+from holo_tasks.safety.masking.settings import Redaction
+from holo_tasks.safety.policy import Rules, Trust
+from holo_tasks.safety.run_list import RunBook
+from holo_tasks.safety.scrubbed import ScrubbedRecorder, scrubbed
+from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
+from holo_tasks.safety.store import store_at
+from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.vision.control_text import ScreenText, can_read
+
+TITLE_CHARACTERS = 200
+SILENT_S = 5.0
+"""A run that takes longer to bring its evidence where it goes says what it waits for."""
+
+logger = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def open_agent(
+    *,
+    title: str,
+    desktop: Desktop,
+    endpoint: ModelEndpoint,
+    profile: Profile,
+    destination: Destination,
+    dialect: str = "auto",
+    advisors: Mapping[str, Model] | None = None,
+    cache_decisions: bool = False,
+    allow: Trust | None = None,
+    rules: Rules | None = None,
+    redaction: Redaction | None = None,
+    secrets: Mapping[str, Secret] | None = None,
+    token: str = "",
+    limits: Limits | None = None,
+    max_steps: int = 50,
+    max_corrections: int = CORRECTIONS,
+    image_quality: Tier = "default",
+    handoff: HandOff | bool = False,
+    budget: str = "",
+    home: Path | None = None,
+    began_s: float | None = None,
+    aloud: Listener | None = None,
+) -> AsyncIterator[Run]:
+    """Open a run on a desktop that is up, with the usual doors: looks only, unless ``allow="act"``.
+
+    ``rules`` say what else is allowed; where they and ``allow`` both speak of trust, the stricter counts. ``token``
+    names the business item that a yes is asked for, in sub-goals that have no token of their own.
+    ``redaction`` says what is painted over before a screen leaves this process. ``secrets`` are what the desktop may
+    type by name, for their values to be kept out of everything that leaves, and to be looked for on the screen if
+    ``redaction`` reads it; those of the desktop itself unless they are given.
+    ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` lets the model's decisions be
+    reused where everything it was shown is the same (`caching.SAME_DECISION`). ``limits`` hold over all that was ever
+    spent under ``budget``; that is the Prefect flow run, its retries included, unless another is named.
+    ``max_corrections`` is how often, each step, the model is told what is wrong with its reply; each is a call.
+    ``handoff`` makes the agent wait for a person where the model asks for one, and where an action needs a yes; else
+    the work ends there.
+    ``aloud`` is told what a person who waits for this run may want to know.
+    ``began_s`` is when the work began that a kill of everything is to stop, on the monotonic clock: now, by default.
+
+    The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
+    (`asyncio.CancelledError`).
+    """
+    if image_quality not in ENCODERS:
+        raise InvalidUsage(f"image_quality= is one of {', '.join(map(repr, ENCODERS))}, not {image_quality!r}.")
+    close_process()  # keys and values of secrets are here, and the program that is driven may be of the same user
+    prefect_url = get_current_settings().api.url
+    if endpoint.local_only:
+        enter_late(os.environ, prefect_url)
+    one_line_errors()
+    known: Mapping[str, Secret] = getattr(desktop, "secrets", {}) if secrets is None else secrets
+    scrubber, title = Scrubber(known.values()), named(title, TITLE_CHARACTERS)
+    model, advisors = model_at(endpoint, profile, dialect), advisors or {}
+    if scrubber:
+        hush_logs()
+        if scrubber.holds(token):
+            raise InvalidUsage(
+                f"The token holds the value of a secret ({exact(scrubber.text(token))}); it would be kept."
+            )
+        title, model = scrubber.text(title), scrubbed(model, scrubber)
+        advisors = {name: scrubbed(advisor, scrubber) for name, advisor in advisors.items()}
+    fields = TypedFields(used_before=not getattr(desktop, "rebuilt", False))
+    check_corrections("max_corrections", max_corrections)
+    for asked in (model, *advisors.values()):
+        check_terms(asked.name, asked.price, limits or Limits(), max_steps)
+    if endpoint.local_only:
+        check_advisors(advisors)
+        destination = await asyncio.to_thread(check_rest, destination, prefect_url)
+    waits = HandOff.of(handoff)
+    if waits:
+        await asyncio.to_thread(warn_if_open, prefect_url)
+    where = home or holo_home()
+    store = store_at(where)
+    for told in await asyncio.to_thread(file_noted, where):
+        logger.warning("%s", told)
+    kept = (rules or Rules()).under(allow)
+    if said := unread(kept):
+        _log().warning("%s", said)
+    values = {name: secret.value for name, secret in known.items()}
+    labels = {name: secret.fields for name, secret in known.items() if secret.fields}
+    redactor = await asyncio.to_thread(redactor_for, redaction, values, fields)
+    if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
+        desktop.tells_windows = True
+    most = Guard(title, limits or Limits(), 0.0, current_guard()).cost_limit_micro
+    book = RunBook(store)
+    await awaited(lambda: asyncio.to_thread(book.check))  # before there is a trace of a run that cannot begin
+    recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
+    kept_by: Recorder = Overheard(recorder, aloud.hear) if aloud else recorder
+    run: Run | None = None
+    quiet = ExitStack()
+    if scrubber:
+        quiet.enter_context(hushing(scrubber))
+    try:
+        under_way = Running.here(recorder.run_id, title, recorder.uri, flow_run_id(), began_s)
+        await asyncio.to_thread(
+            lambda: book.began(
+                recorder.run_id,
+                title=title,
+                model=model.name,
+                limit_micro=most,
+                trace=recorder.uri,
+                flow_run_id=flow_run_id(),
+            )
+        )
+        async with open_run(
+            run_id=recorder.run_id,
+            title=title,
+            desktop=desktop,
+            model=model,
+            encoder=ENCODERS[image_quality],
+            redactor=redactor,
+            typed=fields.typed,
+            policy=kept,
+            approver=ByHandOff()
+            if waits
+            else OnRequest(Approvals(store), run_id=recorder.run_id, trace=recorder.uri, flow_run_id=flow_run_id()),
+            handoffs=Handoffs(store),
+            handoff=waits,
+            person=Helper() if waits else None,
+            reader=ScreenText() if (kept.confirm or labels) and can_read() else None,
+            secret_fields=labels,
+            token=token,
+            recorder=ScrubbedRecorder(kept_by, scrubber) if scrubber else kept_by,
+            switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
+            trace=recorder.uri,
+            folder=recorder.folder,
+            limits=limits or Limits(),
+            advisors=advisors,
+            cache_decisions=cache_decisions,
+            purse=Budgets(store),
+            budget=budget or (f"flow:{flow_run_id()}" if flow_run_id() else ""),
+            ledger=Ledger(store),
+            items=Items(store),
+            max_steps=max_steps,
+            max_corrections=max_corrections,
+            flow_run_id=flow_run_id(),
+        ) as run:
+            run.home, run.deployment_id, run.attempt = where, deployment_id(), attempt()
+            run.log, run.ask = _log(), shows
+            if aloud:
+                run.wants = aloud.wants
+                aloud.begins(model.name, recorder.uri)
+            run.do_aside(tell_quietly(where))
+            with not_untouched(run.guard):
+                yield run
+    except BaseException as error:
+        if run is None:
+            status, reason = ending(error)
+            with contextlib.suppress(InvalidUsage):
+                await asyncio.to_thread(
+                    lambda: book.ended(recorder.run_id, status=status, reason=reason, steps=0, spent_micro=0)
+                )
+        if (hidden := hush_error(error)) is error:
+            raise
+        raise hidden from None
+    finally:
+        with quiet:
+            delivery = await close_aloud(recorder)
+            tell_head(recorder, delivery)
+            if run is not None:
+                run.delivery = delivery
+                spent = run.guard.total_micro
+                with contextlib.suppress(InvalidUsage):  # a list for people: the trace says how the run ended
+                    await asyncio.to_thread(
+                        lambda: book.ended(
+                            recorder.run_id, status=run.status, reason=run.reason, steps=run.steps, spent_micro=spent
+                        )
+                    )
+
+
+def _log() -> logging.Logger | logging.LoggerAdapter[logging.Logger]:
+    """Return the flow run's log, or the module's where there is none."""
+    try:
+        return get_run_logger()
+    except MissingContextError:
+        return logger
+
+
+@cache
+def warn_if_open(prefect_url: str | None) -> None:
+    """Log it, once, if anybody can say yes where a person is asked."""
+    if prefect_url is not None:
+        which, found = f"at {shown(prefect_url)}", is_open(prefect_url)
+    else:
+        which, found = "that Prefect started for this flow", get_current_settings().server.api.auth_string is None
+    if found:
+        with contextlib.suppress(MissingContextError):
+            get_run_logger().warning("The Prefect API %s %s.", which, OPEN)
+
+
+async def close_aloud(recorder: TraceRecorder) -> Delivery:
+    """Close a trace; say so where that takes a while: a bucket that hangs is waited for, for minutes."""
+    waits = "The run is over and waits for its evidence to arrive in %s, for two minutes at most."
+    word = asyncio.get_running_loop().call_later(SILENT_S, lambda: _log().warning(waits, recorder.uri))
+    try:
+        return await recorder.close()
+    finally:
+        word.cancel()
+
+
+def tell_head(recorder: TraceRecorder, delivery: Delivery) -> None:
+    """Log the head of a closed trace: what the server keeps of the flow run's log is apart from the trace, too."""
+    head = recorder.head
+    with contextlib.suppress(MissingContextError):
+        log = get_run_logger()
+        log.info(
+            "Trace %s: %d records, head %s, signed with key %s.",
+            recorder.uri, head.records, head.sha256, recorder.fingerprint,
+        )  # fmt: skip
+        if delivery.doubt:
+            log.warning("%s.", delivery.doubt)

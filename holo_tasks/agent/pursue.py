@@ -1,0 +1,244 @@
+"""One goal pursued on the screen, by layer after layer, as a part of the sub-goal around it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from holo_tasks.agent.layers import EffectFound, Layered
+from holo_tasks.audit import open_trace
+from holo_tasks.audit.pages.timeline import subgoal_markdown
+from holo_tasks.core import events
+from holo_tasks.core.errors import InvalidUsage, LimitReached, UnfitItem
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.outside import is_placeholder, named, plain, quoted, strings_in, told
+from holo_tasks.core.secret import names_in
+from holo_tasks.core.transcript import Transcript
+from holo_tasks.loop.loop import AnswerReader
+from holo_tasks.loop.screens import Do, Screens, Scripted
+from holo_tasks.loop.walk import Walk
+from holo_tasks.run.artifacts import publish_markdown
+from holo_tasks.run.flow_context import flow_run_id
+from holo_tasks.run.journal import not_untouched
+from holo_tasks.run.killed import as_killed
+from holo_tasks.run.run import Resolved, Run, current_guard, current_run, ending, progress, to_text
+from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, has_token, inside
+from holo_tasks.run.subgoal_options import SCRIPT, Handling, handling_of
+from holo_tasks.safety.scrubbing import hushed, hushed_plain
+
+MAX_GOAL_CHARACTERS = 100_000
+
+
+async def pursue(
+    goal: str,
+    *,
+    data: Mapping[str, Any] | None = None,
+    returns: Any = str,
+    max_steps: int | None = None,
+    region: Box | None = None,
+    screens: Screens | None = None,
+    before: str | None = None,
+    after: str | Sequence[str] | None = None,
+    layers: Sequence[str] | None = None,
+    script: Scripted | None = None,
+    safe_to_repeat: Sequence[str] | None = None,
+    once: Sequence[str] | None = None,
+    secrets: Sequence[str] | None = None,
+) -> Any:
+    """Let the agent work on a goal until it answers; return the answer as ``returns``.
+
+    The goal is an instruction, so write it yourself. What comes from mails, files, screens or a list that others write
+    goes into ``data``, by name, and the goal speaks of it by that name:
+
+        pursue("Open the transaction and read its amount.", data={"transaction": reference}, returns=Record)
+
+    The model is told the data apart from the goal: quoted as JSON between marks that nothing in it can write, bounded,
+    with what is invisible made visible and secrets' placeholders made harmless. A model may still be fooled by what it
+    reads, there as on the screen: rules say what it may do.
+
+    Only the author of the goal names secrets: the model may have those typed that the goal names, as
+    ``{{secret:NAME}}``, or, where ``secrets`` is given, those alone. It never may have one typed because the screen or
+    the data name it. Without ``secrets``, raises `InvalidUsage` if an argument of the sub-goal has brought the name in.
+
+    ``returns`` is any type pydantic can validate: the model is told its JSON schema, and an answer that does not
+    fit is sent back, as often as a reply that is none. ``max_steps`` is for each layer. ``region`` shows the model only
+    that part of the screen, in screen pixels. The rest is as in `subgoal`, which it is taken from where it is not
+    given. Raises a `HoloError` whose status says how it ended.
+    """
+    run = current_run()
+    text = goal.strip()
+    if not text:
+        raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
+    if len(text) > MAX_GOAL_CHARACTERS:
+        raise UnfitItem(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
+    here = (current_subgoal() or Subgoal(0, named(hushed(text)), "", "")).numbered(run)
+    values = hushed_plain(plain({**here.data, **(data or {})}))
+    block = quoted(values) if values else ""
+    handling = handling_of(
+        screens=screens,
+        before=before,
+        after=after,
+        layers=layers,
+        script=script,
+        safe_to_repeat=safe_to_repeat,
+        once=once,
+        secrets=secrets,
+        around=here.handling,
+    )
+    handling.check_script()
+    guard = current_guard() or run.guard
+    walk = Walk(
+        run.doors(reads=bool(handling.safe_to_repeat or handling.script or handling.once)),
+        guard,
+        here.number,
+        Transcript(task_text(text, here.told_progress, returns, block)),
+        region,
+        here.token or run.token,
+        handling.safe_to_repeat,
+        _secrets_of(text, handling, here),
+    )
+    layered = Layered(
+        run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe, told(values)
+    )
+    await run.skipping.tell(run)
+    await walk.record(
+        events.SubgoalOpened(
+            title=here.title,
+            goal=f"{text}\n\n{block}".strip(),
+            progress=here.progress,
+            token=here.token,
+            model=run.model.name,
+            display=run.desktop.display,
+            flow_run_id=flow_run_id(),
+        )
+    )
+    status: events.Status = "answered"
+    reason = answer = ""
+    async with run.screen_alone():
+        spent_before = guard.spent_micro - run.spent_inside  # others may have spent while this one waited
+        try:
+            with not_untouched(guard, alone=not has_token(here)):
+                found = await layered.answer()
+            answer = found.text
+            return found.value
+        except EffectFound as found:
+            answer = to_text(TypeAdapter(Any).dump_python(found.value, mode="json"))
+            raise
+        except BaseException as error:
+            status, reason = ending(error, guard)
+            if isinstance(error, LimitReached):
+                answer = error.partial_answer or ""
+            if isinstance(error, asyncio.CancelledError) and (ended := as_killed(error, run.switch)) is not error:
+                raise ended from error
+            raise
+        finally:
+            steps, layer = layered.walk.step, layered.layer if status == "answered" else ""
+            run.steps += steps
+            spent = guard.spent_micro - run.spent_inside - spent_before
+            run.spent_inside += spent
+            cost = None if guard.unpriced_calls else spent
+            if layer:
+                run.resolved.append(Resolved(here.number, here.title, here.token, layer))
+                here.resolved.append(layer)
+            await walk.record(
+                events.SubgoalClosed(
+                    status=status, answer=answer, reason=reason, steps=steps, cost_micro_usd=cost, layer=layer
+                )
+            )
+            run.do_aside(_publish_timeline(run, here))
+
+
+def _secrets_of(goal: str, handling: Handling, here: Subgoal) -> frozenset[str]:
+    """Return the secrets that the model may have typed. Raises `InvalidUsage` if the author may not have named them."""
+    # A goal that holds a value is told with its name in its place.
+    allowed = names_in(hushed(goal)) if handling.secrets is None else frozenset(handling.secrets)
+    strange = sorted(names_in(goal) - allowed)
+    if strange and handling.secrets is not None:
+        strange = sorted(set(strange) - _named_by_arguments(goal, here))
+    if strange:
+        raise InvalidUsage(f"The goal names the secret {strange[0]!r}, and secrets= does not: put it there, too.")
+    if handling.secrets is not None or not is_placeholder(goal):
+        return allowed  # where the author says which, no argument can bring in another
+    for name, value in here.data.items():
+        if any(is_placeholder(text) and text.strip() in goal for text in strings_in(value)):
+            raise UnfitItem(f"The goal holds the argument {name!r}, which is data: leave it out, and name it.")
+    for name, value in _arguments(goal, here):
+        if any(map(is_placeholder, strings_in(value))):
+            raise UnfitItem(
+                f"The argument {name!r} of {here.goal!r} names a secret, and so does the goal: only the goal's author "
+                f"may. If it comes from outside, make it data: @subgoal(data=({name!r},)). If it does not, say which "
+                "secrets may be typed: secrets=(…)."
+            )
+    return allowed
+
+
+def _arguments(goal: str, here: Subgoal) -> Iterator[tuple[str, Any]]:
+    """Yield what a goal was made with. Whoever gave all of it as one argument is its author."""
+    for name, value in here.arguments.items():
+        if not (isinstance(value, str) and value.strip() == goal):
+            yield name, value
+
+
+def _named_by_arguments(goal: str, here: Subgoal) -> frozenset[str]:
+    """Return what looks like the names of secrets in a goal's arguments, and is only text there."""
+    values = [*here.data.values(), *(value for _, value in _arguments(goal, here))]
+    return frozenset().union(*(names_in(text) for value in values for text in strings_in(value)))
+
+
+async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:
+    """Do what was declared to clear something or to get somewhere: a script, or an async function such as a sub-goal.
+
+    It is no step of the story, and nothing of the sub-goal around it holds for it but the business token. What comes up
+    in ``screens`` meanwhile is cleared first, but in a sub-goal, which has those that it declares itself.
+    """
+    around = current_subgoal()
+    token, advisor = (around.token, around.advisor) if around else ("", "")
+    here = Subgoal(0, what, "", token, advisor, handling=Handling(screens=screens))
+    with inside(here), progress(1):
+        if isinstance(do, Scripted):
+            return await pursue(what, layers=(SCRIPT,), script=do)
+        return await do()
+
+
+def task_text(goal: str, progress: str, returns: Any, data: str = "") -> str:
+    """Write the task message: the goal, the data, where it stands in the story, and the shape of the answer."""
+    parts = [goal, data] if data else [goal]
+    if progress:
+        parts.append(f"Progress: {progress}")
+    if returns is not str:
+        schema = json.dumps(TypeAdapter(returns).json_schema(), ensure_ascii=False)
+        parts.append(f"When done, answer with JSON that fits this schema, and nothing else: {schema}")
+    return "\n\n".join(parts)
+
+
+def reader_for(returns: Any) -> AnswerReader[Any]:
+    """Return what turns an answer's text into ``returns``."""
+    if returns is str:
+        return lambda text: text
+    adapter: TypeAdapter[Any] = TypeAdapter(returns)
+
+    def read(text: str) -> Any:
+        try:
+            return adapter.validate_json(text)
+        except ValidationError as error:
+            problems = [
+                f"{'.'.join(map(str, item['loc'])) or 'answer'}: {item['msg']}"
+                for item in error.errors(include_url=False, include_input=False)
+            ]
+            raise ValueError("; ".join(problems[:3])) from None
+
+    return read
+
+
+async def _publish_timeline(run: Run, here: Subgoal) -> None:
+    if run.folder is None:
+        return
+    trace = open_trace(run.folder)
+    markdown = await asyncio.to_thread(
+        lambda: subgoal_markdown(trace.records(subgoal=here.number), here.number, trace.frame, trace_uri=run.trace)
+    )
+    await publish_markdown(f"timeline-{run.run_id}-{here.number}", markdown, here.progress or here.title)

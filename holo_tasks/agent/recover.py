@@ -1,0 +1,31 @@
+"""`recover_to`: bring the program to a declared state, by the declared ways."""
+
+from __future__ import annotations
+
+from holo_tasks.agent.agent_step import act_by
+from holo_tasks.agent.pursue import perform
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.loop.guide import Guide
+from holo_tasks.loop.screens import Screens
+from holo_tasks.run.run import current_run
+from holo_tasks.run.subgoal_context import current_subgoal, side_walk
+from holo_tasks.run.subgoal_options import MODEL
+
+
+async def recover_to(state: str, *, screens: Screens | None = None) -> None:
+    """Bring the program to a state: wait for it, then take the ways of ``screens``, those of the sub-goal by default.
+
+    Raises `GaveUp`, which is a `NeedsPerson`, if it does not get there.
+    """
+    run, here = current_run(), current_subgoal()
+    screens = screens or (here.handling.screens if here else None)
+    if screens is None:
+        raise InvalidUsage("There are no screens declared here; give recover_to(…, screens=Screens(…)).")
+    screens.state(state)
+    run.watch(screens)
+    async with run.screen_alone():
+        walk = side_walk(f"Go to ‘{state}’.")
+        await walk.look()
+        guide = Guide(screens, run.recogniser, perform, act_by(MODEL))
+        await guide.clear(walk)
+        await guide.reach(walk, state)

@@ -1,0 +1,1 @@
+"""Traces as people read them: pages without a network, charts, timelines."""

@@ -1,0 +1,383 @@
+"""The events of a trace, ordered as a reader thinks of them: a run, its sub-goals, their steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from holo_tasks.audit.pages.formatting import clock, moment, ordinal
+from holo_tasks.core import events as e
+
+MOST_TOLD = 256_000_000
+"""Of so many bytes of events a story is told, which is held in memory; a run of ten thousand steps has a tenth."""
+
+
+@dataclass
+class Call:
+    """One request to a model and what came of it."""
+
+    attempt: int
+    endpoint: str = ""
+    latency_us: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_micro_usd: int | None = None
+    estimated: bool = False
+    failure: str = ""
+
+    @property
+    def unbilled(self) -> bool:
+        """Whether there was a reply that nobody knows the price of."""
+        return self.cost_micro_usd is None and bool(self.prompt_tokens or self.completion_tokens)
+
+
+@dataclass
+class Aside:
+    """A question to a model beside the steps: where something is, or a judgement."""
+
+    at: str
+    asked: e.Located | e.JudgedQuestion
+    shot: str
+    calls: list[Call]
+
+    @property
+    def cost_micro_usd(self) -> int | None:
+        return together(None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls)
+
+
+@dataclass
+class Step:
+    """Everything between one look at the screen and the next."""
+
+    subgoal: int
+    number: int
+    begun: str
+    ended: str
+    decision: e.Decided | None = None
+    action: e.ActionIntended | None = None
+    receipt: e.ActionDone | None = None
+    verdict: e.Judged | None = None
+    timed: e.StepTimed | None = None
+    calls: list[Call] = field(default_factory=list)
+    corrections: list[str] = field(default_factory=list)
+    refusals: list[e.Permitted] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    moved: str = ""
+    """What had changed where the action was about to go, so that it was not done."""
+    repeated: str = ""
+    """Why the action was done once more."""
+    stuck: str = ""
+    guided: list[tuple[str, str]] = field(default_factory=list)
+    """What was done beside what was decided: a heading and what there is to say, in order."""
+    looked_at: str = ""
+    seen_after: str = ""
+
+    @property
+    def label(self) -> str:
+        for event in (self.decision, self.action):
+            if event is not None and event.label:
+                return event.label
+        return "no decision"
+
+    @property
+    def before(self) -> str:
+        """The picture the step was decided on."""
+        if self.action and self.action.before:
+            return self.action.before
+        return (self.verdict.before if self.verdict else "") or self.looked_at
+
+    @property
+    def after(self) -> str:
+        return (self.verdict.after if self.verdict else "") or self.seen_after
+
+    @property
+    def outcome(self) -> str:
+        """How the step went, in one word that can be filtered by."""
+        if self.failures:
+            return "failed"
+        if self.refusals:
+            return "refused"
+        if self.questions and not self.verdict:
+            return "handoff"
+        if self.moved:
+            return "looked_again"
+        if self.verdict:
+            return self.verdict.outcome
+        if self.decision is None:
+            return "undecided"
+        return "answered" if self.decision.tool_name == "answer" else "looked"
+
+    @property
+    def cost_micro_usd(self) -> int | None:
+        return together(None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls)
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Prompt and completion tokens."""
+        return (
+            sum(call.prompt_tokens for call in self.calls),
+            sum(call.completion_tokens for call in self.calls),
+        )
+
+
+@dataclass
+class Subgoal:
+    """A goal with a history of its own."""
+
+    number: int
+    begun: str
+    ended: str
+    opened: e.SubgoalOpened | None = None
+    closed: e.SubgoalClosed | None = None
+    steps: list[Step] = field(default_factory=list)
+    guided: list[tuple[str, str]] = field(default_factory=list)
+    """What was done before its first step, as in `Step.guided`."""
+
+    @property
+    def title(self) -> str:
+        return (self.opened.title or self.opened.goal) if self.opened else f"Sub-goal {self.number}"
+
+    @property
+    def status(self) -> str:
+        return self.closed.status if self.closed else "interrupted"
+
+    @property
+    def layer(self) -> str:
+        """What it was resolved by, as far as it was: the model, a script, a person, or an earlier run that had done
+        it; empty otherwise. Traces from before there were layers name none: it was the model."""
+        if self.closed is None or self.status != "answered":
+            return ""
+        return "done before" if self.closed.skipped else self.closed.layer or "model"
+
+    @property
+    def cost_micro_usd(self) -> int | None:
+        if self.closed and self.closed.cost_micro_usd is not None:
+            return self.closed.cost_micro_usd
+        return together(step.cost_micro_usd for step in self.steps)
+
+    @property
+    def seconds(self) -> float:
+        return seconds_between(self.begun, self.ended)
+
+
+@dataclass
+class Story:
+    """A whole run."""
+
+    opened: e.RunOpened | None = None
+    closed: e.RunClosed | None = None
+    kills: list[str] = field(default_factory=list)
+    subgoals: list[Subgoal] = field(default_factory=list)
+    asides: list[Aside] = field(default_factory=list)
+    loose: dict[int, list[Call]] = field(default_factory=dict)
+    """Calls beside the steps that no answer is known to, by sub-goal: they were paid for all the same."""
+    frames: dict[str, e.FrameTaken] = field(default_factory=dict)
+    guided: list[tuple[str, str]] = field(default_factory=list)
+    """What was done outside of all sub-goals, as in `Step.guided`."""
+    done_before: list[e.DoneBefore] = field(default_factory=list)
+    """The work that was not begun, since earlier runs had done it."""
+    begun: str = ""
+    ended: str = ""
+
+    @property
+    def status(self) -> str:
+        return self.closed.status if self.closed else "interrupted"
+
+    def status_of(self, subgoal: Subgoal) -> str:
+        """How a sub-goal ended; one that was cut off by a kill was killed."""
+        return "killed" if self.kills and subgoal.closed is None else subgoal.status
+
+    @property
+    def steps(self) -> list[Step]:
+        return [step for subgoal in self.subgoals for step in subgoal.steps]
+
+    @property
+    def cost_micro_usd(self) -> int | None:
+        if self.closed and self.closed.cost_micro_usd is not None:
+            return self.closed.cost_micro_usd
+        beside = [None if call.unbilled else call.cost_micro_usd or 0 for call in self.calls_beside]
+        return together([*(subgoal.cost_micro_usd for subgoal in self.subgoals), *beside])
+
+    @property
+    def calls_beside(self) -> list[Call]:
+        """The calls that belong to no step."""
+        answered = [call for aside in self.asides for call in aside.calls]
+        return [*answered, *(call for calls in self.loose.values() for call in calls)]
+
+    @property
+    def seconds(self) -> float:
+        return seconds_between(self.begun, self.ended)
+
+    @property
+    def models(self) -> list[str]:
+        """The models that were used, in order of appearance."""
+        named = [self.opened.model if self.opened else ""]
+        named += [subgoal.opened.model for subgoal in self.subgoals if subgoal.opened]
+        return list(dict.fromkeys(name for name in named if name))
+
+
+class Teller:
+    """Orders records into a story as they come; events that are missing leave gaps, not errors."""
+
+    def __init__(self) -> None:
+        self.story = Story()
+        self._shot = ""
+
+    def add(self, record: e.Record) -> None:
+        story, event = self.story, record.event
+        story.begun = story.begun or record.at
+        story.ended = record.at
+        match event:
+            case e.RunOpened():
+                story.opened = event
+            case e.RunClosed():
+                story.closed = event
+            case e.Skipped():
+                story.done_before += event.items
+            case e.KillSeen():
+                story.kills.append(event.reason)
+            case e.FrameTaken():
+                story.frames.setdefault(event.sha256, event)
+                self._shot = event.sha256
+            case e.RequestSent() | e.ReplyReceived() | e.CallFailed() if not event.step:
+                _add_call(story.loose.setdefault(event.subgoal, []), event)
+            case e.Located() | e.JudgedQuestion():
+                story.asides.append(Aside(record.at, event, self._shot, story.loose.pop(event.subgoal, [])))
+        if event.subgoal:
+            _add(self._subgoal(event.subgoal, record.at), event, record.at)
+        else:
+            story.guided += _guided(event, record.at)
+
+    def _subgoal(self, number: int, at: str) -> Subgoal:
+        """The sub-goal of a number; they begin in order, but for those that ran side by side."""
+        for subgoal in reversed(self.story.subgoals):
+            if subgoal.number == number:
+                subgoal.ended = at
+                return subgoal
+        subgoal = Subgoal(number, at, at)
+        self.story.subgoals.append(subgoal)
+        self.story.subgoals.sort(key=lambda each: each.number)
+        return subgoal
+
+
+def tell(records: Iterable[e.Record]) -> Story:
+    """Order records into a story."""
+    teller = Teller()
+    for record in records:
+        teller.add(record)
+    return teller.story
+
+
+def _add(subgoal: Subgoal, event: e.AnyEvent, at: str) -> None:
+    if isinstance(event, e.SubgoalOpened):
+        subgoal.opened = event
+    elif isinstance(event, e.SubgoalClosed):
+        subgoal.closed = event
+    elif not event.step:
+        subgoal.guided += _guided(event, at)
+    else:
+        if not subgoal.steps or subgoal.steps[-1].number != event.step:
+            subgoal.steps.append(Step(subgoal.number, event.step, at, at))
+        step = subgoal.steps[-1]
+        step.ended = at
+        _add_to_step(step, event)
+        step.guided += _guided(event, at)
+
+
+def _add_to_step(step: Step, event: e.AnyEvent) -> None:
+    match event:
+        case e.FrameTaken() if step.action or step.decision:
+            step.seen_after = event.sha256
+        case e.FrameTaken():
+            step.looked_at = event.sha256
+        case e.RequestSent() | e.ReplyReceived() | e.CallFailed():
+            _add_call(step.calls, event)
+            if isinstance(event, e.RequestSent) and event.shots:
+                step.looked_at = step.looked_at or event.shots[-1]
+        case e.TookStock():
+            step.stuck = event.reason
+        case e.Decided():
+            step.decision = event
+        case e.Corrected():
+            step.corrections.append(event.reason)
+        case e.Permitted(allowed=False):
+            step.refusals.append(event)
+        case e.Permitted():
+            step.refusals.clear()  # a person said yes
+        case e.ActionIntended():
+            step.action = event
+        case e.ActionDone():
+            step.receipt = event
+        case e.ActionFailed():
+            step.failures.append(event.reason)
+        case e.Judged():
+            step.verdict = event
+        case e.LookedAgain():
+            step.moved = event.reason
+        case e.Repeated():
+            step.repeated = event.reason
+        case e.StepTimed():
+            step.timed = event
+        case e.HandedOver():
+            step.questions.append(event.question)
+
+
+def _guided(event: e.AnyEvent, at: str) -> list[tuple[str, str]]:
+    match event:
+        case e.HandedOver():
+            named = [f"hand-off {event.handoff}"] if event.handoff else []
+            return [("Asked a person", f"{event.question} ({', '.join([*named, _time(at)])})")]
+        case e.TakenBack():
+            note = f": {event.note}" if event.note else ""
+            return [
+                ("A person answered", f"‘{event.choice}’, {event.by}{note} (hand-off {event.handoff}, {_time(at)})")
+            ]
+        case e.StateSeen(state=state, wanted=wanted, how=how) if wanted:
+            seen = f"the screen was {f'‘{state}’' if state else 'none of the declared states'}"
+            return [("Wanted ‘" + wanted + "’", f"{seen}; {how}" if how else seen)]
+        case e.Interrupted():
+            return [("Interrupted", f"‘{event.name}’ was in the way, for the {ordinal(event.times)} time")]
+        case e.Backtracked():
+            return [("Backtracked", f"by {event.by}" + (f" to ‘{event.to}’" if event.to else ""))]
+        case e.LayerChanged():
+            return [(f"From {event.source} to {event.target}", event.reason)]
+        case _:
+            return []
+
+
+def _time(at: str) -> str:
+    return f"{clock(at)} UTC"
+
+
+def _add_call(calls: list[Call], event: e.RequestSent | e.ReplyReceived | e.CallFailed) -> None:
+    match event:
+        case e.RequestSent():
+            calls.append(Call(event.attempt, event.endpoint))
+        case e.ReplyReceived():
+            call = _call(calls, event.attempt)
+            call.latency_us, call.estimated = event.latency_us, event.estimated
+            call.prompt_tokens, call.completion_tokens = event.prompt_tokens, event.completion_tokens
+            call.cost_micro_usd = event.cost_micro_usd
+        case e.CallFailed():
+            _call(calls, event.attempt).failure = event.reason
+
+
+def _call(calls: list[Call], attempt: int) -> Call:
+    for call in reversed(calls):
+        if call.attempt == attempt:
+            return call
+    calls.append(Call(attempt))
+    return calls[-1]
+
+
+def together(costs: Iterable[int | None]) -> int | None:
+    """The sum of costs; None if one of them is not known: it is not nothing."""
+    known = list(costs)
+    return None if None in known else sum(cost or 0 for cost in known)
+
+
+def seconds_between(begun: str, ended: str) -> float:
+    """Seconds from one recorded time to another; 0 if either is not a time."""
+    first, last = moment(begun), moment(ended)
+    return max(0.0, (last - first).total_seconds()) if first and last else 0.0

@@ -1,0 +1,82 @@
+"""The anchored heads of a run, read back and checked: what the verifier holds a trace against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pydantic
+
+from holo_tasks.audit.errors import StoreTrouble
+from holo_tasks.audit.verifier.public_key import PublicKey
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import Anchor
+
+_LONGEST = 4096
+
+
+@dataclass
+class Heads:
+    """What was anchored of one run. ``ours`` says that its heads are in this machine's own list."""
+
+    run: str
+    where: list[str] = field(default_factory=list)
+    at: dict[int, set[str]] = field(default_factory=dict)
+    last: int = -1
+    delivered: int = 0
+    forged: str = ""
+    ours: bool = False
+    absent: list[str] = field(default_factory=list)
+    """Lists that somebody named and that are not there, as after a rollback of the disk they were on."""
+
+    def read(self, source: str, key: PublicKey, *, ours: bool = False) -> None:
+        """Add what a file or ``s3://bucket/prefix`` knows of this run."""
+        if source not in self.where:
+            self.where.append(source)
+        lines = _objects(source, self.run) if source.startswith("s3://") else _lines(Path(source))
+        for number, line in lines:
+            if self.run.encode() not in line:
+                continue
+            try:
+                anchor = Anchor.model_validate_json(line, strict=True)
+            except pydantic.ValidationError:
+                continue  # half a line, which a killed process left: it never was an anchor
+            if anchor.run != self.run:
+                continue
+            if not key.signed(line):
+                self.forged = self.forged or f"the anchored head in {number} is not signed with this key"
+                continue
+            self.at.setdefault(anchor.seq, set()).add(anchor.head)
+            self.last = max(self.last, anchor.seq)
+            self.delivered = max(self.delivered, anchor.delivered)
+            self.ours = self.ours or ours
+
+
+def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    try:
+        with path.open("rb") as file:
+            number, within = 1, False
+            while line := file.readline(_LONGEST):
+                whole = line.endswith(b"\n")
+                if whole and not within:
+                    yield f"line {number} of {path}", line[:-1]
+                within = not whole
+                number += whole
+    except OSError as error:
+        raise InvalidUsage(f"the anchored heads in {path} cannot be read: {error.strerror}") from error
+
+
+def _objects(source: str, run: str) -> Iterator[tuple[str, bytes]]:
+    from holo_tasks.audit.verifier.bundle import bucket_at
+
+    bucket, name = bucket_at(f"{source.rstrip('/')}/{run}")
+    try:
+        for key in bucket.names(bucket.place.key(name) + "/"):
+            try:
+                data = next(bucket.pieces(key), b"")
+            except FileNotFoundError:
+                continue  # taken out of the bucket just now
+            yield f"s3://{bucket.place.bucket}/{key}", data[:_LONGEST].removesuffix(b"\n")
+    except StoreTrouble as trouble:
+        raise InvalidUsage(str(trouble)) from trouble

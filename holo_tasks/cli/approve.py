@@ -1,0 +1,39 @@
+"""`holo-tasks approve`: what waits for a person's yes, and saying it."""
+
+from __future__ import annotations
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.printable import printable
+from holo_tasks.core.visible_text import exact, shell_word
+from holo_tasks.machine.current_user import whoever
+from holo_tasks.machine.home import holo_home
+from holo_tasks.safety.approvals import Approvals, Waiting
+from holo_tasks.safety.ledger import Ledger
+from holo_tasks.safety.store import store_at
+
+
+def approve(number: int | None, *, by: str | None = None, ttl_s: float) -> str:
+    """Say yes to what waits under a number, once, for ``ttl_s`` seconds; without a number list what waits.
+
+    Raises `InvalidUsage` if nothing waits there.
+    """
+    store = store_at(holo_home())
+    approvals = Approvals(store)
+    if number is None:
+        return "\n\n".join(map(_described, approvals.waiting()))
+    if not -(2**63) <= number < 2**63:
+        raise InvalidUsage(f"There is no approval {number}; `holo-tasks approve` lists what waits for an answer.")
+    granted = approvals.grant(number, whoever() if by is None else by, ttl_s)
+    told = f"{printable(granted.words)}: yes, once, within {ttl_s:g} seconds, for {exact(granted.scope)}."
+    token = granted.scope.removeprefix("token ")
+    if token != granted.scope and (before := len(Ledger(store).intents(token))):
+        told += (
+            f"\n    Actions done before it: {before}. If they may be done again, run the work again with "
+            f"`holo-tasks retry {shell_word(token)} --not-done`."
+        )
+    return told
+
+
+def _described(waiting: Waiting) -> str:
+    told = f"for {exact(waiting.scope)}, asked {waiting.asked_at} by run {waiting.run_id}; evidence: {waiting.evidence}"
+    return f"{waiting.id}: {printable(waiting.words)}\n    {printable(told)}"

@@ -1,0 +1,280 @@
+"""`holo-tasks`: run a goal, write a report, list models, see what works. Only results go to stdout."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from holo_tasks.cli.parser import command_line
+from holo_tasks.cli.signals import interrupt_at_signals
+from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
+from holo_tasks.core.printable import printable
+from holo_tasks.machine.closed import close_process
+from holo_tasks.machine.lean import load_less
+from holo_tasks.machine.memory import collect_seldom, give_back
+from holo_tasks.machine.output import prepare_streams, put, release_streams, say
+from holo_tasks.machine.umask import narrow_umask
+
+EMPTY: dict[str, dict[str, object]] = {
+    "models": {},
+    "handoff": {},
+    "doctor": {"status": "failed", "checks": []},
+    "runs": {"runs": [], "items": []},
+    "index": {
+        "runs": 0,
+        "damaged": 0,
+        "success_rate": None,
+        "cost_micro_usd": 0,
+        "cost_unknown": 0,
+        "failures": [],
+        "rows": [],
+    },
+    "verify": {"verdict": None},
+}
+"""What ``--json`` prints when a command was refused; nothing for a list that there is not."""
+NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit with the status's code."""
+    close_process()
+    collect_seldom()
+    give_back()
+    load_less()
+    ended: list[int] = []
+    if arguments is None:  # this process is that of a command, and does nothing after it
+        atexit.register(_leave_at_once, ended)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    prepare_streams()
+    narrow_umask()
+    interrupt_at_signals()
+    code = exit_code(given)
+    release_streams()
+    ended.append(code)
+    if "holo_tasks.cli.exit" in sys.modules:
+        from holo_tasks.cli.exit import leave
+
+        leave(code)
+    sys.exit(code)
+
+
+def _leave_at_once(ended: Sequence[int]) -> None:
+    """End the process whose exit code is known. What was registered first is done last, after what others have to do.
+
+    Python would take all that is loaded apart, which takes most of a second. What ended in a traceback ends as ever.
+    """
+    if ended:
+        if "logging" in sys.modules:
+            sys.modules["logging"].shutdown()
+        release_streams()
+        os._exit(ended[0])
+
+
+def exit_code(given: Sequence[str]) -> int:
+    """Do what the command line says, and say why if that does not go; return the exit code."""
+    try:
+        return carry_out(given)
+    except HoloError as error:
+        return _fail(error, given)
+    except BaseException as error:
+        if not _from_outside(error):
+            raise
+        return _fail(Killed("The command was stopped from outside."), given)
+
+
+def carry_out(given: Sequence[str]) -> int:
+    """Do what the command line says; return the exit code."""
+    options = command_line().parse_args(list(given))
+    options.given = list(given)
+    return COMMANDS[options.command](options)
+
+
+def _from_outside(error: BaseException) -> bool:
+    """Say whether somebody stopped this command.
+
+    What asyncio, and Prefect in its place at SIGTERM, raise then is known by name: loading them would take long.
+    """
+    return isinstance(error, KeyboardInterrupt) or type(error).__name__ in ("CancelledError", "TerminationSignal")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.run import run_command
+
+    return run_command(options)
+
+
+def _runs(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.runs import listing
+    from holo_tasks.machine.home import holo_home
+
+    if not 1 <= options.last <= 10_000:
+        raise InvalidUsage(f"--last must be from 1 to 10000, not {options.last}.")
+    _catch_up()
+    return put(listing(holo_home(), options.last, as_json=options.json), 0)
+
+
+def _catch_up() -> None:
+    """Do, and tell, what could not be done when it should have been; what was asked for is done in any case."""
+    from holo_tasks.machine.home import holo_home
+    from holo_tasks.run.catching_up import catch_up
+
+    try:
+        for line in catch_up(holo_home()):
+            say(line)
+    except Exception as error:  # whatever is wrong with Prefect or the database: who needs them says so itself
+        say(f"What earlier runs left to be told is still not told: {str(error).partition(chr(10))[0]}")
+
+
+def _retry(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.retry import retry
+    from holo_tasks.machine.home import holo_home
+    from holo_tasks.prefect_server import local_only
+
+    if local_only.enter(os.environ):
+        local_only.check_database()
+        local_only.pin_prefect(os.environ)
+    _catch_up()
+    said, code = retry(
+        holo_home(), options.item, goal=options.goal, done=options.done, not_done=options.not_done, again=carry_out
+    )
+    return put(said, code) if said else code
+
+
+def _report(options: argparse.Namespace) -> int:
+    from holo_tasks.audit.pages.report import write_report
+
+    if not options.out.name:
+        raise InvalidUsage(f"--out must name a file, not {str(options.out)!r}.")
+    try:
+        write_report(options.trace, options.out)
+    except OSError as error:
+        raise InvalidUsage(f"The report cannot be written: {error.strerror}; check TRACE and --out.") from None
+    return put(str(options.out), 0)
+
+
+def _index(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.index import index
+
+    return index(options.where, options.out, as_object=options.json, reports=options.reports, put=put)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.index import export
+
+    return export(options.where, options.csv, steps=options.steps, put=put)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.verify import as_json, in_words, verify_trace
+    from holo_tasks.machine.home import holo_home
+
+    found = verify_trace(options.trace, options.public_key, options.anchors, holo_home())
+    if options.json:
+        say(in_words(found))
+    return put(as_json(found) if options.json else printable(in_words(found)), found.exit_code)
+
+
+def _keys(options: argparse.Namespace) -> int:
+    return _new_key(options) if options.which == "new" else _show_key(options)
+
+
+def _new_key(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.verify import new_key
+    from holo_tasks.machine.home import holo_home
+
+    path, said = new_key(holo_home(), replace=options.replace)
+    for line in said:
+        say(line)
+    return put(path, 0)
+
+
+def _show_key(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.verify import public_pem
+    from holo_tasks.machine.home import holo_home
+
+    return put(public_pem(holo_home()), 0)
+
+
+def _models(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.models import model_list
+
+    return put(model_list(as_json=options.json, tty=sys.stdout.isatty()), 0)
+
+
+def _approve(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.approve import approve
+
+    told = approve(options.id, by=options.by, ttl_s=options.ttl)
+    if not told:
+        say("nothing waits for a person's yes")
+        return 0
+    return put(told, 0)
+
+
+def _handoff(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.handoff import listed, resume
+
+    if options.which == "resume":
+        return put(resume(options.id, choice=options.choice, note=options.note, by=options.by), 0)
+    told = listed(as_json=options.json)
+    if not told:
+        say("nobody waits for a person")
+        return 0
+    return put(told, 0)
+
+
+def _kill(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.kill import check, kill
+    from holo_tasks.machine.home import holo_home
+
+    home = holo_home()
+    check(options.run, options.all, home)
+    found = kill(home, options.run, options.reason.strip())
+    for doubt in found.doubts:
+        say(doubt)
+    none = "no run was stopped" if found.doubts else "no run is under way"
+    return put("\n".join(found.lines or (none,)), 15 if found.doubts else 0)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.doctor.examination import Asked, examine
+    from holo_tasks.prefect_server import local_only
+
+    local_only.enter(os.environ, asked=options.local_only)
+    asked = Asked(options.base_url, options.model, options.dialect, options.display, options.audit, options.timeout)
+    return examine(asked, put, as_json=options.json)
+
+
+def _fail(error: HoloError, given: Sequence[str]) -> int:
+    say(f"{error.status}: {error}")
+    found = EMPTY.get(given[0] if given else "", {"status": error.status, **NO_RUN})
+    if "--json" not in given or not found:
+        return error.exit_code
+    import json
+
+    return put(json.dumps(found), error.exit_code)
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "run": _run,
+    "report": _report,
+    "index": _index,
+    "export": _export,
+    "verify": _verify,
+    "keys": _keys,
+    "models": _models,
+    "approve": _approve,
+    "handoff": _handoff,
+    "kill": _kill,
+    "runs": _runs,
+    "retry": _retry,
+    "doctor": _doctor,
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""Is the endpoint there, may it be asked, does its model see, does it keep to its dialect? Takes two paid calls."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from holo_tasks.cli import settings
+from holo_tasks.cli.doctor import remedies
+from holo_tasks.cli.doctor.findings import Chain, Spent, without_secrets
+from holo_tasks.cli.doctor.picture import WORD, on_button, picture
+from holo_tasks.core.actions import AnswerCall
+from holo_tasks.core.errors import HoloError, InvalidUsage, UnsureReply, UnusableReply
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.json_object import parse_json_object
+from holo_tasks.core.model import Request
+from holo_tasks.core.ports import Reply
+from holo_tasks.core.scaling import to_pixel
+from holo_tasks.core.toolbox import point_schema, read_point
+from holo_tasks.core.transcript import Observed, Transcript
+from holo_tasks.loop.ask import fit
+from holo_tasks.loop.predict import estimate
+from holo_tasks.models.client import ModelEndpoint
+from holo_tasks.models.dialects import dialect_for
+from holo_tasks.models.dialects.replies import check_ended
+from holo_tasks.models.profile import PROFILES_VARIABLE, Profile, profiles
+from holo_tasks.models.questions import LOCATE, Questions
+
+POINT_TOKENS = 256
+STEP_TOKENS = 4096
+"""Enough to think about one word; a model that may write more is not asked to."""
+NAMED = 5
+KEY_REFUSED = (401, 403)
+UNKNOWN = 404
+KEPT = {"structured": "structured output", "tools": "function calling", "holotron": "flat action"}
+
+
+async def check_model(chain: Chain, base_url: str | None, model: str | None, dialect: str, timeout_s: float) -> None:
+    """Make all checks of the endpoint and its model."""
+    url = settings.base_url(base_url)
+    keyless: InvalidUsage | None = None
+    try:
+        key = settings.api_key(url)
+    except InvalidUsage as error:
+        key, keyless = None, error
+    endpoint = ModelEndpoint(url, key)
+    try:
+        door = _Door(endpoint, settings.key_variable(url), key is not None, timeout_s)
+        try:
+            await door.check(chain)
+        except HoloError as error:
+            if keyless is None:
+                raise
+            chain.fail(error)
+        if keyless or door.refused:
+            chain.stop(keyless or door.refusal(door.refused))
+            return
+        try:
+            profile = settings.profile(model)
+            dialect_for(profile, dialect)  # refused here, before anything is paid for
+        except InvalidUsage:
+            chain.ok(door.admission(proven=door.listed is not None))
+            raise
+        await _Examined(chain, door, profile).check(dialect)
+    finally:
+        await endpoint.close()
+
+
+class _Door:
+    """An endpoint, and what it thinks of the key; ``listed`` are the names of its models, if it lists any."""
+
+    def __init__(self, endpoint: ModelEndpoint, variable: str, has_key: bool, timeout_s: float) -> None:
+        self.endpoint = endpoint
+        self.where = endpoint.endpoint
+        self.timeout_s = timeout_s
+        self.listed: tuple[str, ...] | None = None
+        self.refused: int | None = None
+        self._variable = variable
+        self._has_key = has_key
+
+    async def check(self, chain: Chain) -> None:
+        """Ask for the list of models: whatever comes back, the endpoint is there."""
+        started, trouble = time.perf_counter_ns(), ""
+        try:
+            self.listed = await self.endpoint.models(timeout_s=self.timeout_s)
+        except HoloError as error:
+            status = error.http_status
+            if status is None or 300 <= status < 400:
+                raise
+            if status in KEY_REFUSED:
+                self.refused = status
+            else:
+                trouble = str(error)
+        spent = Spent(time.perf_counter_ns() - started)
+        if trouble:
+            chain.warn(f"{self.where} can be reached, but its list of models cannot be had: {trouble}", spent)
+        elif self.refused:
+            chain.ok(f"{self.where} can be reached.", spent)
+        elif self.listed is None:
+            chain.ok(f"{self.where} can be reached; it has no list of models.", spent)
+        else:
+            chain.ok(f"{self.where} can be reached and lists {_count(len(self.listed), 'model')}.", spent)
+
+    def admission(self, *, proven: bool) -> str:
+        """Say that the key is good."""
+        if not self._has_key:
+            return f"{self.where} wants no key, and {self._variable} is not set."
+        return f"The key in {self._variable} {'is accepted' if proven else 'was not refused'}."
+
+    def refusal(self, status: int | None) -> InvalidUsage:
+        """Say that the key is not good."""
+        if self._has_key:
+            return InvalidUsage(f"{self.where} refuses the key in {self._variable} (HTTP {status}): set another one.")
+        return InvalidUsage(f"{self.where} wants a key (HTTP {status}): set {self._variable}.")
+
+
+@dataclass(frozen=True)
+class _Examined:
+    """A model that is asked twice about one picture: where something is, and for a step of a run."""
+
+    chain: Chain
+    door: _Door
+    profile: Profile
+
+    async def check(self, dialect: str) -> None:
+        """Make the checks from the key on; the first call tells about three of them."""
+        shot = picture()
+        question = Questions(self.profile)
+        schema = point_schema(self.profile.coordinates)
+        asked = question(LOCATE.format(f"the button ‘{WORD}’"), (shot,), schema, thinking=False)
+        try:
+            reply, spent = await self._ask(asked, POINT_TOKENS)
+        except HoloError as error:
+            self._unanswered(error)
+            return
+        self.chain.ok(self.door.admission(proven=True))
+        self._tell_of_name()
+        self._tell_of_sight(reply, spent, shot)
+        speaks = dialect_for(self.profile, dialect)
+        step = speaks.request(Transcript("Answer with the word on the button.", (Observed(shot),)))
+        try:
+            reply, spent = await self._ask(step, STEP_TOKENS)
+        except HoloError as error:
+            self.chain.fail(remedies.of_refusal(error, self.door.where))
+            return
+        self._tell_of_step(reply, spent, dialect)
+
+    async def _ask(self, request: Request, most: int) -> tuple[Reply, Spent]:
+        request = replace(request, body={**request.body, "max_tokens": min(most, request.body["max_tokens"])})
+        fit(request, self.profile.context_tokens)
+        reply = await self.door.endpoint.complete(request.body, timeout_s=self.door.timeout_s)
+        price = self.profile.price.price() if self.profile.price else None
+        usage = reply.usage or estimate(request, reply)
+        # Some servers repeat the key they were sent, and messages quote parts of a reply.
+        calls = tuple(
+            replace(call, name=without_secrets(call.name), arguments=without_secrets(call.arguments))
+            for call in reply.tool_calls
+        )
+        safe = replace(reply, content=without_secrets(reply.content), tool_calls=calls)
+        return safe, Spent(reply.latency_ns, price.of(usage) if price else None)
+
+    def _unanswered(self, error: HoloError) -> None:
+        """Tell what the first call has come to grief on: the key, the model's name, or the call itself."""
+        chain, door, name = self.chain, self.door, self.profile.name
+        if error.http_status in KEY_REFUSED:
+            chain.stop(door.refusal(error.http_status))
+            return
+        chain.ok(door.admission(proven=door.listed is not None))
+        refused = error.http_status is not None and 400 <= error.http_status < 500 and not error.transient
+        if refused and door.listed is not None and name not in door.listed:
+            unknown = f"{door.where} does not know the model {name} (HTTP {error.http_status})"
+            chain.stop(InvalidUsage(f"{unknown}; it lists {_named(door.listed)}: correct --model."))
+            return
+        if error.http_status == UNKNOWN:
+            chain.stop(error)
+            return
+        self._tell_of_name(answered=False)
+        chain.stop(remedies.of_refusal(error, door.where))
+
+    def _tell_of_name(self, *, answered: bool = True) -> None:
+        """Tell what is known of the model, by the server and here; any doubt makes it a warning."""
+        name, note, price = self.profile.name, self.profile.note, self.profile.price
+        listed = self.door.listed
+        if listed is None:
+            facts = [(False, f"{name} answers" if answered else f"{name} is not known until asked")]
+        elif name in listed:
+            facts = [(False, f"{name} is listed")]
+        else:
+            facts = [(True, f"{name} {'answers, but ' * answered}is not listed; listed is {_named(listed)}")]
+        if price is None:
+            facts.append((True, "its price is not known, so a limit in USD is refused"))
+        else:
+            facts.append((False, f"a million of its tokens cost ${price.input} in and ${price.output} out"))
+        if name not in profiles():
+            own = f"{PROFILES_VARIABLE} names a file of your own"
+            facts.append((True, f"it has no profile, so the defaults are used ({own})"))
+        if note:
+            facts.append(("deprecated" in note, note))
+        tell = self.chain.warn if any(doubtful for doubtful, _ in facts) else self.chain.ok
+        tell("; ".join(words for _, words in facts))
+
+    def _tell_of_sight(self, reply: Reply, spent: Spent, shot: Shot) -> None:
+        """Tell whether the model found the button."""
+        space = self.profile.coordinates
+        try:
+            check_ended(reply)
+            point = to_pixel(*read_point(parse_json_object(reply.content), space), shot)
+        except UnusableReply as error:
+            self.chain.fail(remedies.of_reply(error, reply, self.profile, "structured"), spent)
+            return
+        if on_button(point):
+            self.chain.ok(f"The model found the button that was drawn for it, at ({point.x}, {point.y}).", spent)
+        else:
+            found = f"({point.x}, {point.y}) is not on the button that was drawn for it"
+            self.chain.warn(f"The model answers, but did not find what was asked for: {found}; {remedies.BLIND}", spent)
+
+    def _tell_of_step(self, reply: Reply, spent: Spent, dialect: str) -> None:
+        """Tell whether the model's step can be read, and what it says."""
+        name = self.profile.pick_dialect(dialect)
+        kept = KEPT[name].capitalize()
+        try:
+            call = dialect_for(self.profile, name).parse(reply).tool_call
+        except UnsureReply as error:
+            self.chain.warn(f"{kept} works, but {error}.", spent)
+            return
+        except UnusableReply as error:
+            self.chain.fail(remedies.of_reply(error, reply, self.profile, name), spent)
+            return
+        if name != "tools" and not reply.content.strip().startswith("{"):
+            # A run puts up with it, but a server that holds a model to a schema never lets it through.
+            around = "there is a fence or a thought around the object"
+            self.chain.warn(f"{kept} works, but {around}; {remedies.not_held(self.profile)}", spent)
+        elif not isinstance(call, AnswerCall):
+            self.chain.ok(f"{kept} works: the model wants to {call.tool_name}.", spent)
+        elif WORD.casefold() in call.content.casefold():
+            self.chain.ok(f"{kept} works: the model read {WORD!r} on the button.", spent)
+        else:
+            said = f"the model read {call.content[:40]!r} where it says {WORD!r}"
+            self.chain.warn(f"{kept} works, but {said}; {remedies.BLIND}", spent)
+
+
+def _named(names: tuple[str, ...] | None) -> str:
+    """Return some of the names of models."""
+    some = list(names or ())[:NAMED]
+    more = len(names or ()) - len(some)
+    return ", ".join(some) + (f" and {more} more" if more else "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

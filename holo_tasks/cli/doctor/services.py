@@ -1,0 +1,199 @@
+"""Can evidence be written where it is meant to go, and is Prefect there?"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import secrets
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from holo_tasks.audit import S3, Destination, Folder, StoreTrouble
+from holo_tasks.cli import settings
+from holo_tasks.cli.doctor import trust
+from holo_tasks.cli.doctor.findings import Chain
+from holo_tasks.cli.verify import ready
+from holo_tasks.core.errors import HoloError, InvalidUsage
+from holo_tasks.machine import pending_notes
+from holo_tasks.machine.home import holo_home
+from holo_tasks.models.address import shown
+from holo_tasks.prefect_server.local_only import check_anchors, check_database, switched_on
+from holo_tasks.prefect_server.local_only import check_prefect as check_prefect_here
+from holo_tasks.prefect_server.temporary import configured_api_url, require_server
+from holo_tasks.safety.database_address import DATABASE_VARIABLE
+from holo_tasks.safety.store import store_at
+
+T = TypeVar("T")
+
+PROBE = bytes(range(256)) * 16
+ADVICE = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "free some space there",
+    errno.EACCES: "get the right to write there",
+    errno.EPERM: "get the right to write there",
+    errno.EROFS: "mount it to be written to",
+    errno.EEXIST: "move the file that is in the way",
+    errno.ENOTDIR: "move the file that is in the way",
+}
+
+
+async def check_audit(chain: Chain, audit: str | None, timeout_s: float) -> None:
+    """Write a little evidence, read it back and take it away again."""
+    home = holo_home()
+    destination = settings.audit(audit, home)
+    said = await _aside(lambda: _try(destination, home, timeout_s), timeout_s, "Evidence")
+    try:
+        doubts = await _aside(lambda: trust.of_home(home), timeout_s, "Local state")
+    except InvalidUsage as error:
+        doubts = [str(error)]
+    chain.tell(said, doubts)
+
+
+async def check_prefect(chain: Chain, timeout_s: float) -> None:
+    """Ask the Prefect API that is configured, if one is."""
+    url = configured_api_url(os.environ)
+    if url is None:
+        doubts = trust.of_prefect(None, os.environ, timeout_s)
+        chain.tell("No Prefect API is configured: a temporary server will be started for each run.", doubts)
+        return
+    if switched_on(os.environ):
+        url = check_prefect_here(url)
+    await _aside(lambda: require_server(url, timeout_s), timeout_s, f"Prefect at {shown(url)}")
+    doubts = await _aside(lambda: trust.of_prefect(url, os.environ, timeout_s), 2 * timeout_s, "Prefect's login")
+    told = [f"A Prefect API answers at {shown(url)}."]
+    if any(pending_notes.left(holo_home(), "flow-run")):
+        from holo_tasks.run.untold import tell_untold  # Prefect takes seconds to load
+
+        told += await tell_untold(holo_home())
+    chain.tell(" ".join(told), doubts)
+
+
+async def check_shared_database(chain: Chain, timeout_s: float) -> None:
+    """Read and change nothing in the database that HOLO_DATABASE_URL names."""
+
+    def examine() -> str:
+        store = store_at(holo_home())
+        return f"Runs share the database {store.place}, which is {store.examine()} and can be read and written."
+
+    chain.ok(await _aside(examine, timeout_s, f"The database of {DATABASE_VARIABLE}"))
+
+
+def _try(destination: Destination, home: Path, timeout_s: float) -> str:
+    """Return what to say of a place that evidence can be written to."""
+    if switched_on(os.environ):
+        check_database()
+        check_anchors()
+    said = _written(destination, home, timeout_s)
+    ready(home)  # it is signed, and its heads are kept apart from it
+    return said
+
+
+def _written(destination: Destination, home: Path, timeout_s: float) -> str:
+    name = f".holo-doctor-{secrets.token_hex(8)}"
+    match destination:
+        case Folder(path):
+            _checked(destination)
+            stays = _try_folder(path, name)
+            return f"Evidence can be written to {path} and read back{stays}."
+        case S3():
+            destination.check()
+            # Evidence is durable on this machine before it is sent.
+            spool = Folder(home / "spool")
+            _checked(spool)
+            _try_folder(spool.path, name)
+            stays = _try_bucket(destination, name, timeout_s)
+            return f"Evidence can be written to {destination.place.uri} and read back{stays}."
+    raise InvalidUsage("This kind of place for evidence cannot be tried.")
+
+
+def _checked(folder: Folder) -> None:
+    try:
+        folder.check()
+    except InvalidUsage as error:
+        raise _explained(error, folder.path) from None
+
+
+def _try_folder(folder: Path, name: str) -> str:
+    """Write, read and remove a file; say so if it has to stay."""
+    path = folder / name
+    try:
+        with path.open("xb") as file:
+            file.write(PROBE)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.read_bytes() != PROBE:
+            raise InvalidUsage(f"{folder} gives back other bytes than were written: do not trust it with evidence.")
+    except OSError as error:
+        raise _explained(error, folder) from None
+    finally:
+        stays = _removed(path)
+    return stays
+
+
+def _removed(path: Path) -> str:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return f"; nothing may be deleted there, so {path.name} stays"
+    return ""
+
+
+def _explained(error: OSError | InvalidUsage, folder: Path) -> InvalidUsage:
+    cause = error if isinstance(error, OSError) else error.__cause__
+    if not isinstance(cause, OSError):
+        return InvalidUsage(str(error))
+    advice = ADVICE.get(cause.errno or 0, "look into it")
+    elsewhere = "set HOLO_HOME" if folder.is_relative_to(holo_home().absolute()) else "give --audit"
+    return InvalidUsage(
+        f"Evidence cannot be written to {folder} ({cause.strerror}): {advice}, or {elsewhere} to use another folder."
+    )
+
+
+def _try_bucket(destination: S3, name: str, timeout_s: float) -> str:
+    """Put, get, list and delete an object; say so if it has to stay."""
+    from holo_tasks.audit.s3 import Bucket
+
+    # Four calls that connect and read, in less than the time there is: what is put must also be taken away.
+    each = timeout_s / 10
+    bucket = Bucket(destination.place, destination.keys, connect_s=each, read_s=each, attempts=1)
+    key = destination.place.key(name)
+    try:
+        try:
+            bucket.put_once(key, PROBE, retain=False)
+            if bucket.get(key) != PROBE:
+                raise InvalidUsage(f"{destination.place.uri} gives back other bytes than were written.")
+            if key not in bucket.names(key):
+                raise InvalidUsage(
+                    f"{destination.place.uri} does not list what was written, so nobody can look for it."
+                )
+        except HoloError:
+            with suppress(StoreTrouble):
+                bucket.discard(key)
+            raise
+        gone = bucket.discard(key)
+    finally:
+        bucket.close()
+    return "" if gone else f"; nothing may be deleted there, as is right for evidence, so {name} stays"
+
+
+async def _aside(work: Callable[[], T], timeout_s: float, what: str) -> T:
+    """Do blocking work in a thread that the end of the process does not wait for: a dead disk never lets go."""
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except Exception as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, name=what, daemon=True).start()
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(done), timeout_s)
+    except TimeoutError:
+        raise InvalidUsage(f"{what} took longer than {timeout_s:g} s: check that disk or server.") from None

@@ -1,0 +1,116 @@
+"""`holo-tasks index` and `holo-tasks export`: many runs at a glance, or as rows for a spreadsheet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+from holo_tasks.audit.errors import DamagedTrace, StoreTrouble
+from holo_tasks.audit.export import write_runs, write_steps
+from holo_tasks.audit.many_runs import Gathered, gather
+from holo_tasks.audit.pages.index import as_json, row_of, write_index
+from holo_tasks.audit.pages.page import place_of, whole_page
+from holo_tasks.audit.pages.report import write_report
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.paths import is_folder
+from holo_tasks.kill.run_registry import running
+from holo_tasks.machine.home import holo_home
+from holo_tasks.machine.private import make_private
+
+
+def index(
+    where: str | None, out: Path | None, *, as_object: bool, reports: bool, put: Callable[[str, int], int]
+) -> int:
+    """Read all traces; write the page, or say the numbers as one JSON object, or both. Return the exit code."""
+    place = _place(where)
+    if out is None and not as_object:
+        raise InvalidUsage("Give --out FILE.html for the page, --json for the numbers, or both.")
+    if reports and out is None:
+        raise InvalidUsage("--reports puts the reports beside the page: give --out FILE.html, too.")
+    if out is not None:
+        _check_file(out)
+    alive = _alive()
+    rows = [row_of(run, alive=alive, report=_report(run, out) if reports and out else "") for run in gather(place)]
+    if not rows:
+        raise InvalidUsage(f"There is no trace below {place}: give the folder or the prefix that runs are kept in.")
+    if out is not None:
+        write_index(rows, out, where=place)
+    return put(json.dumps(as_json(rows), ensure_ascii=False) if as_object else str(out), 0)
+
+
+def export(where: str | None, csv: str, *, steps: bool, put: Callable[[str, int], int]) -> int:
+    """Write runs or steps as CSV to a file, whole or not at all, or to stdout (``-``). Return the exit code."""
+    runs = _some(gather(_place(where)), _place(where))
+    rows = write_steps if steps else partial(write_runs, alive=_alive())
+    if csv == "-":
+        if sys.__stdout__ is None:
+            raise InvalidUsage("The rows cannot be written to stdout: it is closed.")
+        try:
+            sys.stdout.reconfigure(newline="")  # type: ignore[union-attr]  # the rows end as RFC 4180 says
+            rows(runs, sys.stdout)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # its reader has seen enough
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise InvalidUsage(f"The rows cannot be written to stdout: {error.strerror}.") from None
+        return 0
+    _check_file(Path(csv))
+    with whole_page(Path(csv), "table", encoding="utf-8-sig") as file:
+        rows(runs, file)
+    return put(csv, 0)
+
+
+def _place(where: str | None) -> str:
+    return where if where is not None else str(holo_home() / "runs")
+
+
+def _some(runs: Iterator[Gathered], place: str) -> Iterator[Gathered]:
+    """Give the runs; raise `InvalidUsage` at once if there are none."""
+    first = next(runs, None)
+    if first is None:
+        raise InvalidUsage(f"There is no trace below {place}: give the folder or the prefix that runs are kept in.")
+
+    def all_of_them() -> Iterator[Gathered]:
+        yield first
+        yield from runs
+
+    return all_of_them()
+
+
+def _check_file(out: Path) -> None:
+    if not out.name or is_folder(out):
+        raise InvalidUsage(f"{str(out)!r} is not a file's name.")
+    if not is_folder(out.absolute().parent):
+        raise InvalidUsage(f"{out} cannot be written: there is no folder {out.parent}.")
+    place_of(out)
+
+
+def _alive() -> frozenset[str]:
+    return frozenset(run.run_id for run in running(holo_home()))
+
+
+def _report(run: Gathered, out: Path) -> str:
+    """Write the run's report beside the page; return where it is from there, or nothing if it cannot be made."""
+    if run.trace is None:
+        return ""
+    folder = out.with_name(f"{out.stem}-reports")
+    try:
+        make_private(folder)
+    except OSError as error:
+        raise InvalidUsage(f"The reports cannot be written to {folder}: {error.strerror}.") from None
+    # Folders of runs may be called anything, and two may be called the same.
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", run.run_id)[:80].strip("-") or "run"
+    name = f"{plain}-{hashlib.sha256(os.fsencode(run.uri)).hexdigest()[:8]}.html"
+    try:
+        write_report(run.trace, folder / name)
+    except (DamagedTrace, StoreTrouble, OSError):  # of the trace; a page that cannot be written is `InvalidUsage`
+        return ""
+    return f"{quote(os.fsencode(folder.name))}/{name}"

@@ -1,0 +1,212 @@
+"""What `holo-tasks run` says on stderr while it works: what it is at, and at once what a person is wanted for.
+
+On a terminal a step has a line that changes while it is worked on; elsewhere each event has a plain line. What is typed
+is in none of them: it may be something that is nobody's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from holo_tasks.audit.pages.formatting import count, duration, until
+from holo_tasks.core import events, keynames
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.money import usd
+from holo_tasks.core.visible_text import shell_word
+from holo_tasks.handoff.page import command
+from holo_tasks.machine.output import to_say
+from holo_tasks.machine.stderr_writer import Speaker
+from holo_tasks.safety.handoffs import Handoff, words
+
+CLEAR = "\r\x1b[2K"
+SECONDS_SHOWN_AFTER = 2.0
+"""What takes longer says how long it has taken."""
+_VERDICTS = {
+    "changed": "the screen changed",
+    "elsewhere": "something else changed",
+    "unchanged": "nothing changed",
+    "unsettled": "the screen is still changing",
+    "wrong_state": "the screen is not what was expected",
+}
+_TYPING = {"write": "type text", "write_at": "type text into", "hold_and_tap_key": "press keys", "hotkey": "press keys"}
+_COMMANDING = frozenset(keynames.MODIFIERS[name] for name in ("ctrl", "alt", "super"))
+_NO_LETTERS = 0xFE00, 0xFFFF
+"""The keysyms of keys that are no characters."""
+
+
+class Aloud:
+    """Says what one run does. ``live`` is for a terminal; ``limit_micro`` is what it may cost, None if that is open."""
+
+    def __init__(self, max_steps: int, limit_micro: int | None, *, live: bool) -> None:
+        self._most, self._limit, self._live = max_steps, limit_micro, live
+        self._spent: int | None = 0
+        self._step = 0
+        self._what = self._done = ""
+        self._timed = True
+        self._since_s = time.monotonic()
+        self._speaker = Speaker()
+
+    def begins(self, model: str, trace: str) -> None:
+        """Say that a run begins, where its evidence is, and what it may do at most."""
+        limit = "" if self._limit is None else f" and {usd(self._limit)}"
+        with self._apart():
+            self._say(f"{model} is at work, for at most {count(self._most, 'step')}{limit}; trace:", f" {trace}")
+
+    def hear(self, event: events.Event) -> None:
+        """Say what is worth saying of an event."""
+        match event:
+            case events.RequestSent(purpose="step"):
+                self._begin(event.step, "asking the model")
+            case events.ReplyReceived():
+                known = self._spent is not None and event.cost_micro_usd is not None
+                self._spent = (self._spent or 0) + (event.cost_micro_usd or 0) if known else None
+            case events.Decided():
+                # With an answer nothing is left to be done: what comes after it is the end of the run, and no step.
+                self._begin(event.step, doing(event), timed=event.tool_name != "answer")
+                self._plainly(f"{self._place}: {self._what}; {self._cost}")
+            case events.Judged():
+                self._done = _VERDICTS[event.outcome]
+                self._show()
+            case events.CallFailed():
+                self._note(f"{self._place}: the model did not answer ({event.reason[:200].rstrip('.')})")
+            case events.HandedOver() if event.handoff:
+                self._begin(event.step or self._step, "waiting for a person")
+            case events.TakenBack():
+                self._note(f"hand-off {event.handoff}: {event.by} answered ‘{event.choice}’; the run goes on")
+                self._begin(self._step, "going on")
+
+    def wants(self, handoff: Handoff) -> None:
+        """Say what a person is asked, until when, and how to answer."""
+        with self._apart():
+            self._say(f"a person is needed: {handoff.question}")
+            self._say(f"it waits {until(handoff.expires_at)}; answer with:", f" {_command(handoff)}")
+            self._say(f"the choices are {words(handoff.choices)}")
+            if handoff.live:
+                self._say("the desktop in a browser, for whoever has this link:", f" {handoff.live}")
+
+    async def tick(self) -> None:
+        """Show on a terminal how long something takes, until this is cancelled."""
+        while self._live:
+            await asyncio.sleep(1.0)
+            self._show()
+
+    def close(self) -> None:
+        """End the line that is on the terminal; nothing more is said."""
+        self._keep()
+        self._live = False
+        self._speaker.close()
+
+    @property
+    def _place(self) -> str:
+        return f"step {self._step} of {self._most}"
+
+    @property
+    def _cost(self) -> str:
+        spent = "cost unknown" if self._spent is None else usd(self._spent)
+        return spent if self._limit is None else f"{spent} of {usd(self._limit)}"
+
+    def _begin(self, step: int, what: str, *, timed: bool = True) -> None:
+        if step != self._step:
+            self._keep()
+            self._step = step
+        self._what, self._done, self._timed, self._since_s = what, "", timed, time.monotonic()
+        self._show()
+
+    def _show(self) -> None:
+        if not self._live or not self._what:
+            return
+        took_s = time.monotonic() - self._since_s
+        shown = self._timed and not self._done and took_s >= SECONDS_SHOWN_AFTER
+        took = duration(round(took_s)) if shown else ""
+        line = " · ".join(filter(None, (self._line, self._done, took, self._cost)))
+        self._speaker.put(CLEAR + _fitting(to_say(line)))
+
+    @property
+    def _line(self) -> str:
+        return f"{self._place}: {self._what}" if self._step else self._what
+
+    def _keep(self) -> None:
+        """Let the line of a step stand as it is."""
+        if self._live and self._what:
+            self._show()
+            self._speaker.put("\n")
+        self._what = ""
+
+    def _note(self, text: str) -> None:
+        with self._apart():
+            self._say(text)
+
+    def _say(self, text: str, place: str = "") -> None:
+        self._speaker.put(f"{to_say(text, place)}\n")
+
+    def _plainly(self, text: str) -> None:
+        if not self._live:
+            self._say(text)
+
+    @contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Say something above the line that changes."""
+        if self._live:
+            self._speaker.put(CLEAR)
+        yield
+        self._show()
+
+
+@asynccontextmanager
+async def said_aloud(max_steps: int, limit_micro: int | None) -> AsyncIterator[Aloud]:
+    """Have something to say what a run does, to its end."""
+    aloud = Aloud(max_steps, limit_micro, live=on_terminal())
+    ticking = asyncio.create_task(aloud.tick())
+    try:
+        yield aloud
+    finally:
+        ticking.cancel()
+        aloud.close()
+
+
+def on_terminal() -> bool:
+    """Say whether a person reads stderr, on something that can show a line anew."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def doing(event: events.Decided) -> str:
+    """Say what was decided, without what is typed."""
+    if event.tool_name not in _TYPING or (event.tool_name == "hotkey" and not _types(event.arguments.get("keys"))):
+        return event.label
+    element = " ".join(str(event.arguments.get("element", "")).split())
+    place = f" ‘{element[:48]}’" if element and event.tool_name == "write_at" else ""
+    return _TYPING[event.tool_name] + place
+
+
+def _types(keys: object) -> bool:
+    """Say whether pressing these keys together may type a letter, as it does not with Ctrl, Alt or Super held."""
+    try:
+        pressed = {keynames.keysym(str(key)) for key in keys} if isinstance(keys, list | tuple) else set()
+    except InvalidUsage:
+        return True
+    letters = {key for key in pressed if 0x20 < key < _NO_LETTERS[0] or key > _NO_LETTERS[1]}
+    return bool(letters) and not pressed & _COMMANDING
+
+
+def _command(handoff: Handoff) -> str:
+    """Return the command to paste into another shell, which may know nothing of this one's home."""
+    home = os.environ.get("HOLO_HOME")
+    where = f"HOLO_HOME={shell_word(str(Path(home).absolute()))} " if home else ""
+    return f"{where}{command(handoff)}"
+
+
+def _fitting(text: str) -> str:
+    """Cut a line to the width of the terminal: one that wraps could not be shown anew."""
+    from rich.cells import cell_len, set_cell_size
+
+    width = 80
+    with contextlib.suppress(OSError, ValueError):
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or width
+    return text if cell_len(text) < width else f"{set_cell_size(text, width - 2)}…"

@@ -1,0 +1,389 @@
+"""`holo-tasks run`: refuse what is wrong, then bring up desktop, Prefect's server and libraries, and run the goal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holo_tasks.cli.signals import cancel_at_signals
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.machine.output import hushed, put, say
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from holo_tasks.cli.run_settings import Outcome, Settings
+    from holo_tasks.core.geometry import Size
+    from holo_tasks.core.scrub import Scrubber
+    from holo_tasks.core.secret import Secret
+    from holo_tasks.prefect_server.temporary import TemporaryServer
+    from holo_tasks.run.secret_sources import SecretSpec
+    from holo_tasks.safety.masking.settings import Redaction
+    from holo_tasks.safety.policy import Rules
+
+MAX_SIDE = 16_384
+MOST_NAMED = 12
+TOLD_AFTER_S = 1.0
+"""What is waited for longer than this before a run begins is said."""
+
+
+def run_command(options: argparse.Namespace) -> int:
+    import logging
+    from dataclasses import replace
+
+    from holo_tasks.cli.exit import run
+    from holo_tasks.cli.run_settings import already_done
+    from holo_tasks.cli.verify import ready
+    from holo_tasks.machine.patience import tells, waited
+    from holo_tasks.prefect_server import local_only
+    from holo_tasks.prefect_server.temporary import TemporaryServer, configured_api_url, reach_directly, require_server
+
+    # Who reads stderr by a program finds one line there, which says what went wrong.
+    tells.set((lambda text: None) if options.json else say)
+    # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
+    _hush_environment(options)
+    stays = local_only.enter(os.environ, asked=options.local_only)
+    _check(options)
+    # Secrets may come from its blocks, so it is bound to its address before they are looked up.
+    url = local_only.pin_prefect(os.environ) if stays else configured_api_url(os.environ)
+    settings = _settings(options)
+    if stays:
+        local_only.check_run(settings.base_url, settings.audit, url)
+    waited(settings.audit.check)
+    if done := waited(lambda: already_done(settings)):
+        return _tell(done, as_json=options.json)
+    ready(settings.home)
+    if not options.json:
+        _tell_kept_back(settings)
+        _tell_unknown(settings)
+    _quiet_prefect()
+    logging.raiseExceptions = False
+    server: TemporaryServer | None = None
+    if url is None:
+        reach_directly(os.environ)
+        server = TemporaryServer(os.environ, blocks=False)
+        # Prefect reads its settings as it is imported, so address and login must be known before.
+        server.enter(os.environ)
+        settings = replace(settings, temporary=True)
+    else:
+        waited(lambda: require_server(url))
+    try:
+        outcome = run(_run_async(settings, server))
+    finally:
+        if server is not None:
+            server.stop()
+    return _tell(outcome, as_json=options.json)
+
+
+def _tell_kept_back(settings: Settings) -> None:
+    """Name what the program of --app does not get of this environment: without it, it may fail where nobody looks."""
+    from holo_tasks.desktop.environment import PASSED_ON, kept_back
+
+    names = kept_back(os.environ, [secret.value for secret in settings.secrets.values()]) if settings.app else []
+    if names:
+        shown = ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
+        say(f"the program does not get {shown}: it may be private. Name in {PASSED_ON} what the program needs of that.")
+
+
+def _tell_unknown(settings: Settings) -> None:
+    """Say of a model without a profile what is not known of it."""
+    from holo_tasks.models.profile import profiles
+
+    if settings.profile.name not in profiles():
+        say(f"no profile of {settings.profile.name} is known (`holo-tasks models`): it is spoken to as most are, and "
+            "what it costs is not known.")  # fmt: skip
+
+
+def _quiet_prefect() -> None:
+    """Say how Prefect behaves, before it is imported."""
+    os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "0")
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    # How a run ended is told once, by this command; what Prefect has to say of it is on its own pages.
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
+
+
+def _hush_environment(options: argparse.Namespace) -> None:
+    """Keep the values that are in the environment out of what is said of the other options, too."""
+    if options.secret:
+        from holo_tasks.core.secret import Secret
+        from holo_tasks.run.secret_sources import SecretSpec
+
+        specs = [SecretSpec.parse(text) for text in options.secret]
+        _hush(Secret(spec.name, value) for spec in specs if _is_text(value := os.environ.get(spec.variable, "")))
+
+
+def _is_text(value: str) -> bool:
+    return bool(value.strip()) and value == value.encode(errors="replace").decode()
+
+
+def _hush(secrets: Iterable[Secret]) -> None:
+    """Keep the values of secrets out of all that this command says, to its end."""
+    from holo_tasks.core.scrub import Scrubber
+    from holo_tasks.safety.scrubbing import hush
+
+    hush(Scrubber(secrets))
+
+
+def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, ...]:
+    """Return the command's arguments to be kept: without values where a person writes freely, and without a login in
+    the model's address; else as they are.
+    """
+    from holo_tasks.models.address import without_login
+
+    free = {options.goal, options.app, *options.secret, *options.data}
+
+    def kept(text: str) -> str:
+        return without_login(text) if text == options.base_url else scrubber.text(text) if text in free else text
+
+    return tuple(
+        "=".join([*name, kept(text)])
+        for word in options.given
+        for *name, text in [word.split("=", 1) if word.startswith("--") else [word]]
+    )
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse what is plainly wrong."""
+    from holo_tasks.cli.settings import check_text
+    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+    from holo_tasks.loop.corrections import check_corrections
+
+    if not options.goal.strip():
+        raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
+    if len(options.goal) > 100_000:
+        raise InvalidUsage(f"The goal has {len(options.goal)} characters; 100000 is the limit.")
+    for name in ("goal", "token"):
+        check_text(name, getattr(options, name) or "")
+    if not 1 <= options.max_steps <= 10_000:
+        raise InvalidUsage(f"--max-steps must be from 1 to 10000, not {options.max_steps}.")
+    check_corrections("--max-corrections", options.max_corrections)
+    if options.token is not None and not options.token.strip():
+        raise InvalidUsage("--token is empty; give the business item's own key, or leave it out.")
+    if options.app is not None and not options.app.strip():
+        raise InvalidUsage("--app is empty; give the command that starts the program.")
+    # Making a desktop checks what it is made of; nothing is started yet.
+    run_as = _run_as(options)
+    if options.app is not None:
+        VirtualDesktop(size=_size(options.size), app=options.app, run_as=run_as)
+    else:
+        _size(options.size)
+        AttachedDesktop(_display(options))
+
+
+def _display(options: argparse.Namespace) -> str:
+    display: str | None = options.display if options.display is not None else os.environ.get("DISPLAY")
+    if not display:
+        raise InvalidUsage("There is no screen: give --app COMMAND to start a program, or --display :N.")
+    return display
+
+
+def _run_as(options: argparse.Namespace) -> str:
+    user: str | None = options.run_as
+    if user is None:
+        return ""
+    if options.app is None:
+        raise InvalidUsage("--run-as says whose the program is that --app starts: give --app, or leave it out.")
+    if not user.strip():
+        raise InvalidUsage("--run-as is empty; give the name of a user, or leave it out.")
+    return user.strip()
+
+
+def _size(text: str) -> Size:
+    from holo_tasks.core.geometry import Size
+
+    match = re.fullmatch(r"(\d{2,5})[xX](\d{2,5})", text.strip())
+    if not match or not all(64 <= int(side) <= MAX_SIDE for side in match.groups()):
+        raise InvalidUsage(f"--size must look like 1280x800, with sides from 64 to {MAX_SIDE}, not {text!r}.")
+    return Size(int(match[1]), int(match[2]))
+
+
+async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outcome:
+    """Bring desktop, server and libraries up side by side, then run the goal."""
+    import asyncio
+
+    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+    from holo_tasks.machine.patience import tells
+
+    cancel_at_signals(asyncio.current_task())
+    starting = (
+        AttachedDesktop.start(display=settings.display, secrets=settings.secrets)
+        if settings.display
+        else VirtualDesktop.start(
+            size=settings.size,
+            app=settings.app,
+            secrets=settings.secrets,
+            inherits="plain",  # of the person's own shell
+            run_as=settings.run_as,
+            tell=tells.get(),
+        )
+    )
+    coming_up = asyncio.create_task(starting)
+    late = asyncio.get_running_loop().call_later(TOLD_AFTER_S, _say_why, settings, server, coming_up)
+    try:
+        await asyncio.to_thread(_load)
+        if server is not None:
+            await asyncio.to_thread(server.wait)
+        desktop = await coming_up
+        late.cancel()
+        from holo_tasks.cli.run_flow import run_goal
+
+        return await run_goal(settings, desktop)
+    finally:
+        late.cancel()
+        coming_up.cancel()
+        (started,) = await asyncio.gather(coming_up, return_exceptions=True)
+        if not isinstance(started, BaseException):
+            await started.close()
+
+
+def _say_why(settings: Settings, server: TemporaryServer | None, coming_up: asyncio.Task[Any]) -> None:
+    """Say what is waited for before a run begins."""
+    if settings.aloud:
+        desktop = [] if coming_up.done() else ["the desktop"]
+        prefect = "Prefect to load" if server is None else "a temporary Prefect server, for none is configured"
+        say(f"waiting for {' and '.join([*desktop, prefect])}")
+
+
+def _load() -> None:
+    """Import what takes seconds, beside the desktop and the server that come up meanwhile."""
+    import holo_tasks.cli.run_flow  # noqa: F401
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    from holo_tasks.cli import settings as chosen
+    from holo_tasks.cli.run_settings import Settings
+    from holo_tasks.core.budget import Limits
+    from holo_tasks.core.person import HandOff
+    from holo_tasks.core.scrub import Scrubber
+    from holo_tasks.machine.home import holo_home
+    from holo_tasks.models.dialects import dialect_for
+
+    base_url = chosen.base_url(options.base_url)
+    profile = chosen.profile(options.model)
+    dialect_for(profile, options.dialect)  # refused here, before anything is started
+    if options.max_cost_usd is not None and profile.price is None:
+        raise InvalidUsage(
+            f"The price of {profile.name} is not known, so --max-cost-usd cannot be kept; "
+            "leave it out, or use a model with a known price."
+        )
+    key, home = chosen.api_key(base_url), holo_home()
+    secrets = _secrets(options)
+    scrubber = Scrubber(secrets.values())
+    if options.token is not None and scrubber.holds(options.token):
+        raise InvalidUsage("--token holds the value of a secret, and it would be kept as it is; give another one.")
+    return Settings(
+        goal=scrubber.text(options.goal.strip()),
+        secrets=secrets,
+        data=scrubber.plain(_data(options.data)),
+        base_url=base_url,
+        profile=profile,
+        display=None if options.app is not None else _display(options),
+        app=options.app,
+        run_as=_run_as(options),
+        size=_size(options.size),
+        api_key=key,
+        dialect=options.dialect,
+        max_steps=options.max_steps,
+        max_corrections=options.max_corrections,
+        limits=Limits(options.max_cost_usd, None, options.timeout),
+        allow=options.allow,
+        rules=rules_of(options.rules),
+        redaction=_redaction(options.redact, secrets),
+        handoff=HandOff(options.hand_off) if options.hand_off is not None else None,
+        audit=chosen.audit(options.audit, home),
+        token=options.token,
+        home=home,
+        arguments=_asked_again(options, scrubber),
+        aloud=not options.json,  # who reads stderr by a program finds there what went wrong, and nothing else
+    )
+
+
+def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
+    """Return what may be typed by name; all that is looked up in Prefect is what the environment does not hold."""
+    if not options.secret and not options.secret_field:
+        return {}
+    import asyncio
+
+    from holo_tasks.core.secret import check_bound
+    from holo_tasks.machine.patience import waited
+    from holo_tasks.prefect_server.temporary import configured_api_url, require_server
+    from holo_tasks.run.secret_sources import SecretSpec, resolved
+
+    specs = [SecretSpec.parse(text) for text in options.secret]
+    for text in options.secret_field:
+        specs = _with_field(specs, text)
+    url = configured_api_url(os.environ)
+    if url is not None and not all(os.environ.get(spec.variable) for spec in specs):
+        waited(lambda: require_server(url))
+        _quiet_prefect()
+    found = asyncio.run(resolved(specs, blocks=url is not None))
+    _hush(found.values())
+    check_bound(found, starts=options.app is not None)
+    return found
+
+
+def _with_field(specs: Sequence[SecretSpec], text: str) -> list[SecretSpec]:
+    """Bind one of some secrets to one more field, as ``NAME=LABEL`` says."""
+    name, _, label = text.partition("=")
+    if not label.strip() or name not in {spec.name for spec in specs}:
+        raise InvalidUsage("--secret-field is given as NAME=LABEL, for a secret that --secret names.")
+    return [
+        spec.model_copy(update={"fields": (*spec.fields, label.strip())}) if spec.name == name else spec
+        for spec in specs
+    ]
+
+
+def _data(given: Sequence[str]) -> dict[str, str]:
+    """Read values as ``NAME=VALUE``."""
+    from holo_tasks.cli.settings import check_text
+    from holo_tasks.core.outside import plain
+
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or name in found:
+            raise InvalidUsage(f"--data is given as NAME=VALUE, each name once, not {text[:80]!r}.")
+        found[name] = check_text("data", value)
+    return plain(found)
+
+
+def rules_of(path: Path | None) -> Rules | None:
+    """Read a rules file."""
+    if path is None:
+        return None
+    from holo_tasks.safety.policy import Rules
+
+    return Rules.load(path)
+
+
+def _redaction(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction | None:
+    if path is None:
+        return None
+    from holo_tasks.run.redactors import check
+    from holo_tasks.safety.masking.settings import Redaction
+
+    redaction = Redaction.load(path)
+    check(redaction, {name: secret.value for name, secret in secrets.items()})
+    return redaction
+
+
+def _tell(outcome: Outcome, *, as_json: bool) -> int:
+    from dataclasses import replace
+
+    from holo_tasks.audit.pages.formatting import count
+    from holo_tasks.core.money import usd
+
+    if outcome.message:
+        say(f"{outcome.status}: {outcome.message}")
+    answer = None if outcome.answer is None else hushed(outcome.answer)
+    cost = "cost unknown" if outcome.cost_micro_usd is None else usd(outcome.cost_micro_usd)
+    spent = f"{count(outcome.steps, 'step')}, {cost}"
+    say(f"{outcome.status} after {spent}; trace:", f" {outcome.trace or 'none'}")
+    if not as_json and answer is None:
+        return outcome.exit_code
+    return put(replace(outcome, answer=answer).to_json() if as_json else str(answer), outcome.exit_code)

@@ -1,0 +1,117 @@
+"""`holo-tasks runs`: what ran here, how it ended, what it spent of what it was allowed; and what waits for a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from holo_tasks.core.money import usd
+from holo_tasks.core.person import SUSPENDED
+from holo_tasks.core.printable import printable
+from holo_tasks.core.visible_text import exact
+from holo_tasks.kill.run_registry import running
+from holo_tasks.safety.items import Item, Items
+from holo_tasks.safety.run_list import RunBook, RunRow
+from holo_tasks.safety.store import store_at
+
+
+def listing(home: Path, most: int, *, as_json: bool) -> str:
+    """Return the newest runs and the dead-letter list, for people or as one JSON object.
+
+    People are told of the newest items, too, and how many more there are; the JSON object has them all.
+    """
+    store = store_at(home)
+    alive = {run.run_id for run in running(home)}
+    rows = [_as_it_is(row, alive, local=store.local) for row in RunBook(store).latest(most)]
+    items = Items(store).all()
+    if as_json:
+        return json.dumps({"runs": [_plain(row) for row in rows], "items": [asdict(item) for item in items]})
+    lines = list(_runs(rows)) if rows else ["No run yet."]
+    return "\n".join([*lines, *_items(items, most), *_evidence(home, most)])
+
+
+def _as_it_is(row: RunRow, alive: set[str], *, local: bool) -> RunRow:
+    """A run that was never closed and whose process is gone has been interrupted; one elsewhere may go on.
+
+    What a run has spent is known when it is closed: until then it is not nothing.
+    """
+    if row.status != "running":
+        return row
+    row = replace(row, spent_micro=None)
+    if row.run_id in alive or not local:
+        return row
+    return replace(row, status="interrupted", reason="its process ended without closing it")
+
+
+def _plain(row: RunRow) -> dict[str, object]:
+    values = asdict(row)
+    for name in ("spent", "limit"):
+        micro = values.pop(f"{name}_micro")
+        values[f"{name}_usd"] = None if micro is None else micro / 1_000_000
+    return values
+
+
+def _runs(rows: Sequence[RunRow]) -> Iterable[str]:
+    head = ("RUN", "STATUS", "STEPS", "SPENT", "LIMIT", "BEGAN (UTC)", "TITLE")
+    table = [
+        (
+            row.run_id,
+            "suspended" if row.reason.startswith(SUSPENDED) else row.status,
+            str(row.steps),
+            usd(row.spent_micro),
+            "none" if row.limit_micro is None else usd(row.limit_micro),
+            row.began[:19].replace("T", " "),
+            " ".join(row.title.split())[:60],
+        )
+        for row in rows
+    ]
+    return _aligned([head, *table])
+
+
+def _items(items: Sequence[Item], most: int) -> Iterable[str]:
+    if not items:
+        return
+    # Most lists have one item of each token; what tells several apart is shown where there are.
+    several = len({item.token for item in items}) < len(items)
+    how = "ITEM --goal GOAL" if several else "ITEM"
+    yield ""
+    yield f"{len(items)} waiting for somebody to drive them again (`holo-tasks retry {how}`):"
+    head = ("ITEM", *(("GOAL",) if several else ()), "STATUS", "TRIES", "SINCE (UTC)", "REASON")
+    table = [
+        (
+            exact(item.token),
+            *((item.goal,) if several else ()),
+            item.status,
+            str(item.attempts),
+            item.at[:19].replace("T", " "),
+            " ".join(item.reason.split()),
+        )
+        for item in items[-most:]
+    ]
+    yield from _aligned([head, *table])
+    if len(items) > most:
+        yield f"and {len(items) - most} older ones: give --last more, or --json for all of them."
+
+
+def _evidence(home: Path, most: int) -> Iterable[str]:
+    """Name the evidence that waits for a bucket: its run said so once, perhaps to nobody."""
+    if not (home / "spool").is_dir():
+        return
+    from holo_tasks.audit.spool import left_behind  # it loads boto3, which takes a while
+
+    if not (left := left_behind(home)):
+        return
+    yield ""
+    yield f"{len(left)} not in the bucket yet (the next run that records there takes them along, or says why not):"
+    yield from _aligned([("EVIDENCE", "GOES TO"), *((str(folder), goes_to) for folder, goes_to in left[-most:])])
+    if len(left) > most:
+        yield f"and {len(left) - most} older ones."
+
+
+def _aligned(table: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    table = [tuple(map(printable, row)) for row in table]
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,0 +1,138 @@
+"""`holo-tasks verify` and `holo-tasks keys`: who wrote a trace, and whether all of it is there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from holo_tasks.audit import anchor_places, keys
+from holo_tasks.audit.verifier.bundle import Bundle, open_bundle
+from holo_tasks.audit.verifier.heads import Heads
+from holo_tasks.audit.verifier.public_key import PublicKey
+from holo_tasks.audit.verifier.verify import Verdict, verify
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import RUN_ID
+from holo_tasks.core.paths import expanded
+
+
+def verify_trace(
+    trace: str, public_key: Path, anchors: str | None, home: Path, environ: Mapping[str, str] | None = None
+) -> Verdict:
+    """Check a trace against a public key and the heads anchored of it: those named, else all this machine knows of."""
+    key = PublicKey.load(expanded(str(public_key)))
+    bundle = open_bundle(trace)
+    run = _run_of(bundle)
+    own = str(anchor_places.anchor_file(home))
+    named = "" if anchors is not None else anchor_places.named_anchors(environ)
+    absent = []
+    if anchors is not None:
+        sources = [anchors if anchors.startswith("s3://") else str(expanded(anchors).absolute())]
+    else:
+        sources = [own] if _there(own) else []
+        if named.startswith("s3://") or (named and _there(named)):
+            sources += [named] if named != own else []
+        elif named:
+            absent.append(named)
+    # Read before the trace is: of a run that goes on they must not be ahead of it.
+    heads = _heads(bundle.name, sources, key, own)
+    if not heads.at and run != bundle.name:
+        heads = _heads(run, sources, key, own)
+    heads.absent = absent
+    spooled = bundle.in_segments and bool(run) and _there(str(home.absolute() / "spool" / run))
+    return verify(bundle, key, heads, insist=anchors is not None, spooled=spooled)
+
+
+def in_words(verdict: Verdict) -> str:
+    """One sentence, or two."""
+    notes = "".join(f" Note: {note}." for note in verdict.notes)
+    if verdict.verdict != "VALID":
+        return f"{verdict.verdict}: {verdict.reason}.{notes}"
+    anchored = (
+        f"it fits the {verdict.anchored['heads']} heads that were anchored of it"
+        if verdict.anchored
+        else "no head of it is anchored here, so that its key's holder has not written it anew rests on the key alone"
+    )
+    return (
+        f"VALID: all {verdict.records} records and {verdict.frames} pictures of the run {verdict.run_id} are as they"
+        f" were signed with the key {verdict.signed_by[:16]}…; {anchored}.{notes}"
+    )
+
+
+def as_json(verdict: Verdict) -> str:
+    return json.dumps(asdict(verdict))
+
+
+def public_pem(home: Path) -> str:
+    """The public half of the key that traces are signed with here."""
+    key = keys.existing_key(home)
+    if key is None:
+        raise InvalidUsage(
+            f"there is no signing key in {keys.key_path(home)} yet: `holo-tasks keys new` makes one, and so does the"
+            " first run"
+        )
+    return key.public_pem.rstrip("\n")
+
+
+def new_key(home: Path, *, replace: bool) -> tuple[str, list[str]]:
+    """Make a key pair; the file it is in, and what to say of it."""
+    said = []
+    path = keys.key_path(home)
+    if replace:
+        aside = keys.replace_key(home)
+        if aside is not None and aside.name.startswith(keys.UNUSABLE):
+            said.append(f"what was there could not be used as a key: it is kept in {aside}")
+        elif aside is not None:
+            said.append(
+                f"the key before is kept in {aside}: HOLO_SIGNING_KEY_FILE={aside} `holo-tasks keys show` prints the"
+                " public key for the traces it signed"
+            )
+    elif not keys.make_key(home):
+        raise InvalidUsage(
+            f"there is a signing key already, {path}: it is left as it is. `holo-tasks keys new --replace` makes a"
+            " new one for the runs to come and keeps this one aside for the traces it signed, whether it can be used"
+            " or not"
+        )
+    for variable in (keys.KEY_VARIABLE, keys.FILE_VARIABLE):
+        if os.environ.get(variable, "").strip():
+            said.append(f"{variable} is set, so runs sign with that key and not with the new one")
+    return str(path), said
+
+
+def ready(home: Path) -> None:
+    """Raise `InvalidUsage` if a run could not sign its trace or anchor its heads."""
+    keys.signing_key(home)
+    anchor_places.anchor_places(home)
+
+
+def _run_of(bundle: Bundle) -> str:
+    """The run that a trace says it is of; not checked yet."""
+    try:
+        found = json.loads(bundle.first_line())
+        run = found["run"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        run = None
+    for name in (run, bundle.name):
+        if isinstance(name, str) and RUN_ID.fullmatch(name):
+            return name
+    return ""
+
+
+def _there(path: str) -> bool:
+    """Whether there is such a file; one that may not be looked for is not taken to be missing."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise InvalidUsage(f"{path} cannot be looked at: {error.strerror}") from error
+    return True
+
+
+def _heads(run: str, sources: list[str], key: PublicKey, own: str) -> Heads:
+    heads = Heads(run)
+    for source in sources if RUN_ID.fullmatch(run) else ():
+        heads.read(source, key, ours=source == own)
+    return heads

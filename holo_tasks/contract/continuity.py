@@ -1,0 +1,224 @@
+"""The contract between two requests of one conversation: what came before is only added to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from holo_tasks.contract.holotron import words_of
+from holo_tasks.contract.offered_tools import answer_only, meant, offered
+from holo_tasks.contract.rulebook import STANDARD, Body, Breach, Rule, Terms
+from holo_tasks.contract.wire_messages import (
+    LEFT_OUT,
+    calls_of,
+    function_call,
+    is_observation,
+    kinds,
+    messages_of,
+    parts_of,
+    schema_of,
+    slim,
+    step_of,
+    text_of,
+)
+
+SAME_SYSTEM = Rule("C01", "the system message is byte-identical at every step of a conversation")
+SAME_TOOLS = Rule("C02", "the tools are the same at every step of a conversation, but for its last call")
+APPENDED = Rule("C03", "the history of a conversation is only added to")
+NO_RETURN = Rule("C04", "an image that was left out never comes back")
+REPLAYED = Rule("C05", "a step is replayed as the reply that was given, parsed and serialised again")
+ONE_MODE = Rule("C06", "a conversation keeps its model, its temperature and its dialect")
+SAME_THINKING = Rule("C07", "thinking that is kept is the thinking that was given")
+
+RULES = (SAME_SYSTEM, SAME_TOOLS, APPENDED, NO_RETURN, REPLAYED, ONE_MODE, SAME_THINKING)
+
+Messages = Sequence[Mapping[str, Any]]
+_TURN = 3
+"""Messages to a turn: observation, step, result."""
+
+
+def continuity_breaches(
+    body: Body, earlier: Body, reply: Mapping[str, Any] | None = None, terms: Terms = STANDARD
+) -> list[Breach]:
+    """Return what a request breaks as the next one (or a repeat) after ``earlier`` in a conversation.
+
+    ``reply`` is what was given to ``earlier``: the step, or the assistant's message with its function call. Either
+    request may be `slim`. A final call, whose schema allows only an answer, has a system message of its own.
+    """
+    now, past = slim(body), slim(earlier)
+    found = list(_mode(now, past))
+    if terms.dialect == "localize":
+        return found
+    final = answer_only(now, terms) or answer_only(past, terms)
+    if not final and system_of(now) != system_of(past):
+        found.append(Breach(SAME_SYSTEM))
+    if terms.dialect == "holotron":
+        return [*found, *_recent_actions(now, past, reply)]
+    if not final and _declared(now, terms) != _declared(past, terms):
+        found.append(Breach(SAME_TOOLS))
+    old, new = _histories(now, past)
+    found.extend(_rewritten(old, new))
+    if reply is not None and len(new) > len(old):
+        found.extend(_replayed(new[len(old)], reply, past, terms, f"message {len(old) + 1}"))
+    return found
+
+
+def without_corrections(body: Body) -> list[Mapping[str, Any]]:
+    """Return the messages that stay in a conversation: no system message, and nothing that is said only once."""
+    messages = messages_of(body)
+    named = zip(messages, kinds(messages), strict=True)
+    return [message for message, kind in named if kind not in ("system", "correction", "notice")]
+
+
+def turns_added(body: Body, earlier: Body) -> bool:
+    """Say whether a conversation tells of more than in the request before, old turns that were left out aside."""
+    old, new = _histories(slim(body), slim(earlier))
+    return len(new) > len(old)
+
+
+def shared(body: Body, earlier: Body) -> int:
+    """Count the leading messages that two requests have in common, evictions aside."""
+    count = 0
+    for one, other in zip(without_corrections(slim(body)), without_corrections(slim(earlier)), strict=False):
+        if not _alike(one, other):
+            break
+        count += 1
+    return count
+
+
+def system_of(body: Body) -> str:
+    """Return the text of the system message."""
+    return next((text_of(m) for m in messages_of(body) if m.get("role") == "system"), "")
+
+
+def mode_of(body: Body) -> str:
+    """Say how a request asks for its reply: by tools, by a schema, or by neither."""
+    if "tools" in body:
+        return "tools"
+    return "schema" if "structured_outputs" in body or "response_format" in body else "plain"
+
+
+def _mode(now: Body, past: Body) -> Iterator[Breach]:
+    for key in ("model", "temperature"):
+        if now.get(key) != past.get(key):
+            yield Breach(ONE_MODE, f"{key} was {past.get(key)!r} and is {now.get(key)!r}")
+            return
+    if mode_of(now) != mode_of(past):
+        yield Breach(ONE_MODE, f"{mode_of(past)} before, {mode_of(now)} now")
+
+
+def _declared(body: Body, terms: Terms) -> Any:
+    return body.get("tools") if terms.dialect == "tools" else schema_of(body, terms.transport)
+
+
+def _histories(now: Body, past: Body) -> tuple[Messages, Messages]:
+    """Return what has to be in the history, and what is."""
+    new = without_corrections(now)
+    return _still_held(without_corrections(past), new), new
+
+
+def _still_held(old: Messages, new: Messages) -> Messages:
+    """Return what a request must still hold of the one before: less only where old turns made room for the context.
+
+    Then whole turns are missing after the task, and the task message says so. The observation that was replied to
+    always stays.
+    """
+    if not old or not new or LEFT_OUT not in text_of(new[0]):
+        return old
+    if text_of(old[0]).partition(LEFT_OUT)[0] != text_of(new[0]).partition(LEFT_OUT)[0]:
+        return old
+    steps = [message for message in old if message.get("role") == "assistant"]
+    for start in range(1, len(old), _TURN):
+        kept = old[start:]
+        if len(kept) == 1 and any(step in new for step in steps):
+            break
+        if len(kept) < len(new) and all(map(_alike, kept, new[1:])):
+            return [new[0], *kept] if start > 1 else old
+    return old
+
+
+def _rewritten(old: Messages, new: Messages) -> Iterator[Breach]:
+    for place, (before, after) in enumerate(zip_longest(old, new), start=1):
+        if before is None:
+            return
+        if after is None:
+            yield Breach(APPENDED, f"message {place} is gone")
+            return
+        if before == after:
+            continue
+        changes = _exchanged(before, after)
+        if changes is None or ("image_url", "image_url") in changes or ("text", "text") in changes:
+            yield Breach(APPENDED, f"message {place} is not what it was")
+            return
+        if ("text", "image_url") in changes:
+            yield Breach(NO_RETURN, f"message {place}")
+            return
+
+
+def _exchanged(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[tuple[str, str]] | None:
+    """Return the kinds of the parts that differ between two observations; None if more than parts differ."""
+    parts = parts_of(one), parts_of(other)
+    if not is_observation(one) or not is_observation(other) or len(parts[0]) != len(parts[1]):
+        return None
+    return {(str(a.get("type")), str(b.get("type"))) for a, b in zip(*parts, strict=True) if a != b}
+
+
+def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Say whether two messages are the same but for pictures that only one of them still holds."""
+    if one == other:
+        return True
+    changes = _exchanged(one, other)
+    return changes is not None and changes <= {("image_url", "text"), ("text", "image_url")}
+
+
+def _replayed(
+    message: Mapping[str, Any], reply: Mapping[str, Any], past: Body, terms: Terms, where: str
+) -> Iterator[Breach]:
+    if not calls_of(reply):
+        replayed = step_of(message)
+        if replayed is None or _meaning(replayed, past, terms) != _meaning(reply, past, terms):
+            yield Breach(REPLAYED, where)
+        return
+    given, calls = function_call(calls_of(reply)[0]), calls_of(message)
+    held = function_call(calls[0]) if calls else None
+    schema = offered(past, terms).get(given.name, {})
+    if held is None or (held.id, held.name) != (given.id, given.name):
+        yield Breach(REPLAYED, f"{where} is not the first call that was given, {given.name} {given.id}")
+    elif meant(held.arguments or {}, schema) != meant(given.arguments or {}, schema):
+        yield Breach(REPLAYED, f"the arguments of {where}")
+    elif _said(message) != _said(reply):
+        yield Breach(REPLAYED, f"the content of {where}")
+    thinking = message.get("reasoning_content")
+    if thinking is not None and thinking not in (reply.get("reasoning_content"), reply.get("reasoning")):
+        yield Breach(SAME_THINKING, where)
+
+
+def _said(message: Mapping[str, Any]) -> str:
+    """Return what was written beside a call, without reasoning that a server left in it."""
+    return re.sub(r"\A\s*<think>.*?</think>", "", text_of(message), flags=re.DOTALL).strip()
+
+
+def _meaning(step: Mapping[str, Any], past: Body, terms: Terms) -> dict[str, Any]:
+    call = step.get("tool_call", {})
+    schema = offered(past, terms).get(str(call.get("tool_name")), {})
+    return {"note": step.get("note") or None, "thought": step.get("thought"), "tool_call": meant(call, schema)}
+
+
+def _recent_actions(now: Body, past: Body, reply: Mapping[str, Any] | None) -> Iterator[Breach]:
+    """Yield what is wrong with the last actions: new ones come at the end, and the oldest fall off."""
+    words, known = words_of(now), words_of(past)
+    if words is None or known is None:
+        return
+    before, after = known.recent, words.recent
+    if reply is None and before != after:
+        yield Breach(APPENDED, "the recent actions changed without one being given")
+    elif reply is not None and not any(_follows(before, after, added) for added in range(1, len(after) + 1)):
+        yield Breach(REPLAYED if before == after else APPENDED, "the recent actions")
+
+
+def _follows(before: tuple[str, ...], after: tuple[str, ...], added: int) -> bool:
+    """Say whether actions are those before, less the oldest, with some added; one of them stays where more fit."""
+    kept = after[: len(after) - added]
+    return before[len(before) - len(kept) :] == kept and (bool(kept) or not before or len(after) == 1)

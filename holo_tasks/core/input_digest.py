@@ -1,0 +1,64 @@
+"""What a piece of work was given, as a digest that is the same in every process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Mapping, Set
+from dataclasses import fields, is_dataclass
+from datetime import date, timedelta
+from datetime import time as time_of_day
+from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+from pydantic import AnyUrl, BaseModel, SecretStr
+
+from holo_tasks.core.errors import InvalidUsage
+
+_WORDS = (bytes, date, time_of_day, timedelta, Decimal, PurePath, UUID, IPv4Address, IPv6Address, AnyUrl, SecretStr)
+"""Types whose text is the same in every process; a secret's is, too, and says nothing of it."""
+
+
+def digest_of(inputs: Any) -> str:
+    """Return the SHA-256 of inputs; equal inputs have equal digests, whatever their order and in every process.
+
+    Raises `InvalidUsage` over what has no such form: a default ``repr`` is another one in the next process.
+    """
+    return hashlib.sha256(_text(inputs).encode()).hexdigest()
+
+
+def _text(value: Any) -> str:
+    return json.dumps(_plain(value), sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it, without an order that means nothing."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, BaseModel):
+        known = {name: getattr(value, name) for name, about in type(value).model_fields.items() if not about.exclude}
+        return _plain(known | (value.model_extra or {}))
+    if is_dataclass(value) and not isinstance(value, type):
+        return {about.name: _plain(getattr(value, about.name)) for about in fields(value) if about.compare}
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) for key in value):
+            return {key: _plain(item) for key, item in value.items()}
+        return sorted(([_plain(key), _plain(item)] for key, item in value.items()), key=_text)
+    if isinstance(value, Set):
+        return sorted(map(_plain, value), key=_text)
+    if isinstance(value, list | tuple | deque):
+        return [_plain(item) for item in value]
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, _WORDS):
+        return str(value)
+    kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    raise InvalidUsage(
+        f"An argument of type {kind} looks different in every process, so no token can be tied to it: give plain "
+        "values, a dataclass or a pydantic model, or name the arguments that count with `inputs`."
+    )

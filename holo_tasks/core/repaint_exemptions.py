@@ -1,0 +1,149 @@
+"""What keeps being repainted by itself, and which of it a comparison before input leaves out: only what is harmless.
+
+For a press that is what stands on another sheet, right of the one that is pressed on, unless both are of one table. On
+the same sheet nothing is left out, however regular it is: words that tick may say which row it is as any others do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from PIL import Image
+
+from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.likeness import WEAK, edges, over
+from holo_tasks.core.recheck import NEAR, ROW, Aim, Arrangement, Pixels, Sighting, Strip, keyed, part
+from holo_tasks.core.repaint_rhythm import TILE, Stir
+from holo_tasks.core.side_by_side import ground
+from holo_tasks.core.table_rows import aligned, blank, written
+
+SMALL, SWIFT, ALL = 0.05, 0.3, 0.3
+"""Keys go to a window in which a box no larger than this part of it, or than this one if nobody can read it, is
+repainted by itself; and all such boxes together are no larger than this."""
+MOST = 8
+"""With more things in the rows of a point nothing is left out: to look into each takes some milliseconds."""
+WIDER_THAN_ANY = 1 << 16
+LARGEST = 0.25
+"""What takes more of a screen than this is no thing beside others."""
+
+
+class _Beyond(NamedTuple):
+    """The ground between a point and a box right of it, what of the box is beyond, and whether that was blank."""
+
+    ground: Box
+    clear: Box
+    blank: bool
+
+
+class Calm:
+    """What one comparison with a picture leaves out. Each box is looked into once: the screen goes on meanwhile."""
+
+    def __init__(self, before: Sighting, where: Aim) -> None:
+        self._before = before
+        self._where = where
+        self._points = where.points or ((where.clicked,) if where.clicked is not None else ())
+        self._known: dict[tuple[Point, Box], _Beyond | None] = {}
+        self._written: dict[Box, tuple[Image.Image, Image.Image]] = {}
+
+    def calmed(self, now: Sighting, stirs: Iterable[Stir]) -> Sighting:
+        """Return what is there now, but as it was before wherever that is repainted by itself and says nothing."""
+        before, size = self._before, now.pixels.size
+        if before.pixels.size != size or before.windows.panes != now.windows.panes:
+            return now
+        most = LARGEST * size.width * size.height
+        small = [stir for stir in stirs if stir.box.width * stir.box.height <= most]
+        if any(sum(_in_rows(at, stir.box) for stir in small) > MOST for at in self._points):
+            return now
+        found = []
+        for stir in small:
+            box: Box | None = stir.box
+            for point in self._points:
+                box = box and self._beside(now, point, box)
+            if box is not None:
+                found.append(Stir(box, stir.swift))
+        left_out = [stir.box for stir in found] if self._where.points else _little(found, now.windows, size)
+        return Sighting(_patched(before.pixels, now.pixels, left_out), now.windows) if left_out else now
+
+    def _beside(self, now: Sighting, at: Point, box: Box) -> Box | None:
+        """Return what of a box has nothing to do with a point: in other rows, or on a sheet right of the point's."""
+        if _within(at, box, NEAR, NEAR):
+            return None
+        if not _in_rows(at, box):
+            return box
+        if (at, box) not in self._known:
+            self._known[at, box] = self._on_another_sheet(at, box)
+        known = self._known[at, box]
+        if known is None:
+            return None
+        top, bottom = now.pixels.top, now.pixels.top + _tall(now.pixels)
+        # The ground must be there still, as far as was looked, and no words where none were.
+        first, last = max(known.ground.top, top), min(known.ground.bottom, bottom)
+        still = Box(known.ground.left - 1, first, known.ground.width + 2, last - first)
+        if last <= first or part(self._before.pixels, still).tobytes() != part(now.pixels, still).tobytes():
+            return None
+        first, last = max(top, at.y - ROW), min(bottom, at.y + ROW + 1)
+        row = Box(known.clear.left, first, known.clear.width, last - first)
+        if known.blank and _ink(self._before.pixels, row) != _ink(now.pixels, row):
+            return None
+        return known.clear
+
+    def _on_another_sheet(self, at: Point, box: Box) -> _Beyond | None:
+        """Return what of a box is beyond ground right of a point; None if nothing is, or it may be of its rows."""
+        pane, size = self._before.windows.under(at), self._before.pixels.size
+        if pane is None or box.left <= at.x:
+            return None
+        left, top = max(0, pane.box.left), max(0, pane.box.top)
+        right, bottom = min(size.width, pane.box.right), min(size.height, pane.box.bottom)
+        window = Box(left, top, right - left, bottom - top)
+        if window not in self._written:
+            picture = part(self._before.pixels, window)
+            self._written[window] = picture, written(picture)
+        picture, ink = self._written[window]
+        inside = Point(at.x - left, at.y - top)
+        found = ground(picture, inside, min(box.right, right) - left)
+        # The box is of whole squares, with a rim, so that it may begin a little before the ground does.
+        if found is None or left + found.left >= box.left + 2 * TILE:
+            return None
+        clear = max(box.left, left + found.right)
+        beside = Box(clear - left, box.top - top, box.right - clear, box.height)
+        if beside.width <= 0 or aligned(ink, inside, found, beside):
+            return None
+        between = Box(left + found.left, top + found.top, found.width, found.height)
+        return _Beyond(between, Box(clear, box.top, beside.width, box.height), blank(ink, inside, beside))
+
+
+def _ink(pixels: Pixels, area: Box) -> bytes:
+    return over(edges(part(pixels, area)), WEAK).tobytes()
+
+
+def _in_rows(at: Point, box: Box) -> bool:
+    return _within(at, box, WIDER_THAN_ANY, ROW)
+
+
+def _within(at: Point, box: Box, across: int, down: int) -> bool:
+    """Say whether a part of a box is no further from a point than this."""
+    beside = box.left <= at.x + across and box.right > at.x - across
+    return beside and box.top <= at.y + down and box.bottom > at.y - down
+
+
+def _little(stirs: list[Stir], windows: Arrangement, size: Size) -> list[Box]:
+    """Return the boxes that are so little of the window with the keyboard that its keys mean the same; all or none."""
+    window = keyed(windows, Box(0, 0, size.width, size.height))
+    whole = window.width * window.height
+    boxes = [stir.box for stir in stirs if stir.box.width * stir.box.height <= (SWIFT if stir.swift else SMALL) * whole]
+    return boxes if sum(box.width * box.height for box in boxes) <= ALL * whole else []
+
+
+def _patched(before: Pixels, now: Pixels, boxes: Iterable[Box]) -> Strip:
+    pixels, line = bytearray(now.bgrx), 4 * now.size.width
+    for box in boxes:
+        left, right = 4 * max(0, box.left), 4 * min(now.size.width, box.right)
+        for y in range(max(now.top, box.top), min(now.top + _tall(now), box.bottom)):
+            at, was = (y - now.top) * line, (y - before.top) * line
+            pixels[at + left : at + right] = before.bgrx[was + left : was + right]
+    return Strip(now.size, pixels, now.top)
+
+
+def _tall(pixels: Pixels) -> int:
+    return len(pixels.bgrx) // (4 * pixels.size.width)

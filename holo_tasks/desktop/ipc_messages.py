@@ -1,0 +1,175 @@
+"""Messages between the process that uses a desktop and the one that owns it.
+
+A message is four bytes of length followed by JSON. Pixels do not travel here: they lie in memory
+that both processes map, and the message says how many bytes of it count.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import wraps
+from typing import Any, ParamSpec, TypeAlias, TypeVar
+
+from holo_tasks.core import errors
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Typed, Write
+from holo_tasks.core.input_permit import Slip
+from holo_tasks.core.remote_input import ByHand, Key, Pointing
+
+Message: TypeAlias = dict[str, Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+HEADER = struct.Struct(">I")
+LONGEST = 64 * 1024 * 1024
+
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Click, Move, Drag, Scroll, Write, Hotkey, HoldAndTap, Pause)
+}
+_POINTS = ("at", "to", "start", "end")
+_KEYS = ("keys", "hold", "tap")
+_ERRORS = (
+    errors.DesktopFailed,
+    errors.ScreenChanged,
+    errors.InvalidUsage,
+    errors.SecretRefused,
+    errors.PolicyRefused,
+    errors.ScreenHeld,
+    errors.LimitReached,
+    errors.Killed,
+)
+
+
+class Garbled(errors.DesktopFailed):
+    """What came over the wire is no message, or does not describe what it says it does."""
+
+
+def _understood(read: Callable[P, R]) -> Callable[P, R]:
+    """Have everything that reading a message falls over be `Garbled`."""
+
+    @wraps(read)
+    def reading(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return read(*args, **kwargs)
+        except (ValueError, TypeError, AttributeError, LookupError, StopIteration, RecursionError) as error:
+            raise Garbled(
+                f"The desktop's process and this one do not understand each other ({type(error).__name__} in "
+                f"{read.__name__}): start the desktop again."
+            ) from error
+
+    return reading
+
+
+def packed(message: Message) -> bytes:
+    """Return the bytes of a message, length first."""
+    body = json.dumps(message).encode()
+    return HEADER.pack(len(body)) + body
+
+
+@_understood
+def length(head: bytes) -> int:
+    """Read how long a message is from the bytes before it."""
+    size = int(HEADER.unpack(head)[0])
+    if size > LONGEST:
+        raise ValueError("a message is too long")
+    return size
+
+
+@_understood
+def unpacked(body: bytes) -> Message:
+    """Read a message from its bytes, the length already taken off."""
+    message: Message = json.loads(body)
+    if not isinstance(message, dict):
+        raise TypeError("a message is an object")
+    return message
+
+
+def from_gesture(gesture: Gesture) -> Message:
+    """Describe a gesture in plain values."""
+    return {"kind": type(gesture).__name__, **asdict(gesture)}
+
+
+@_understood
+def to_gesture(message: Message) -> Gesture:
+    """Build the gesture that `from_gesture` described."""
+    values = dict(message)
+    kind = _KINDS[values.pop("kind")]
+    for name in _POINTS:
+        if values.get(name) is not None:
+            values[name] = Point(**values[name])
+    for name in _KEYS:
+        if name in values:
+            values[name] = tuple(values[name])
+    gesture: Gesture = kind(**values)
+    return gesture
+
+
+def from_inputs(inputs: Sequence[ByHand]) -> list[Message]:
+    """Describe a person's input in plain values."""
+    return [asdict(one) for one in inputs]
+
+
+@_understood
+def to_inputs(messages: Sequence[Message]) -> list[ByHand]:
+    """Build the input that `from_inputs` described."""
+    return [Key(**told) if "keysym" in told else Pointing(**told) for told in messages]
+
+
+def from_slip(slip: Slip | None) -> Message | None:
+    """Describe a slip in plain values."""
+    return asdict(slip) if slip is not None else None
+
+
+@_understood
+def to_slip(message: Message | None) -> Slip | None:
+    """Build the slip that `from_slip` described."""
+    if message is None:
+        return None
+    field = message.get("field")
+    return Slip(**{**message, "field": Box(**field) if field else None})
+
+
+def from_typed(fields: Sequence[Typed]) -> list[Message]:
+    """Describe where secrets show, pixels included: they go to the other process, and no further."""
+    return [
+        {**asdict(typed), **{name: base64.b64encode(getattr(typed, name)).decode() for name in ("before", "after")}}
+        for typed in fields
+    ]
+
+
+@_understood
+def to_typed(messages: Sequence[Message]) -> tuple[Typed, ...]:
+    """Build what `from_typed` described."""
+    return tuple(
+        Typed(
+            Box(**told["box"]),
+            Box(**told["around"]),
+            base64.b64decode(told["before"]),
+            base64.b64decode(told["after"]),
+            window=told["window"],
+            inside=Box(**told["inside"]) if told["inside"] else None,
+            pid=told["pid"],
+            hidden=told["hidden"],
+        )
+        for told in messages
+    )
+
+
+def from_error(error: errors.HoloError) -> Message:
+    """Describe an error; its class is what decides the exit code on the other side."""
+    kind = next((k.__name__ for k in _ERRORS if isinstance(error, k)), "DesktopFailed")
+    return {"error": kind, "message": str(error), "limit": getattr(error, "limit", None)}
+
+
+@_understood
+def to_error(message: Message) -> errors.HoloError:
+    """Build the error that `from_error` described."""
+    kind = next(k for k in _ERRORS if k.__name__ == message["error"])
+    limited = kind is errors.LimitReached
+    error = errors.LimitReached(message["message"], limit=message["limit"]) if limited else kind(message["message"])
+    error.typed = to_typed(message.get("typed", ()))
+    return error

@@ -1,0 +1,226 @@
+"""The last pictures that were taken, and whether the screen still is as in one of them where input is about to go.
+
+Raw pixels are compared, in the process that owns the screen: of what is different nothing leaves it but that it is.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+
+from PIL import Image
+
+from holo_tasks.core.errors import ScreenChanged
+from holo_tasks.core.flicker import shown, unread
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Click, Gesture, Write
+from holo_tasks.core.recheck import Aim, Arrangement, Pane, Restless, Sighting, aim, areas, moved, rows
+from holo_tasks.core.repaint_exemptions import Calm
+from holo_tasks.core.repaint_rhythm import Stir
+from holo_tasks.desktop.gate import Gate
+from holo_tasks.desktop.screen import Picture, Screen
+from holo_tasks.desktop.xlink import Refused, XLink
+
+MOST_BYTES, FEWEST = 16 * 1024 * 1024, 4
+"""How much is kept of pictures, and how many of them in any case."""
+AT_HAND = 1
+"""So many, the newest, are not packed: input is decided on by the last one, and others are looked at seldom."""
+PACKED_AFTER_S = 0.15
+"""It takes a core for a while, which those have a use for who make a request of the picture."""
+PATIENCE_S, NAP_S = 1.5, 0.05
+"""For a screen to look again as it did: a blinking caret is there only half of the time."""
+VIEWABLE = 2
+
+
+class Remembered:
+    """Pictures by their numbers, which travel with the frames; the same picture has the same number."""
+
+    def __init__(self, link: XLink, screen: Screen, gate: Gate, steady: Callable[[float], tuple[Stir, ...]]) -> None:
+        """``steady`` says what was repainting itself before a moment and has gone on ever since."""
+        self._link = link
+        self._screen = screen
+        self._gate = gate
+        self._steady = steady
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self.arranged_s = 0.0
+        """When `arrange` was called last (`time.monotonic`)."""
+        self._last = 0
+        self._windows = Arrangement()
+        self._clicked: tuple[Point, int] | None = None
+        self._under: dict[Point | None, int] = {}
+
+    def arrange(self) -> None:
+        """Look at the windows, right before a picture is taken: one that comes up between is in the picture alone."""
+        self.arranged_s = time.monotonic()
+        self._windows = arrangement(self._link)
+
+    def keep(self, picture: Picture) -> int:
+        """Remember a picture that was taken after `arrange`; return its number."""
+        taken = _Kept(picture, self._windows, self.arranged_s)
+        # The same screen again is no reason to forget another: somebody may be asked for a long time about that one.
+        for number, known in reversed(self._kept.items()):
+            if known.shows_the_same(taken):
+                self._kept.move_to_end(number)
+                return number
+        self._last += 1
+        self._kept[self._last] = taken
+        if large := [known for known in list(self._kept.values())[:-AT_HAND] if not known.packed]:
+            # Nobody waits for this: by then the model is asked.
+            packing = threading.Timer(PACKED_AFTER_S, _pack, (large,))
+            packing.daemon = True
+            packing.start()
+        while len(self._kept) > FEWEST and sum(known.bytes for known in self._kept.values()) > MOST_BYTES:
+            self._kept.popitem(last=False)
+        return self._last
+
+    def acted(self, gesture: Gesture) -> None:
+        """Note where was clicked last: what is typed later may be meant for it."""
+        if isinstance(gesture, Click | Write) and gesture.at is not None:
+            self._clicked = gesture.at, top_at(self._link, gesture.at)
+
+    def compare(self, number: int, gesture: Gesture) -> None:
+        """Return when the screen is as in that picture where a gesture goes.
+
+        Raises `ScreenChanged` if it does not become so for a while.
+        """
+        where = aim(gesture)
+        if where is None:
+            return
+        windows = self._arranged(where)
+        if not where.points and self._clicked is not None and self._clicked[1] == windows.focus:
+            where = Aim(clicked=self._clicked[0])
+        about = "click" if where.points else "type"
+        if (kept := self._kept.get(number)) is None:
+            raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
+        before = kept.sighting()
+        now = self._sighting(where, windows)
+        if why := self._await(before, kept.seen_s, now, where):
+            raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
+
+    def _await(self, before: Sighting, seen_s: float, now: Sighting, where: Aim) -> str:
+        """Wait for a screen to be as before, but for what is repainted by itself; say what else is different."""
+        until = time.monotonic() + PATIENCE_S
+        looks: list[Mapping[Box, Image.Image]] = []
+        while why := self._moved(before, seen_s, now, where):
+            if time.monotonic() >= until:
+                return self._moved(before, seen_s, now, where, _unread(before, looks))
+            self._gate.sleep(NAP_S)
+            last, now = now, self._sighting(where, self._arranged(where))
+            if last.windows != now.windows or last.pixels.size != now.pixels.size:
+                looks.clear()
+            looks.append({area: shown(now, area) for area in areas(now, where)} if where.points else {})
+        return why
+
+    def _moved(
+        self, before: Sighting, seen_s: float, now: Sighting, where: Aim, restless: Restless | None = None
+    ) -> str:
+        """Say what is different, but for what is repainted by itself or, among restless columns, is not read."""
+        if not moved(before, now, where):
+            return ""
+        stirs, calm = self._steady(seen_s), Calm(before, where)
+        if why := moved(before, calm.calmed(now, stirs), where, restless):
+            return why
+        # To find that out took a moment: what is pressed is looked at once more.
+        now = self._sighting(where, self._arranged(where))
+        return moved(before, calm.calmed(now, stirs), where, restless)
+
+    def same_window(self, at: Point | None) -> None:
+        """Raise `ScreenChanged` unless the window there, or with the keyboard, is the one of the last comparison."""
+        if at in self._under and top_at(self._link, at) != self._under[at]:
+            where = "has the keyboard" if at is None else "is there"
+            raise ScreenChanged(f"The screen changed at the last moment: another window {where}. Nothing was done.")
+
+    def _arranged(self, where: Aim) -> Arrangement:
+        """Look at the windows, first at those that the input would reach: what comes up between is noticed."""
+        under: dict[Point | None, int] = {point: top_at(self._link, point) for point in where.points}
+        windows = arrangement(self._link)
+        self._under = under or {None: windows.focus}
+        return windows
+
+    def _sighting(self, where: Aim, windows: Arrangement) -> Sighting:
+        """Look at the rows that matter, after the windows: what comes up between is in the picture."""
+        return Sighting(self._screen.strip(*rows(windows, self._screen.size, where)), windows)
+
+
+class _Kept:
+    """A picture, and how the windows lay: packed, a picture of a program takes a hundredth of the memory."""
+
+    def __init__(self, picture: Picture, windows: Arrangement, seen_s: float) -> None:
+        self.windows = windows
+        self.seen_s = seen_s
+        self._size = picture.size
+        self._check = zlib.crc32(picture.bgrx)
+        self._state: tuple[bytes | bytearray, bool] = (picture.bgrx, False)
+        """The pixels, and whether they are packed: one value, for another thread packs them."""
+
+    @property
+    def bytes(self) -> int:
+        return len(self._state[0])
+
+    @property
+    def packed(self) -> bool:
+        return self._state[1]
+
+    def sighting(self) -> Sighting:
+        pixels, packed = self._state
+        return Sighting(Picture(self._size, zlib.decompress(pixels) if packed else pixels), self.windows)
+
+    def shows_the_same(self, other: _Kept) -> bool:
+        alike = (self.windows, self._size, self._check) == (other.windows, other._size, other._check)
+        return alike and self.sighting() == other.sighting()
+
+    def pack(self) -> None:
+        pixels, packed = self._state
+        if not packed:  # two threads may be at it
+            self._state = zlib.compress(pixels, 1), True
+
+
+def _pack(pictures: list[_Kept]) -> None:
+    for picture in pictures:
+        picture.pack()
+
+
+def _unread(before: Sighting, looks: Sequence[Mapping[Box, Image.Image]]) -> Restless:
+    return {
+        area: frozenset(area.left + x for x in unread(shown(before, area), [look[area] for look in looks]))
+        for area in (looks[-1] if looks else ())
+    }
+
+
+def arrangement(link: XLink) -> Arrangement:
+    """Return the windows directly on the root that can be hit, the lowest first, in one wait for all of them."""
+    core = link.conn.core
+    asked = [
+        (window, core.GetWindowAttributes(window), core.GetGeometry(window))
+        for window in core.QueryTree(link.root).reply().children
+    ]
+    panes = []
+    for window, attributes, geometry in asked:
+        try:
+            shown, place = attributes.reply().map_state == VIEWABLE, geometry.reply()
+        except Refused:
+            continue
+        if shown:
+            border = 2 * place.border_width
+            panes.append(Pane(window, Box(place.x, place.y, place.width + border, place.height + border)))
+    return Arrangement(tuple(panes), top_at(link, None))
+
+
+def top_at(link: XLink, at: Point | None) -> int:
+    """Return the window directly on the root that gets a press at a point or, without one, the keys; 0 for none."""
+    core = link.conn.core
+    try:
+        if at is not None:
+            return int(core.TranslateCoordinates(link.root, link.root, at.x, at.y).reply().child)
+        window = int(core.GetInputFocus().reply().focus)
+        while window > 1:  # neither nothing nor whatever is under the pointer
+            tree = core.QueryTree(window).reply()
+            if tree.parent in (link.root, 0):
+                return window
+            window = int(tree.parent)
+    except Refused:
+        return 0
+    return window

@@ -1,0 +1,229 @@
+"""Watches what a screen repaints by itself, all the time, in a thread and over a connection of its own.
+
+What is drawn is compared with what was there; it stays in the process that owns the screen.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import xcffib.xproto
+from PIL import Image, ImageChops
+
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.repaint_exemptions import LARGEST
+from holo_tasks.core.repaint_rhythm import TILE, Rhythms, Stir, Tile
+from holo_tasks.desktop.repaints import Repaints
+from holo_tasks.desktop.settle import Repaint
+from holo_tasks.desktop.xlink import Refused, XLink
+
+NAP_S, REST, MOST_S, BUSY_S = 0.1, 9, 0.4, 0.35
+"""Between two samples at least this long, and this many times as long as a sample computes, but no longer than this: a
+video costs a tenth of a core. After a gesture the look comes first, and samples so much later."""
+STRONG = 32
+"""What becomes lighter or darker by less shows the same as before."""
+WIDE, TALL = 256, 64
+"""What is drawn at once and is no larger than this is one thing, also where it is drawn as before."""
+LIKE = 4
+"""Repaints at one place of which none is larger than another by more than this are of one thing."""
+APART, QUEUED = 8, 256
+"""So many places are looked at one by one, and of so many repaints it is known where each was."""
+QUIET_S, UNSETTLED_S = 1.0, 2.0
+"""Nobody acts from so long after a look on: what a gesture did may come late, above all on a screen without rest."""
+
+
+class Stirs:
+    """What one screen repaints by itself."""
+
+    def __init__(self, repaints: Repaints, link: XLink, away: Callable[[], bool]) -> None:
+        """``away`` says that a person has the screen, so that it must not be looked at."""
+        self._repaints = repaints
+        self._link = link
+        self._away = away
+        self._news = threading.Condition()
+        self._drawn: list[Repaint] = []
+        self._moved = False
+        self._turn = threading.Lock()
+        self._known: Image.Image | None = None
+        self._rhythms = Rhythms()
+        self._acted_s, self._looked_s = -math.inf, math.inf
+        self._alone_from_s = math.inf
+        self._lost = not repaints.exact
+        if repaints.exact:
+            repaints.also, repaints.rearranged = self._note, self.moves
+            threading.Thread(target=self._watch, name="stirs", daemon=True).start()
+
+    def acts(self) -> None:
+        """Know that from now on what is repainted may be an effect of ours."""
+        self._acted_s, self._looked_s, self._alone_from_s = time.monotonic(), math.inf, math.inf
+
+    def looked(self, at_s: float, *, settled: bool) -> None:
+        """Know that a look was taken after what was done, and when the picture was: soon nobody acts."""
+        if self._alone_from_s == math.inf:
+            self._looked_s, self._alone_from_s = at_s, time.monotonic() + (QUIET_S if settled else UNSETTLED_S)
+
+    def moves(self) -> None:
+        """Forget it all: what is where changes."""
+        self._moved = True
+
+    def steady(self, since_s: float) -> tuple[Stir, ...]:
+        """Return what was repainting itself before a moment (`time.monotonic`), and has gone on ever since."""
+        with self._turn:
+            if not self._catch_up():
+                return ()
+            return self._rhythms.steady(since_s, time.monotonic())
+
+    def _note(self, area: Box) -> None:
+        with self._news:
+            self._drawn.append(Repaint(time.monotonic_ns(), area))
+            if len(self._drawn) > QUEUED:
+                self._drawn = [Repaint(self._drawn[-1].at_ns, _around([one.box for one in self._drawn]))]
+            self._news.notify()
+
+    def _watch(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._drawn)
+            if self._alone_from_s == math.inf:
+                time.sleep(BUSY_S)
+            began = time.thread_time()
+            with self._turn:
+                if not self._catch_up():
+                    return
+            time.sleep(min(MOST_S, max(NAP_S, REST * (time.thread_time() - began))))
+
+    def _catch_up(self) -> bool:
+        """Look at what was drawn since the last time; false if nothing can be known any more."""
+        if self._lost:
+            return False
+        with self._news:
+            drawn, self._drawn = self._drawn, []
+        if self._moved:
+            self._moved = False
+            self._rhythms.forget()
+        try:
+            self._sample(drawn)
+        except Refused:  # the screen has another size by now
+            self._blind()
+        except Exception:  # whatever it is, a lost X server too: without what is learned here all is compared
+            self._lost = True
+        return not self._lost
+
+    def _sample(self, drawn: Sequence[Repaint]) -> None:
+        if self._away():
+            self._blind()
+            return
+        if not drawn:
+            return
+        size = self._link.size()
+        if self._known is None or self._known.size != (size.width, size.height):
+            self._blind()
+            self._known = Image.new("L", (size.width, size.height))  # all is new once
+        screen = Box(0, 0, size.width, size.height)
+        for place in _places([_aligned(one.box, screen) for one in drawn]):
+            tiles = self._changed(place, self._known)
+            if len(tiles) * TILE * TILE > LARGEST * _area(screen):
+                self._rhythms.forget()
+            elif tiles:
+                self._learn(tiles, [one for one in drawn if _meets(place, one.box)])
+        if self._away():  # they may have been given the screen meanwhile
+            self._blind()
+
+    def _blind(self) -> None:
+        self._known = None
+        self._rhythms.forget()
+
+    def _changed(self, box: Box, known: Image.Image) -> set[Tile]:
+        """Look at a place; return the squares of it that show something else."""
+        if box.width <= 0 or box.height <= 0:
+            return set()
+        now = self._taken(box)
+        place = box.left, box.top, box.right, box.bottom
+        strong = ImageChops.difference(now, known.crop(place)).point(lambda value: 255 if value >= STRONG else 0)
+        known.paste(now, place)
+        squares = strong.reduce(TILE)
+        first, top = box.left // TILE, box.top // TILE
+        return {
+            (first + number % squares.width, top + number // squares.width)
+            for number, changed in enumerate(squares.tobytes())
+            if changed
+        }
+
+    def _learn(self, tiles: set[Tile], drawn: Sequence[Repaint]) -> None:
+        """Note what changed at a place, and what was drawn together with it, when it was."""
+        self._rhythms.outgrown(tiles)
+        things = [_tiles(one.box) for one in drawn if one.box.width <= WIDE and one.box.height <= TALL]
+        for own, times_ns in _shared_out(tiles.union(*(thing for thing in things if thing & tiles)), drawn):
+            first_s, last_s = times_ns[0] / 1e9, times_ns[-1] / 1e9
+            ours = self._acted_s <= first_s and last_s < self._looked_s
+            self._rhythms.drawn(own, first_s, last_s, alone=first_s >= self._alone_from_s, ours=ours)
+
+    def _taken(self, box: Box) -> Image.Image:
+        whole = 0xFFFFFFFF
+        zpixmap = xcffib.xproto.ImageFormat.ZPixmap
+        ask = self._link.conn.core.GetImage
+        reply = ask(zpixmap, self._link.root, box.left, box.top, box.width, box.height, whole).reply()
+        # Taken as they are, blue first: how light it is need not be exact, and a large picture is not copied.
+        return Image.frombuffer("RGBX", (box.width, box.height), reply.data.buf(), "raw", "RGBX", 0, 1).convert("L")
+
+
+def _aligned(box: Box, screen: Box) -> Box:
+    """Return the whole squares that a box touches, as far as they are on the screen."""
+    left, top = max(0, box.left // TILE * TILE), max(0, box.top // TILE * TILE)
+    right, bottom = min(screen.right, -(-box.right // TILE) * TILE), min(screen.bottom, -(-box.bottom // TILE) * TILE)
+    return Box(left, top, max(0, right - left), max(0, bottom - top))
+
+
+def _places(boxes: Sequence[Box]) -> list[Box]:
+    """Put together boxes that overlap, so that two clocks in two corners are not all that is between them."""
+    found: list[Box] = []
+    for box in boxes:
+        grown = box
+        while touched := [other for other in found if _meets(grown, other)]:
+            found = [other for other in found if other not in touched]
+            grown = _around([grown, *touched])
+        found.append(grown)
+    return found if len(found) <= APART else [_around(found)]
+
+
+def _shared_out(tiles: set[Tile], drawn: Sequence[Repaint]) -> list[tuple[set[Tile], list[int]]]:
+    """Return which squares were drawn together, and when: with the smallest repaint they are in, and others like it."""
+    left, found = set(tiles), []
+    for one in sorted(drawn, key=lambda one: _area(one.box)):
+        if own := _inside(left, one.box):
+            left -= own
+            most = LIKE * _area(one.box)
+            alike = [other.at_ns for other in drawn if _area(other.box) <= most and _meets(one.box, other.box)]
+            found.append((own, alike))
+    return sorted(found, key=lambda part: part[1][-1])
+
+
+def _inside(tiles: set[Tile], box: Box) -> set[Tile]:
+    """Return the squares that a box touches."""
+    left, top = box.left // TILE, box.top // TILE
+    right, bottom = -(-box.right // TILE), -(-box.bottom // TILE)
+    return {(x, y) for x, y in tiles if left <= x < right and top <= y < bottom}
+
+
+def _area(box: Box) -> int:
+    return box.width * box.height
+
+
+def _tiles(box: Box) -> set[Tile]:
+    return {
+        (x, y)
+        for x in range(max(0, box.left) // TILE, -(-box.right // TILE))
+        for y in range(max(0, box.top) // TILE, -(-box.bottom // TILE))
+    }
+
+
+def _meets(one: Box, other: Box) -> bool:
+    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
+
+
+def _around(boxes: Sequence[Box]) -> Box:
+    left, top = min(box.left for box in boxes), min(box.top for box in boxes)
+    return Box(left, top, max(box.right for box in boxes) - left, max(box.bottom for box in boxes) - top)

@@ -1,0 +1,417 @@
+"""All that makes one desktop work, put together in the process that owns it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Killed
+from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.gestures import Drag, Gesture, Pause, Scroll, Typed
+from holo_tasks.core.remote_input import ByHand
+from holo_tasks.core.secret import Secret
+from holo_tasks.desktop import processes, vnc, xauth, xserver
+from holo_tasks.desktop.gate import Gate
+from holo_tasks.desktop.ipc_messages import Message
+from holo_tasks.desktop.opengl import Asked, likely
+from holo_tasks.desktop.restore_keymap import DONE, LENDS
+from holo_tasks.desktop.secret_store import Vault
+from holo_tasks.desktop.settle import Settle
+
+if TYPE_CHECKING:
+    from holo_tasks.desktop.program import Program
+    from holo_tasks.desktop.secret_windows import Places
+    from holo_tasks.desktop.xlink import XLink
+
+
+class Station:
+    """One desktop, from the inside."""
+
+    def __init__(self, order: Message, pixels: int, gate: Gate) -> None:
+        self._order = order
+        self._folder = Path(order["folder"])
+        self._pixels = pixels
+        self._gate = gate
+        self._server: xserver.XServer | None = None
+        self._helpers: list[subprocess.Popen[bytes]] = []
+        self._vnc: dict[Path, vnc.VncServer] = {}
+        self._display: str = order["display"] or ""
+        self._times: dict[str, float] = {}
+        self._clock = time.monotonic()
+        self._link: Any = None
+        self._ear: Any = None
+        self._keyboard: Any = None
+        self._hands: Any = None
+        self.vault = Vault({name: Secret(**told) for name, told in order["secrets"].items()})
+
+    def start(self, *, then: Callable[[], None]) -> Message:
+        """Bring everything up; call ``then`` after the last process was started."""
+        order = self._order
+        if self._display:
+            self._borrow_cookie()
+            self._load()
+        else:
+            size = Size(**order["size"])
+            starting = xserver.launch(self._folder, size, opengl=self._opengl)
+            self._load()
+            self._server = xserver.listening(starting, self._folder, size)
+            self._helpers.append(self._server.process)
+            self._display = self._server.display
+            os.environ["XAUTHORITY"] = str(self._server.authority)
+            self._lap("x_server")
+        os.environ["DISPLAY"] = self._display
+        self._connect()
+        program = self._launch(then)
+        self._furnish()
+        then()
+        if self._server is None:
+            self._take_over()
+        self._lap("connections")
+        if program is not None:
+            self._await(program)
+            self._lap("program")
+        return {
+            "display": self._display,
+            "size": {"width": self._screen.size.width, "height": self._screen.size.height},
+            "scale": self._scale(),
+            "server_pid": self._server.process.pid if self._server else 0,
+            "times": self._times,
+        }
+
+    @cached_property
+    def _opengl(self) -> bool:
+        """Whether the X server has it; without a program nobody knows what will be started there."""
+        order = self._order
+        if order["opengl"] is not None or not order["app"]:
+            return order["opengl"] is not False
+        return likely(order["app"], order["app_env"].get("PATH"))
+
+    def _await(self, program: Program) -> None:
+        """Wait until the program shows a window that is at rest. Raises `Asked` if that is not to be waited for."""
+        heeds = self._ear is not None and self._order["opengl"] is None
+
+        def heed(*, until_now: bool = False) -> None:
+            if heeds and (self._ear.deaf or self._ear.asked(until_now=until_now) is not None):
+                raise Asked
+
+        try:
+            program.await_window(self._order["app_timeout_s"], self._gate, self._living, heed)
+            self._eyes.met()
+            self._eyes.look(after_action=False)
+        except DesktopFailed:
+            heed(until_now=True)
+            raise
+        heed(until_now=True)
+
+    def _lap(self, name: str) -> None:
+        now = time.monotonic()
+        self._times[name], self._clock = now - self._clock, now
+
+    def _load(self) -> None:
+        """Import what takes time, while the X server starts."""
+        import mss
+        from PIL import Image
+
+        from holo_tasks.desktop import ear, eyes, hands, program, wm
+
+        _ = mss, Image, ear, eyes, hands, program, wm
+        self._lap("imports")
+
+    def _borrow_cookie(self) -> None:
+        """Make the cookie of somebody else's display usable by python3-xlib as well."""
+        mine = self._folder / "Xauthority"
+        host, _, number = self._display.rpartition(":")
+        number = number.partition(".")[0]
+        theirs = Path(self._order["xauthority"] or Path.home() / ".Xauthority")
+        local = host in ("", "unix") and number.isdigit()
+        data = xauth.find(theirs, int(number)) if local else None
+        if data is not None:
+            xauth.write(mine, int(number), data)
+        elif theirs.exists():
+            mine = theirs
+        else:
+            mine.touch(mode=0o600)
+        os.environ["XAUTHORITY"] = str(mine)
+
+    def _connect(self) -> None:
+        from holo_tasks.desktop import wm
+        from holo_tasks.desktop.ear import Ear
+        from holo_tasks.desktop.xlink import XLink
+
+        env = {**self._order["env"], "DISPLAY": self._display, "XAUTHORITY": os.environ["XAUTHORITY"]}
+        self._env = env
+        self._link = XLink(self._display)
+        if self._server is not None:
+            manager = wm.launch(self._folder, env)
+            self._helpers.append(manager)
+            wm.managing(self._link, manager, self._folder)
+            wm.paint_background(self._link)
+            if not self._opengl:
+                self._ear = Ear(self._link)
+            self._lap("window_manager")
+
+    def _launch(self, then: Callable[[], None]) -> Any:
+        from holo_tasks.desktop.interpreter_scripts import Started
+        from holo_tasks.desktop.other_user import OtherUser, lodge
+        from holo_tasks.desktop.owners import remember
+        from holo_tasks.desktop.program import Program
+
+        command = self._order["app"]
+        ours = {name: self._env[name] for name in ("DISPLAY", "XAUTHORITY", processes.MARK)}
+        if not command:
+            return None
+        order, lodging = self._order, None
+        env = {"XDG_RUNTIME_DIR": self._runtime_folder()} | order["app_env"] | ours
+        if order["run_as"]:
+            user = OtherUser(**order["run_as"])
+            lodging = lodge(user, self._folder, self._display, Path(env["XAUTHORITY"]))
+            env = lodging.environment(env, order["added"]) | {"XAUTHORITY": str(lodging.authority)}
+        program = Program(command, env, self._folder, self._link, kept_back=order["kept_back"], lodging=lodging)
+        remember(self._link, Started(program.process, command, lodging.start if lodging else Path.cwd()))
+        return program
+
+    def _runtime_folder(self) -> str:
+        """Make the folder for the sockets of this desktop's programs; it goes with the desktop."""
+        folder = self._folder / "runtime"
+        folder.mkdir(mode=0o700)
+        return str(folder)
+
+    def _furnish(self) -> None:
+        from holo_tasks.desktop.direct_press import Direct
+        from holo_tasks.desktop.eyes import Eyes
+        from holo_tasks.desktop.fields import Fields
+        from holo_tasks.desktop.gesture_looks import Glance
+        from holo_tasks.desktop.grabs import held
+        from holo_tasks.desktop.hands import Hands
+        from holo_tasks.desktop.keyboard import Keyboard
+        from holo_tasks.desktop.liveness_ping import Pulse
+        from holo_tasks.desktop.owners import owner_of
+        from holo_tasks.desktop.pointer import Pointer
+        from holo_tasks.desktop.recent_frames import Remembered
+        from holo_tasks.desktop.remote_input import Guest
+        from holo_tasks.desktop.repaint_watch import Stirs
+        from holo_tasks.desktop.repaints import Repaints
+        from holo_tasks.desktop.screen import Screen
+        from holo_tasks.desktop.secret_binding import Binding
+        from holo_tasks.desktop.secret_windows import TypedIn
+        from holo_tasks.desktop.sleeping_clients import Sleepers
+        from holo_tasks.desktop.stacking import stacked
+        from holo_tasks.desktop.typist import Typist
+        from holo_tasks.desktop.xlink import XLink
+
+        link, gate = self._link, self._gate
+        self._screen = Screen(link, self._pixels)
+        repaints = Repaints(self._display, self._screen.fingerprint)
+        pulse = self._pulse = Pulse(link, repaints)
+        settle = Settle(**self._order["settle"])
+        sleepers = Sleepers(link, self._server.process.pid) if self._server else None
+        asleep = sleepers.look if sleepers else lambda: None
+        self._eyes = Eyes(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep)
+        self._keyboard = Keyboard(link, gate)
+        glance = Glance(link, self._screen, pulse, repaints, gate)
+        self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate, glance, Direct(link, pulse, gate))
+        self._typist = Typist(self._keyboard, pulse, repaints, gate)
+        free = gate.for_person()
+        keyboard = Keyboard(link, free)
+        self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
+        self._typed_in = TypedIn(link)
+        fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
+        self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields)
+        gate.owner_at = lambda at: _owner_at(link, at)
+        self._stirs = Stirs(repaints, XLink(self._display), lambda: gate.held)
+        self._remembered = Remembered(link, self._screen, gate, self._stirs.steady)
+        gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
+        gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
+
+    def _take_over(self) -> None:
+        """Say what has to be put right here if we cannot, and let go of what others left pressed: a killed run may."""
+        os.write(self._order["watch"], " ".join([LENDS, *map(str, self._keyboard.free), ""]).encode())
+        if self._order["touches"]:
+            self._let_go_of_all()
+
+    def _let_go_of_all(self) -> None:
+        from holo_tasks.desktop.keyboard import let_go_of_buttons
+
+        self._keyboard.release_all(held_by_others=True)
+        let_go_of_buttons(self._link)
+
+    def warm_up(self) -> None:
+        """Do what would make the first gesture slow."""
+        with contextlib.suppress(DesktopFailed):  # said when a gesture needs it
+            self._pointer.load()
+
+    def look(self, *, after_action: bool, windows: bool) -> Message:
+        """Wait for rest and take a picture into the shared memory."""
+        from holo_tasks.desktop.secret_windows import between
+
+        places: Places = {}
+
+        def first() -> None:
+            nonlocal places
+            self._remembered.arrange()
+            places = self._typed_in.places()
+
+        windows = windows or self._typed_in.any  # where a secret may show can be said only with them
+        seen = self._eyes.look(after_action=after_action, windows=windows, first=first)
+        self._stirs.looked(self._remembered.arranged_s, settled=seen.settled)
+        return {
+            "bytes": self._screen.hand_over(seen.picture),
+            "size": {"width": seen.picture.size.width, "height": seen.picture.size.height},
+            "settled": seen.settled,
+            "hung": seen.hung,
+            "taken_at_ns": seen.taken_at_ns,
+            "settle_ns": seen.settle_ns,
+            "quiet_ns": seen.quiet_ns,
+            "capture_ns": seen.capture_ns,
+            "windows": None if seen.windows is None else [asdict(window) for window in seen.windows],
+            "number": self._remembered.keep(seen.picture),
+            "typed_in": [
+                [window, asdict(box) if box else None]
+                for window, box in between(places, self._typed_in.places()).items()
+            ],
+            "asked_for_opengl": self._news_of_opengl(),
+        }
+
+    def _news_of_opengl(self) -> str | None:
+        """Return, once, who asks for OpenGL where there is none."""
+        who: str | None = None if self._ear is None else self._ear.asked()
+        if who is not None:
+            self._ear = None
+        return who
+
+    def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
+        """Carry out a gesture."""
+        if not isinstance(gesture, Pause):
+            self._stirs.acts()
+        if isinstance(gesture, Scroll | Drag):
+            self._stirs.moves()
+        try:
+            receipt = self._hands.do(gesture)
+            self._remembered.acted(gesture)
+        finally:
+            self._eyes.acted(self._hands.last_event_ns if expects_change else None)
+        return {
+            "done_at_ns": receipt.done_at_ns,
+            "took_ns": receipt.took_ns,
+            "events": receipt.events,
+            "left_out": receipt.left_out,
+        }
+
+    def typed(self) -> list[Typed]:
+        """Hand over where secrets show that were typed since this was asked last, however that ended."""
+        if self._hands is None:
+            return []
+        typed: list[Typed] = self._hands.typed
+        self._hands.typed = []
+        return typed
+
+    def windows(self) -> list[Message]:
+        """Describe the windows on the screen."""
+        from holo_tasks.desktop.windows import windows
+
+        return [window.described() for window in windows(self._link)]
+
+    def stirring(self) -> list[Message]:
+        """Describe what was repainting itself before the last look, and has gone on since."""
+        return [asdict(stir.box) for stir in self._stirs.steady(self._remembered.arranged_s)]
+
+    def owner(self, at: Point | None) -> Message:
+        """Describe whose window gets a press at a point or, without one, the keys."""
+        from holo_tasks.desktop.owners import owner_of
+
+        return asdict(owner_of(self._link, at))
+
+    def explain(self, error: Exception) -> Exception:
+        """Say what really happened when an error only says that the X server does not answer."""
+        if isinstance(error, InvalidUsage) or self._link is None or self._link.alive():
+            return error
+        return DesktopFailed(f"The X server of display {self._display} is gone: start the desktop again.")
+
+    def lend(self) -> None:
+        """Leave pointer and keyboard to a person: nothing is pressed, and every key means what it always did."""
+        self._clear()
+        self._pulse.await_manager()
+
+    def take_back(self) -> None:
+        """Let go of what a person left pressed, and have the program say when it has drawn what they did."""
+        self._guest.finish()
+        self._let_go_of_all()
+        # What else typed may have lent the free keys, too, and takes its own back when it likes.
+        self._keyboard.put_back()
+        self._pulse.await_manager()
+        self._eyes.met()
+        self._stirs.acts()
+
+    def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        """Do what a person does from elsewhere."""
+        try:
+            self._guest.do(inputs)
+        except Killed:
+            self._guest.let_go()
+            raise
+
+    def open_vnc(self) -> Path:
+        """Start a VNC server; return its socket."""
+        server = vnc.launch(self._folder, self._env)
+        vnc.listening(server)
+        self._vnc[server.path] = server
+        return server.path
+
+    def close_vnc(self, path: Path) -> None:
+        """End a VNC server."""
+        if (server := self._vnc.pop(path, None)) is not None:
+            vnc.end(server)
+
+    def leave(self) -> None:
+        """Leave an X server that is not ours as it was found."""
+        if self._keyboard is not None and self._server is None and self._link.alive():
+            self._guest.let_go()
+            self._clear()
+            os.write(self._order["watch"], DONE.encode())
+
+    def _clear(self) -> None:
+        """Let go of all that we hold, and take back the keys that were lent."""
+        self._hands.let_go()
+        with contextlib.suppress(HoloError):  # a frozen program, or nobody to wait for any more
+            self._typist.finish()
+        self._keyboard.put_back()
+
+    def sweep(self) -> None:
+        """Remove what the X server would have removed itself, had it not been killed."""
+        if self._server is not None:
+            xserver.sweep(self._display)
+
+    def _started(self, pid: int) -> bool:
+        """Say whether a process is of the program that this desktop was started with, or was started by it."""
+        helpers = self._helper_pids()
+        line = processes.ancestry(pid)
+        return os.getpid() in line[1:] and helpers.isdisjoint(line)
+
+    def _living(self) -> bool:
+        helpers = self._helper_pids()
+        return any(pid not in helpers for pid in processes.descendants(os.getpid()))
+
+    def _helper_pids(self) -> set[int]:
+        return {helper.pid for helper in (*self._helpers, *(server.process for server in self._vnc.values()))}
+
+    def _scale(self) -> float:
+        """Read how much larger than on a plain screen programs draw (Xft.dpi, 96 is plain)."""
+        for line in self._link.text(self._link.root, "RESOURCE_MANAGER").splitlines():
+            name, _, value = line.partition(":")
+            if name == "Xft.dpi" and value.strip().isdigit():
+                return round(int(value) / 96, 3)
+        return 1.0
+
+
+def _owner_at(link: XLink, at: Point | None) -> str:
+    """Name the program that gets a press at a point or, without one, a key."""
+    from holo_tasks.desktop.owners import owner_at
+
+    return owner_at(link, at)

@@ -1,0 +1,1 @@
+"""What stops a run from outside."""

@@ -1,0 +1,72 @@
+"""Asking a model one question and reading the JSON object it replies with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from holo_tasks.core.errors import InvalidUsage, UnusableReply
+from holo_tasks.core.events import Corrected, Purpose
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.json_object import parse_json_object
+from holo_tasks.core.model import Model, Request
+from holo_tasks.loop.corrections import Corrections
+from holo_tasks.loop.predict import MIN_OUTPUT_TOKENS, Till, predict, prompt_tokens
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, about which pictures, and the JSON schema of the reply."""
+
+    purpose: Purpose
+    text: str
+    shots: Sequence[Shot]
+    schema: Mapping[str, Any]
+    thinking: bool = False
+
+
+@dataclass
+class Asked:
+    """How often a question was asked, and how often the model was corrected. Outlives a task that is retried."""
+
+    corrections: Corrections = field(default_factory=Corrections)
+    attempts: int = 0
+
+
+async def ask(
+    model: Model, question: Question, till: Till, read: Callable[[dict[str, Any]], T], asked: Asked | None = None
+) -> T:
+    """Return what ``read`` makes of the reply; it raises `UnusableReply` for one that will not do.
+
+    Such a reply is sent back. May be called again with the same ``asked`` after a transient fault. Raises
+    `ModelFailed` when that was done as often as it may be, and `InvalidUsage` if the question does not fit the context.
+    """
+    asked = asked or Asked()
+    corrections = asked.corrections
+    while True:
+        text = f"{question.text}\n\n{corrections.last.text}" if corrections.last else question.text
+        request = model.question(text, question.shots, question.schema, thinking=question.thinking)
+        fit(request, model.context_tokens)
+        asked.attempts += 1
+        reply = await predict(model, request, till, attempt=asked.attempts, purpose=question.purpose)
+        try:
+            if reply.finish_reason == "length":
+                raise UnusableReply("the reply was cut off", correction="Your last reply was cut off: be brief.")
+            return read(parse_json_object(reply.content))
+        except UnusableReply as error:
+            await till.record(Corrected(reason=str(error)))
+            corrections.count(error, reply, "reply")
+
+
+def fit(request: Request, context_tokens: int) -> None:
+    """Allow no longer reply than the context has room for; raise `InvalidUsage` if that is too little for one."""
+    most, room = int(request.body["max_tokens"]), context_tokens - prompt_tokens(request)
+    if room < min(most, MIN_OUTPUT_TOKENS):
+        raise InvalidUsage(
+            f"The question and its pictures do not fit the {context_tokens} tokens that {request.body['model']} can "
+            "read; ask in fewer words, give fewer facts, or show a region of the screen."
+        )
+    request.body["max_tokens"] = min(most, room)

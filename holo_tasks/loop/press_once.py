@@ -1,0 +1,209 @@
+"""Actions with an effect are not done twice, whatever a model makes of a screen that shows nothing of it.
+
+A button that seems to do nothing may be slow, or deaf, or on a page that looks like the one before. Only a look at what
+came of the first press tells, so the second one waits for that look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Set
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from holo_tasks.core.chords import chords_in
+from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Write
+from holo_tasks.core.keynames import ESC, MODIFIERS, RETURN, TAB, keysym
+from holo_tasks.core.permit import ReadsTargets, Scene, TextReader
+from holo_tasks.core.pressing import LINE_ENDS
+from holo_tasks.core.scaling import to_gesture
+from holo_tasks.core.step import Step
+from holo_tasks.loop.click_retry import fits
+from holo_tasks.loop.guide import Guide
+from holo_tasks.loop.walk import PATIENCE_S, Walk
+
+SPACE, ALT = keysym("space"), MODIFIERS["alt"]
+_BLANKS = LINE_ENDS | {" "}
+ENTER = "Enter"
+"""How the key that submits a form is declared."""
+
+
+@dataclass
+class Once:
+    """The buttons of a sub-goal that have an effect, by what is written on them, and which of them were pressed.
+
+    ``not_done`` looks whether an effect is there: it returns true if it is certain that it is not, false if nobody can
+    say, and raises where the effect was found.
+    """
+
+    labels: tuple[str, ...]
+    not_done: Callable[[], Awaitable[bool]]
+    pressed: set[str] = field(default_factory=set)
+
+    async def pressed_by(self, walk: Walk, step: Step) -> frozenset[str]:
+        """Return which of the buttons a step may press: all of them where nobody can say which."""
+        seen = walk.seen
+        gesture = to_gesture(step.tool_call, seen.shot) if seen is not None else None
+        if gesture is None or seen is None:
+            return frozenset()
+        entered = frozenset({ENTER} if _enters(gesture) else ()) & set(self.labels)
+        if await self._by_keys(gesture, walk.scene(seen.frame)):
+            return entered | self._buttons
+        called = str(getattr(step.tool_call, "element", ""))
+        for at in _aims(gesture):
+            entered |= await self._on(seen.frame, at, called, walk.doors.reader)
+        return entered
+
+    async def _on(self, frame: Frame, at: Point, called: str, reader: TextReader | None) -> frozenset[str]:
+        """Return the button at a point; any of them if reading fails, and what the model calls it does not tell."""
+        text, unknown = "", frozenset[str]()
+        if reader is not None:
+            try:
+                reading = reader.on_target if isinstance(reader, ReadsTargets) else reader
+                text = await reading(frame, at)
+            except Exception:
+                unknown = self._buttons
+        if not text.strip():  # then what the model calls it has to do
+            found = next((label for label in self.labels if fits(f"*{label}*", called)), "")
+        else:
+            found = next((label for label in self.labels if fits(label, text)), "")
+        return frozenset({found}) if found else unknown
+
+    @property
+    def _buttons(self) -> frozenset[str]:
+        return frozenset(self.labels) - {ENTER}
+
+    async def _by_keys(self, gesture: Gesture, scene: Scene) -> bool:
+        """Say whether keys may press one of the buttons, without saying which.
+
+        The rule is that of `Rules.confirm`: keys that may press something mean all that their window shows. A space,
+        right behind a tab even from within a field, and Alt with a letter of a button's, count whatever is read there:
+        a button may have no text. Escape presses none of them: it leaves.
+        """
+        if not self._buttons or _escapes(gesture):
+            return False
+        if _spaces_behind_tab(gesture) or (self._presses_some(gesture) and not await scene.in_field(None)):
+            return True
+        if scene.reader is None:  # and nobody knows what is shown, nor what is a field
+            if not isinstance(gesture, Write):
+                return False
+            nowhere = await scene.written_at(gesture.at) is None
+            return not _BLANKS.isdisjoint(gesture.text if nowhere else gesture.text.partition("\t")[2])
+        try:
+            at = next(reversed(_aims(gesture)), None)
+            return await scene.may_press(gesture) and self._shown(await scene.window_text(at))
+        except Exception:
+            return True  # a window that cannot be read may show one
+
+    def _shown(self, text: str) -> bool:
+        return not text.strip() or any(fits(f"*{label}*", text) for label in self._buttons)
+
+    def _presses_some(self, gesture: Gesture) -> bool:
+        """Say whether keys press a button without saying which: Space does, and Alt with a letter of a button's."""
+        if isinstance(gesture, Write):
+            return " " in gesture.text and _is_blank(gesture)
+        letters = {keysym(letter) for label in self._buttons for letter in label.casefold() if letter.isalnum()}
+        return any(SPACE in chord.keys or (ALT in chord.keys and chord.keys & letters) for chord in chords_in(gesture))
+
+    def was_pressed(self, labels: Set[str]) -> bool:
+        """Say whether one of some buttons may have been pressed before."""
+        return not self.pressed.isdisjoint(labels)
+
+    def too_often(self, walk: Walk, step: Step) -> bool:
+        """Say whether a step alone would press a button more than once, as a double click does."""
+        gesture = to_gesture(step.tool_call, walk.seen.shot) if walk.seen is not None else None
+        match gesture:
+            case Click(count=count):
+                return count > 1
+            case Hotkey(repeat=repeat):
+                return repeat > 1
+            case HoldAndTap(tap=tap):
+                return sum(keysym(key) in (RETURN, SPACE) for key in tap) > 1
+            case Write(text, press_enter=enter):
+                entered = sum(map(text.count, LINE_ENDS)) + enter
+                behind = max(map(_leading, text.split("\t")[1:]), default=0)
+                blanks = text.count(" ") + entered if _is_blank(gesture) else behind
+                return max(entered if ENTER in self.labels else 0, blanks) > 1
+            case _:
+                return False
+
+    async def again(self, walk: Walk, labels: Set[str], guide: Guide | None) -> str:
+        """Say what is to be made of a second press, which is not done: it may be in vain, or one too many.
+
+        Waits for a state that the work may end in, then looks for the effect. Raises `GaveUp` if nobody can say.
+        """
+        if guide is None or not guide.after:
+            await walk.pause(PATIENCE_S)  # nothing tells when a slow effect would be there
+        pressed = named(labels & self.pressed)
+        if guide is not None and await guide.arrived(walk):
+            return f"{pressed} was pressed before, and it worked: the program is at ‘{guide.here}’. Answer now."
+        if not await self.not_done():
+            raise GaveUp(
+                f"{pressed} was pressed, and nobody knows whether that came about; it was not pressed again.",
+                layer=guide.layer if guide is not None else "model",
+            )
+        self.pressed -= labels
+        await walk.look()
+        if guide is not None:
+            await guide.clear(walk)
+        return f"{pressed} was pressed before and had no effect: that was looked up. Begin again."
+
+    def ended(self, guide: Guide | None) -> bool:
+        """Say whether the effect is there to be seen, so that nothing but the answer is left."""
+        return bool(self.pressed) and guide is not None and guide.here in guide.after
+
+
+def named(labels: Set[str]) -> str:
+    """Name buttons in a sentence: one of them was pressed."""
+    return " or ".join(f"‘{label}’" for label in sorted(labels))
+
+
+def _is_blank(write: Write) -> bool:
+    """Say whether hardly anything but blanks is written, to whatever has the keyboard."""
+    return write.at is None and len(write.text.strip()) <= 1
+
+
+def _leading(text: str) -> int:
+    """Return how many blanks and line ends a text begins with."""
+    return len(text) - len(text.lstrip("".join(_BLANKS)))
+
+
+def _aims(gesture: Gesture) -> tuple[Point, ...]:
+    """Return where a button of the mouse goes down or up, in this order."""
+    match gesture:
+        case Drag(start, end):
+            return start, end
+        case Click(at=at) | Write(at=Point() as at):
+            return (at,)
+        case _:
+            return ()
+
+
+def _spaces_behind_tab(gesture: Gesture) -> bool:
+    """Say whether a space is pressed right after a tab has gone on to something else."""
+    match gesture:
+        case Write(text):
+            return "\t " in text
+        case HoldAndTap(tap=tap):
+            keys = [keysym(key) for key in tap]
+            return any(before == TAB and key == SPACE for before, key in pairwise(keys))
+        case _:
+            return False
+
+
+def _escapes(gesture: Gesture) -> bool:
+    return isinstance(gesture, Hotkey) and {keysym(key) for key in gesture.keys} == {ESC}
+
+
+def _enters(gesture: Gesture) -> bool:
+    match gesture:
+        case Write(text, press_enter=enter):
+            return enter or not LINE_ENDS.isdisjoint(text)
+        case Hotkey(keys):
+            return any(keysym(key) == RETURN for key in keys)
+        case HoldAndTap(tap=tap):
+            return any(keysym(key) == RETURN for key in tap)
+        case _:
+            return False

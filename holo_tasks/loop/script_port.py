@@ -1,0 +1,41 @@
+"""Who decides the next step of a sub-goal without a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from holo_tasks.core.step import Step
+    from holo_tasks.loop.walk import Walk
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What a script says of a step beside what is done: whether it is safe to repeat, and the state it leads to."""
+
+    safe: bool = False
+    expect: str = ""
+
+
+class Brain(Protocol):
+    """Decides one sub-goal; made anew for each, since it remembers where it is.
+
+    Its steps go through the same doors as a model's, and cost no call.
+    """
+
+    @property
+    def intent(self) -> Intent:
+        """What is said of the step that was decided last."""
+        ...
+
+    async def decide(self, walk: Walk) -> Step:
+        """Return the next step for what the walk has seen last. Raises `GaveUp` when it does not know one.
+
+        It hears from the transcript what came of the step before: one that was not remembered there was not done.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of what it still runs. To be called however the sub-goal ends; more than once does no harm."""
+        ...

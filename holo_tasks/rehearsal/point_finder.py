@@ -1,0 +1,46 @@
+"""Finding what a question means on a picture that was read: the text it quotes, or the one it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from holo_tasks.core.geometry import Point
+from holo_tasks.vision.screen_text import Sight, plain
+
+_QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|‘([^’\n]+)’|«([^»\n]+)»|`([^`\n]+)`|(?<!\w)\'([^\'\n]+)\'(?!\w)')
+_EXAMPLE = re.compile(r"```.*?```|\{.*\}", re.DOTALL)
+_SHORTEST = 3
+
+
+def point_of(question: str, sight: Sight) -> Point | None:
+    """Return the middle of the text that is meant; None when it is not there, or there twice.
+
+    A schema in the question is not looked at. Without a quoted text it is what stands after a colon, or the longest
+    text on the picture that is named there, or anywhere in the question.
+    """
+    asked = _EXAMPLE.sub(" ", question)
+    told = [paragraph.rpartition(":")[2].strip() for paragraph in asked.split("\n\n") if ":" in paragraph]
+    named = [label for text in (*told, asked) for label in _named(text, sight)]
+    for label in (*_quoted(asked), *told, *named):
+        box = sight.anchor(label)
+        if box is not None:
+            return box.center
+    return None
+
+
+def _quoted(question: str) -> Iterator[str]:
+    return (text for found in _QUOTED.findall(question) for text in found if text.strip())
+
+
+def _named(question: str, sight: Sight) -> list[str]:
+    """Return the longest of the visible texts that a question holds as words of its own."""
+    words = f" {_words(question)} "
+    held = {
+        line.text for line in sight.lines if len(plain(line.text)) >= _SHORTEST and f" {_words(line.text)} " in words
+    }
+    return sorted(held, key=len, reverse=True)[:1]
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

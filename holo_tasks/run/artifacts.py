@@ -1,0 +1,68 @@
+"""What people see in the Prefect UI: a small timeline per sub-goal, tables, a progress bar.
+
+Publishing is best effort and bounded in time: a Prefect server that is down must not hold up the agent,
+and the evidence itself is in the trace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import httpx
+from prefect.artifacts import acreate_link_artifact, acreate_markdown_artifact, acreate_table_artifact
+from prefect.exceptions import PrefectException
+from prefect.logging.handlers import APILogHandler
+
+from holo_tasks.safety.scrubbing import hushed, hushed_plain
+
+PATIENCE_S = 5.0
+logger = logging.getLogger("holo_tasks.run.artifacts")
+
+
+async def publish_markdown(key: str, markdown: str, description: str) -> UUID | None:
+    """Publish a Markdown page on the current run; return None if that was not possible in time."""
+    return await _patiently(
+        acreate_markdown_artifact(
+            markdown=hushed(markdown), key=artifact_key(hushed(key)), description=hushed(description)
+        )
+    )
+
+
+async def publish_table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> UUID | None:
+    """Publish a table on the current run; return None if that was not possible in time."""
+    table = [dict(hushed_plain(row)) for row in rows]
+    return await _patiently(
+        acreate_table_artifact(table=table, key=artifact_key(hushed(key)), description=hushed(description))
+    )
+
+
+async def publish_link(key: str, link: str, description: str) -> UUID | None:
+    """Publish a link on the current run; return None if that was not possible in time."""
+    return await _patiently(
+        acreate_link_artifact(link=link, link_text=description, key=artifact_key(key), description=description)
+    )
+
+
+async def flush_logs() -> None:
+    """Send Prefect what it has not been sent of this run's log, while its server is still there."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(APILogHandler.aflush(), PATIENCE_S)
+
+
+async def _patiently(publishing: Awaitable[UUID]) -> UUID | None:
+    try:
+        return await asyncio.wait_for(publishing, PATIENCE_S)
+    except (TimeoutError, httpx.HTTPError, PrefectException) as error:
+        logger.warning("Prefect did not take an artifact (%s); the trace has it all.", error or "timed out")
+        return None
+
+
+def artifact_key(text: str) -> str:
+    """Return a key Prefect accepts: lower-case letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80] or "artifact"

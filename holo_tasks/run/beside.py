@@ -1,0 +1,78 @@
+"""Whether a flow run already drives an item that somebody wants to have driven again: one beside it does the same."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.kill.run_registry import running
+from holo_tasks.safety.handoffs import Handoffs, words
+from holo_tasks.safety.items import WORKER, Item
+from holo_tasks.safety.ledger import is_at_work
+from holo_tasks.safety.run_list import RunBook
+from holo_tasks.safety.store import Store
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import FlowRun, State
+
+BEGINS_WITHIN = timedelta(minutes=1)
+"""A flow run that began longer ago has an agent, and is known here by it. Of one that has not yet nobody can tell
+whether its process died: Prefect believes it to be running for ever."""
+CANCEL = "To have another one instead, cancel that one first"
+
+
+def refuse_beside(item: Item, run: FlowRun, states: Sequence[State[Any]], store: Store, home: Path) -> None:
+    """Raise `InvalidUsage` if the flow run waits for a person, waits for its turn, or is at work."""
+    if run.state is None:
+        return
+    name = f"Flow run {run.name!r} of {item.token!r}"
+    over = run.state.is_final() or run.state.is_paused()
+    if not over and any(state.name == "Suspended" for state in states):
+        raise InvalidUsage(f"{name} was answered by a person and goes on by itself ({run.state.name}). {CANCEL}.")
+    if not over:
+        _refuse_at_work(name, item, run, run.state, store, home)
+    _refuse_waiting(name, run.state, Handoffs(store))
+
+
+def _refuse_waiting(name: str, state: State[Any], handoffs: Handoffs) -> None:
+    """Raise `InvalidUsage` if the run waits, suspended, for a person."""
+    end = state.state_details.pause_timeout
+    if not (state.is_paused() and state.state_details.pause_reschedule) or (end and end < datetime.now(UTC)):
+        return
+    how = "resume it in Prefect's pages"
+    with contextlib.suppress(InvalidUsage):  # suspended by somebody else
+        asked = handoffs.find(state.state_details.pause_key or "")
+        how = f"answer with `holo-tasks handoff resume {asked.id} --choice …` ({words(asked.choices)})"
+    raise InvalidUsage(f"{name} waits for a person: {how}, and it goes on. {CANCEL}.")
+
+
+def _refuse_at_work(name: str, item: Item, run: FlowRun, state: State[Any], store: Store, home: Path) -> None:
+    """Raise `InvalidUsage` if the run has its turn still to come, or is not known to have died."""
+    cancel = f"{CANCEL} (`prefect flow-run cancel {run.id}`)"
+    if state.is_scheduled():
+        raise InvalidUsage(
+            f"{name} has yet to begin ({state.name}): it does as soon as its deployment is served. {cancel}."
+        )
+    alive = _lives(item, str(run.id), store, home)
+    if alive:
+        raise InvalidUsage(f"{name} is at work ({state.name}): wait until it ends, then ask again. {cancel}.")
+    if alive is None and datetime.now(UTC) - state.timestamp < BEGINS_WITHIN:
+        raise InvalidUsage(
+            f"{name} has just begun ({state.name}): wait until it ends, or ask again in a minute if it died. {cancel}."
+        )
+
+
+def _lives(item: Item, flow_run: str, store: Store, home: Path) -> bool | None:
+    """Say whether a flow run's process lives; None if nothing tells. A process that was killed told Prefect nothing."""
+    if any(here.flow_run_id == flow_run for here in running(home)):
+        return True
+    # Who put the item on the list may go on with the next one.
+    worker = str(item.how.get(WORKER) or "")
+    if worker and (lives := is_at_work(worker)) is not None:
+        return lives
+    unended = any(row.status == "running" for row in RunBook(store).of_flow_run(flow_run))
+    return False if unended else None

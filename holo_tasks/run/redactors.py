@@ -1,0 +1,95 @@
+"""From what a person wrote about redaction to the redactor of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.frame import Mask
+from holo_tasks.core.ports import Masker, Redactor
+from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows
+from holo_tasks.safety.masking.settings import Redaction
+from holo_tasks.safety.redaction import NothingToRedact, Painter
+from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.safety.typed_texts import TypedTexts
+
+OCR = ("rapidocr", "onnxruntime", "cv2", "numpy")
+
+
+def redactor_for(
+    redaction: Redaction | None, secrets: Mapping[str, str] | None = None, typed: TypedFields | None = None
+) -> Redactor:
+    """Return what redacts every frame of a run: by its settings, and where secrets were ``typed``.
+
+    ``secrets`` are values by name that are looked for wherever OCR is used and, where it is installed, once the first
+    of them was typed, unless the settings say otherwise. Raises `InvalidUsage` if something that the settings take is
+    not installed.
+    """
+    maskers: list[Masker] = [typed] if typed is not None else []
+    if redaction is None:
+        seen = [_once_typed(typed, secrets)] if typed is not None and secrets and can_read() else []
+        return Painter(maskers, seen) if maskers else NothingToRedact()
+    check(redaction, secrets)
+    secrets = secrets if redaction.secrets else None
+    if redaction.regions:
+        maskers.append(FixedRegions([Mask(region.kind, region.box) for region in redaction.regions]))
+    if redaction.windows:
+        maskers.append(OwnedWindows([Owned(rule.programs, rule.title, rule.kind) for rule in redaction.windows]))
+    patience_s = redaction.timeout_seconds
+    if not (redaction.reads or secrets):
+        return Painter(maskers, patience_s=patience_s)
+    from holo_tasks.safety.masking.texts import TextDetector, TextMasker
+    from holo_tasks.vision.band_reader import BandReader
+
+    reader = BandReader()
+    detectors: list[TextDetector] = []
+    if redaction.detector == "presidio":
+        from holo_tasks.safety.masking.presidio import PresidioDetector
+
+        detectors.append(PresidioDetector())
+    texts = TextMasker(
+        reader,
+        kinds=redaction.texts,
+        names=redaction.names,
+        patterns=redaction.patterns,
+        secrets=secrets,
+        detectors=detectors,
+        padding=redaction.padding,
+    )
+    reading: list[Masker] = [TypedTexts(typed, texts, asked_for=True) if typed is not None and secrets else texts]
+    if redaction.mode == "paint":
+        return Painter(maskers, reading, patience_s=patience_s)
+    from holo_tasks.safety.masking.wireframe import Wireframe
+    from holo_tasks.vision.outline_boxes import Outlines
+
+    return Wireframe(reader, Outlines(), words=redaction.words, maskers=maskers, reading=reading, patience_s=patience_s)
+
+
+def can_read() -> bool:
+    """Say whether OCR is installed."""
+    return all(find_spec(name) is not None for name in OCR)
+
+
+def _once_typed(typed: TypedFields, secrets: Mapping[str, str]) -> Masker:
+    """Return what reads the screen for the values of secrets, from when one was typed on."""
+    from holo_tasks.safety.masking.texts import TextMasker
+    from holo_tasks.vision.band_reader import BandReader
+
+    return TypedTexts(typed, TextMasker(BandReader(), kinds=(), secrets=secrets), asked_for=False)
+
+
+def check(redaction: Redaction | None, secrets: Mapping[str, str] | None = None) -> None:
+    """Raise `InvalidUsage` if what this takes is not installed; cheap enough to be asked before anything is started.
+
+    ``secrets`` are what would be looked for, if the redaction looks for any.
+    """
+    if redaction is not None and (redaction.reads or (secrets and redaction.secrets)):
+        missing = [name for name in OCR if find_spec(name) is None]
+        if missing:
+            raise InvalidUsage(
+                f"This redaction reads the screen, and {missing[0]} is not installed: "
+                "pip install 'prefect-holo[redaction]', or leave out what is read with texts = [] and secrets = false."
+            )
+    if redaction is not None and redaction.detector and find_spec("presidio_analyzer") is None:
+        raise InvalidUsage("This redaction asks for Presidio: pip install 'prefect-holo[presidio]'.")

@@ -1,0 +1,116 @@
+"""Work that is done already is not begun: no flow run, no task run, and one line and one table for all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from prefect import get_run_logger
+from prefect.exceptions import MissingContextError
+
+from holo_tasks.core import events
+from holo_tasks.core.errors import StoreLost
+from holo_tasks.core.ports import Recorder
+from holo_tasks.core.visible_text import exact
+from holo_tasks.run.artifacts import publish_table
+from holo_tasks.safety.scrubbing import hushed
+
+if TYPE_CHECKING:
+    from holo_tasks.safety.items import Items
+    from holo_tasks.safety.ledger import Finished
+
+logger = logging.getLogger("holo_tasks")
+AT_ONCE = 200
+"""So many are written down together, and so many rows has the table."""
+
+LONGEST = 100_000
+"""So many characters at most, but for the last one, since a record has a limit."""
+
+
+class Told(Protocol):
+    """What is needed of a run to tell what it skips."""
+
+    run_id: str
+    recorder: Recorder
+    items: Items | None
+    resumed: set[str]
+
+    def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that nobody waits for but the end of the run."""
+        ...
+
+
+class Skipping:
+    """What a run did not begin because it was done before, told in order: before anything else that is worked on."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: list[events.DoneBefore] = []
+        """What the table shows of it."""
+        self._waiting: list[events.DoneBefore] = []
+        self._last: events.DoneBefore | None = None
+        self._size = 0
+        self._since = 0
+        """How many there are since the log was told last."""
+
+    async def add(self, run: Told, token: str, goal: str, title: str, found: Finished) -> None:
+        """Note one."""
+        digest = hashlib.sha256(found.result.encode()).hexdigest()
+        done = events.DoneBefore(token=token, goal=goal, title=title, trace=found.trace, sha256=digest)
+        run.resumed.add(token)
+        self.count += 1
+        self._since += 1
+        self._waiting.append(done)
+        self._last = done
+        if len(self.first) < AT_ONCE:
+            self.first.append(done)
+        self._size += len(token) + len(title) + len(found.trace)
+        if len(self._waiting) >= AT_ONCE or self._size >= LONGEST:
+            await self._write(run)
+
+    async def tell(self, run: Told) -> None:
+        """Write down what is not yet, and say so in the log."""
+        if not self._since or self._last is None:
+            return
+        since, self._since = self._since, 0
+        await self._write(run)
+        if since == 1:
+            _log("Already done for %s; evidence: %s", exact(self._last.token), hushed(self._last.trace))
+        else:
+            _log(
+                "Already done: %d items, the last of them %s; no work is begun for them.",
+                since,
+                exact(self._last.token),
+            )
+
+    async def publish(self, run: Told) -> None:
+        """Publish a table of it in Prefect."""
+        rows = [{"item": exact(one.token), "title": one.title, "evidence": one.trace} for one in self.first]
+        more = f" The first {len(rows)} are listed." if len(rows) < self.count else ""
+        await publish_table(f"done-before-{run.run_id}", rows, f"Done before this run: {self.count:,}.{more}")
+
+    async def _write(self, run: Told) -> None:
+        some, self._waiting, self._size = self._waiting, [], 0
+        if not some:
+            return
+        await run.recorder.record(events.Skipped(items=some))  # what was given is recorded, whoever is cancelled
+        if run.items is not None:
+            run.do_aside(_settle(run.items, [(one.token, one.goal) for one in some]))
+
+
+async def _settle(items: Items, works: Sequence[tuple[str, str]]) -> None:
+    """Take what is done off the list: a run that was killed just before it did left it there."""
+    try:
+        await asyncio.to_thread(items.settle_all, works)
+    except StoreLost as error:  # the next run that finds it done does it
+        logger.warning("%s", error)
+
+
+def _log(words: str, *values: object) -> None:
+    try:
+        get_run_logger().info(words, *values)
+    except MissingContextError:
+        logger.info(words, *values)

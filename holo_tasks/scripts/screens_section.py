@@ -1,0 +1,207 @@
+"""The ``screens:`` section of a playbook: the states that the program's screen can be in, and how to get to them.
+
+screens:
+  home: search
+  states:
+    search: LEDGER SEARCH
+    record: [RECORD, {picture: stamp.png}]
+    saving: {marks: "Saving*", busy: true}
+  interruptions:
+    notice: {marks: "NOTICE", do: [{click: Close, thought: A notice is in the way.}]}
+    sign-on: {marks: "SESSION EXPIRED"}     # what to do is given in Python, by this name
+  ways:
+    - {to: search, from: record, do: back-to-search}     # a goal of this playbook that takes no values
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.states import ANY, Absent, AnyOf, Asked, Mark, Picture, State, Text, Window
+from holo_tasks.loop.screens import MOST_TIMES, Do, Interruption, Screens, Way
+from holo_tasks.scripts.actions import Action, Part, picture_file
+
+
+def _listed(value: Any) -> Any:
+    return value if value is None or isinstance(value, list | tuple) else [value]
+
+
+Corner = tuple[int, int, int, int]
+
+
+class DeclaredWindow(Part):
+    """A window by its title, a shell pattern, or its program."""
+
+    title: str = "*"
+    program: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"title": value} if isinstance(value, str) else value
+
+
+class DeclaredMark(Part):
+    """What tells a state: exactly one kind. ``within`` is a box of the screen: left, top, width, height."""
+
+    text: str | None = None
+    picture: Path | None = None
+    window: DeclaredWindow | None = None
+    asked: str | None = Field(default=None, description="a question that a model answers with yes or no")
+    not_: DeclaredMark | None = Field(default=None, alias="not")
+    any_of: tuple[DeclaredMark, ...] | None = None
+    within: Corner | None = None
+    likeness: float | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"text": value} if isinstance(value, str) else value
+
+    @field_validator("picture")
+    @classmethod
+    def _is_there(cls, name: Path | None, info: ValidationInfo) -> Path | None:
+        return None if name is None else picture_file(name, info)
+
+    @model_validator(mode="after")
+    def _one(self) -> DeclaredMark:
+        kinds = ("text", "picture", "window", "asked", "not_", "any_of")
+        given = [kind for kind in kinds if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ValueError("a mark is one of text:, picture:, window:, asked:, not: and any_of:")
+        if self.within is not None and given[0] not in ("text", "picture"):
+            raise ValueError("within: is for text: and picture:")
+        if self.likeness is not None and given[0] != "picture":
+            raise ValueError("likeness: is for picture:")
+        _sound(self.mark)
+        return self
+
+    def mark(self) -> Mark:
+        """Return the mark."""
+        box = None if self.within is None else Box(*self.within)
+        if self.text is not None:
+            return Text(self.text, box)
+        if self.picture is not None:
+            return Picture(self.picture, box) if self.likeness is None else Picture(self.picture, box, self.likeness)
+        if self.window is not None:
+            return Window(self.window.title, self.window.program)
+        if self.asked is not None:
+            return Asked(self.asked)
+        if self.not_ is not None:
+            return Absent(self.not_.mark())
+        return AnyOf(*(one.mark() for one in self.any_of or ()))
+
+
+Marks = Annotated[tuple[DeclaredMark, ...], BeforeValidator(_listed), Field(min_length=1)]
+
+
+class DeclaredState(Part):
+    """A state: marks that must all hold. ``busy``: the program is working, and is waited for."""
+
+    marks: Marks
+    busy: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return value if isinstance(value, dict) and "marks" in value else {"marks": value}
+
+
+def _actions(value: Any) -> Any:
+    return [value] if isinstance(value, dict) else value
+
+
+Doing = Annotated[str | tuple[Action, ...] | None, BeforeValidator(_actions)]
+"""A goal of this playbook, or actions; what is left out is given in Python."""
+
+
+class DeclaredInterruption(Part):
+    """A state that may come at any time, and what clears it, at most so many times."""
+
+    marks: Marks
+    do: Doing = None
+    most: Annotated[int, Field(ge=1)] = MOST_TIMES
+
+
+class DeclaredWay(Part):
+    """How to get to a state, from another one or from any."""
+
+    to: str
+    from_: str = Field(default=ANY, alias="from")
+    name: str = Field(default="", description="what it is called where it is given in Python; `to` unless given")
+    do: Doing = None
+
+
+class DeclaredScreens(Part):
+    """States by name, interruptions by name, and ways between states."""
+
+    states: Annotated[dict[str, DeclaredState], Field(min_length=1)]
+    interruptions: dict[str, DeclaredInterruption] = Field(default_factory=dict)
+    ways: tuple[DeclaredWay, ...] = ()
+    home: str = ""
+    closed: bool = Field(default=True, description="a screen that is none of the states is never acted on")
+    patience: Annotated[float, Field(ge=0, le=3600)] = Field(default=20.0, description="seconds")
+
+    @model_validator(mode="after")
+    def _coherent(self) -> DeclaredScreens:
+        _sound(lambda: self.screens(lambda name, do: _nothing))
+        return self
+
+    def screens(self, doing: Doings) -> Screens:
+        """Return the same as Python would declare; ``doing`` returns what is done, by its name."""
+        return Screens(
+            [State(name, *_marks(state.marks), busy=state.busy) for name, state in self.states.items()],
+            [
+                Interruption(State(name, *_marks(one.marks)), doing(name, one.do), one.most, name)
+                for name, one in self.interruptions.items()
+            ],
+            [Way(doing(way.name or way.to, way.do), way.to, way.from_) for way in self.ways],
+            self.home,
+            self.closed,
+            self.patience,
+        )
+
+    def check_expected(self, goal: str, actions: Sequence[Action]) -> None:
+        """Raise ValueError if an action expects a state that is not there."""
+        known = {*self.states, *self.interruptions}
+        for action in actions:
+            if action.expect is not None and action.expect not in known:
+                raise ValueError(
+                    f"goal {goal}: {action.thought!r} expects the state {action.expect!r}, which is not under screens:"
+                )
+
+    def check_goals(self, params: Mapping[str, Set[str]]) -> None:
+        """Raise ValueError if a goal is to be done that is not there, or that takes values."""
+        for do in (*(one.do for one in self.interruptions.values()), *(way.do for way in self.ways)):
+            if isinstance(do, str):
+                if do not in params:
+                    raise ValueError(f"screens: do: {do!r} is no goal of this playbook")
+                if params[do]:
+                    raise ValueError(f"screens: do: the goal {do!r} takes values, and there is nobody to give them")
+            elif do is not None:
+                self.check_expected("screens", do)
+
+
+Doings = Callable[[str, str | tuple[Action, ...] | None], Do]
+
+
+async def _nothing() -> None:
+    """Stand for what is done, where only the names matter."""
+
+
+def _marks(declared: Sequence[DeclaredMark]) -> list[Mark]:
+    return [one.mark() for one in declared]
+
+
+def _sound(make: Callable[[], object]) -> None:
+    """Raise what is wrong with a declaration as pydantic wants it."""
+    try:
+        make()
+    except InvalidUsage as error:
+        raise ValueError(str(error)) from None

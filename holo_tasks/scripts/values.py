@@ -1,0 +1,88 @@
+"""Values a playbook works with: from the task, read off the screen, put into texts."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from holo_tasks.scripts.playbook import Read
+from holo_tasks.vision.screen_text import Sight
+
+Value: TypeAlias = str | int | bool | None
+
+# {name}, but not the {{secret:NAME}} of the process that owns the keyboard.
+_PLACE = re.compile(r"(?<!\{)\{([a-z_][a-z0-9_]*)\}(?!\})")
+
+
+def fill(template: str, values: Mapping[str, Value]) -> str:
+    """Put values into ``{name}``; ``{{secret:NAME}}`` and unknown names stay as they are."""
+    return _PLACE.sub(lambda m: _said(values[m[1]]) if m[1] in values else m[0], template)
+
+
+def _said(value: Value) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def fill_all(template: Any, values: Mapping[str, Value]) -> Any:
+    """Put values into every text of a JSON value; a text that is only ``{name}`` becomes the value itself."""
+    if isinstance(template, str):
+        alone = _PLACE.fullmatch(template)
+        return values[alone[1]] if alone and alone[1] in values else fill(template, values)
+    if isinstance(template, Mapping):
+        return {key: fill_all(value, values) for key, value in template.items()}
+    if isinstance(template, list | tuple):
+        return [fill_all(value, values) for value in template]
+    return template
+
+
+def read_values(wanted: Mapping[str, Read], sight: Sight) -> dict[str, Value] | None:
+    """Read values off the screen; None if one that is not optional cannot be read for certain."""
+    found: dict[str, Value] = {}
+    for name, read in wanted.items():
+        text = _text_for(read, sight)
+        value = None if text is None else convert(text, read.as_)
+        if value is None and not read.optional:
+            return None
+        found[name] = value
+    return found
+
+
+def convert(text: str, kind: str) -> Value:
+    """Turn a text into a value; None if it is not one beyond doubt."""
+    text = " ".join(text.split())
+    match kind:
+        case "money":
+            return _money(text)
+        case "int":
+            return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
+        case "date":
+            return _date(text)
+        case _:
+            return text or None
+
+
+def _text_for(read: Read, sight: Sight) -> str | None:
+    if read.right_of is not None:
+        return sight.right_of(read.right_of)
+    pattern = re.compile(read.line or "", re.IGNORECASE)
+    found = {m[1] for m in (pattern.fullmatch(line.text.strip()) for line in sight.lines) if m}
+    # Two different values for one question: better none than the wrong one.
+    return found.pop() if len(found) == 1 else None
+
+
+def _money(text: str) -> str | None:
+    """Read `1,284.50` as `1284.50`. The last sign before two digits is the decimal point, others group."""
+    found = re.fullmatch(r"(-?)(\d{1,3}(?:[,.' ]\d{3})+|\d+)[.,] ?(\d\d)", text)
+    if found is None:
+        return None
+    return found[1] + re.sub(r"\D", "", found[2]) + "." + found[3]
+
+
+def _date(text: str) -> str | None:
+    found = re.fullmatch(r"(\d{4}) ?[-–—.] ?(\d\d) ?[-–—.] ?(\d\d)", text)
+    try:
+        return str(datetime.date(*(int(part) for part in found.groups()))) if found else None
+    except ValueError:
+        return None

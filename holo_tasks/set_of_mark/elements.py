@@ -1,0 +1,270 @@
+"""What is on a picture: texts, check boxes with theirs, and drawings. OCR alone says it roughly.
+
+OCR's boxes are too wide, it reads a check box as a letter, cuts one text in two and takes two for one;
+the edges on the picture tell what is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from holo_tasks.core.geometry import Box
+from holo_tasks.vision.boxes import alike, around, distinct, holds, surrounds, within
+from holo_tasks.vision.outlines import (
+    areas_of,
+    drawings_of,
+    edges_of,
+    is_spot_sized,
+    spots_of,
+    without_insides,
+    without_outlines,
+)
+from holo_tasks.vision.screen_text import Line, on_row
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+
+_WORD_GAP = 1.05
+"""How far apart words of one text may be, in heights of a text without letters that reach below the line."""
+_TALLEST_TEXT = 80
+
+# What OCR makes of a check box or radio button in front of a text.
+_MISREAD_SPOT = re.compile(r"^(?:[^\w\s(\[\"'#$€£+-]\s*|[^\W\d]\s+|0\s+)(?=\w)")
+
+
+Kind: TypeAlias = Literal["text", "drawing", "area", "spot"]
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something to mark. A spot is a check box, a radio button or a round icon."""
+
+    kind: Kind
+    box: Box
+    text: str = ""
+
+
+def things_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[list[Thing], list[Box]]:
+    """Return what is on a picture of which OCR has read the lines, and the areas, from small to large."""
+    edges = edges_of(pixels)
+    areas = [area for area in areas_of(pixels, edges) if not _is_in_letter(area.box, lines)]
+    edges = without_outlines(edges, (area for area in areas if not is_spot_sized(area.box)))
+    edges = without_insides(edges, (area.caret for area in areas if area.caret is not None))
+    spots = spots_of(edges)
+    spots += [a.box for a in areas if is_spot_sized(a.box) and not any(surrounds(s, a.box) for s in spots)]
+    boxes = distinct(area.box for area in areas)
+    texts, marked, labels = _texts_and_spots(lines, spots, boxes, edges)
+    told = [*labels, *(thing.box for thing in (*texts, *marked))]
+    boxes = [box for box in boxes if not any(holds(spot.box, box) for spot in marked)]
+    # What is left of the outline of something is no drawing.
+    drawings = [
+        box
+        for box in drawings_of(without_insides(edges, told))
+        if not any(alike(box, area) for area in boxes) and not any(within(box.center, spot.box) for spot in marked)
+    ]
+    return [*texts, *marked, *(Thing("drawing", box) for box in drawings)], boxes
+
+
+def _is_in_letter(area: Box, lines: Sequence[Line]) -> bool:
+    """Say whether an area is the inside of a letter (or of a check box that was read as one)."""
+    size = max(area.width, area.height)
+    return any(size <= 0.72 * line.box.height and holds(line.box, area) for line in lines)
+
+
+def _texts_and_spots(
+    lines: Sequence[Line], spots: list[Box], areas: list[Box], edges: Pixels
+) -> tuple[list[Thing], list[Thing], list[Box]]:
+    """Tell check boxes from letters, and give them the texts beside them.
+
+    Returns texts, check boxes (and other spots), and the boxes of the texts that these were given.
+    """
+    free = {spot for spot in spots if not any(within(spot.center, line.box) for line in lines)}
+    texts: list[Thing] = []
+    given: dict[Box, Thing] = {}
+    fitted = [_fitted(line.text, line.box, edges) for line in lines]
+    usual = _usual_height(fitted)
+    for piece in (piece for text in fitted for piece in _pieces(text, areas, edges, usual)):
+        first = _spot_before(piece.box, spots, edges)
+        if first is not None and first not in given:
+            text = _MISREAD_SPOT.sub("", piece.text) if within(first.center, piece.box) else piece.text
+            given[first] = _fitted(text, _right_part(piece.box, first.right + 2), edges)
+        elif here := _spots_only(piece, spots, fitted, edges):
+            free.update(here)
+        else:
+            texts.append(piece)
+    texts = _joined(texts, areas, usual)
+    for spot in sorted(free - given.keys(), key=lambda box: (box.top, box.left)):
+        beside = _text_beside(spot, texts)
+        if beside is not None:
+            texts.remove(beside)
+        given[spot] = beside or Thing("text", spot)
+    labels = [label.box for label in given.values()]
+    return texts, [Thing("spot", spot, label.text) for spot, label in given.items()], labels
+
+
+def _spot_before(text: Box, spots: Iterable[Box], edges: Pixels) -> Box | None:
+    """Return the spot that was read as the beginning of a text: nothing before it, a gap, then ink."""
+    for spot in spots:
+        if not (text.top <= spot.center.y < text.bottom and spot.right > text.left >= spot.left - 4):
+            continue
+        gap = max(4, spot.height // 3)
+        rows = slice(spot.top - 1, spot.bottom + 1)
+        before = edges[rows, max(0, spot.left - 5) : max(0, spot.left - 2)]
+        between = edges[rows, spot.right + 1 : spot.right + gap]
+        after = edges[text.top : text.bottom, spot.right + gap : text.right]
+        if not before.any() and not between.any() and after.any():
+            return spot
+    return None
+
+
+def _spots_only(text: Thing, spots: Iterable[Box], texts: Iterable[Thing], edges: Pixels) -> list[Box]:
+    """Return the spots that were read as a text, if it is made of nothing else.
+
+    One that was read as a digit or letter is taken for a spot only before another text.
+    """
+    here = [spot for spot in spots if within(spot.center, text.box)]
+    if not here:
+        return []
+    left, top = text.box.left, text.box.top
+    part = edges[top : text.box.bottom, left : text.box.right]
+    moved = (Box(max(0, spot.left - left), max(0, spot.top - top), spot.width, spot.height) for spot in here)
+    if without_insides(part, moved, margin=2).any():
+        return []
+    letter = len(text.text) == 1 and text.text.isascii() and text.text.isalnum()
+    return [] if letter and _text_beside(here[0], texts) is None else here
+
+
+def _text_beside(spot: Box, texts: Iterable[Thing]) -> Thing | None:
+    """Return the text that stands right after a spot; OCR may have taken a part of the spot for text."""
+    near = [
+        text
+        for text in texts
+        if spot.center.x < text.box.left <= spot.right + 1.5 * max(spot.height, text.box.height)
+        and text.box.top - 2 <= spot.center.y < text.box.bottom + 2
+    ]
+    return min(near, key=lambda text: text.box.left, default=None)
+
+
+def _pieces(whole: Thing, areas: Iterable[Box], edges: Pixels, usual: float) -> list[Thing]:
+    """Return a text, in pieces if OCR took several texts of a row for one: some far apart, or in different areas."""
+    import numpy as np
+
+    text, box = whole.text, whole.box
+    columns = np.flatnonzero(edges[box.top : box.bottom, box.left : box.right].any(axis=0))
+    gaps = np.flatnonzero(np.diff(columns) > _word_gap((box,), usual)) + 1
+    sides = np.searchsorted(columns, [side - box.left for side in _sides_within(box, areas)])
+    cuts = sorted({int(cut) for cut in (*gaps, *sides)} - {0, len(columns)})
+    groups = np.split(columns, cuts)
+    most = text.count(" ") + 1
+    # What sticks out is the end of a neighbour's last letter.
+    while len(groups) > most and min(np.ptp(groups[0]), np.ptp(groups[-1])) < box.height:
+        groups = groups[1:] if np.ptp(groups[0]) < np.ptp(groups[-1]) else groups[:-1]
+    if len(groups) == 1 and len(groups[0]) == len(columns):
+        return [whole]
+    ink = np.cumsum([len(group) for group in groups])
+    words = _cut(text, [float(share) for share in ink[:-1] / ink[-1]])
+    if len(words) != len(groups):
+        if len(text) > 2:
+            return [whole]
+        # A row of icons.
+        words = [""] * len(groups)
+    found = []
+    for word, group in zip(words, groups, strict=True):
+        left, right = box.left + int(group[0]), box.left + int(group[-1])
+        found.append(_fitted(word, Box(left, box.top, right - left + 1, box.height), edges, trim=0))
+    return found
+
+
+def _sides_within(text: Box, areas: Iterable[Box]) -> list[int]:
+    """Return where a text crosses the left or right side of an area it is no part of."""
+    row = text.center.y
+    others = (area for area in areas if area.top <= row < area.bottom and not is_spot_sized(area))
+    crossed = [area for area in others if area.height >= 0.8 * text.height and not holds(area, text)]
+    return [side for area in crossed for side in (area.left, area.right) if text.left + 2 < side < text.right - 2]
+
+
+def _fitted(text: str, box: Box, edges: Pixels, *, trim: int | None = None) -> Thing:
+    """Return a text with the smallest box around its ink; OCR's boxes are wider."""
+    import numpy as np
+
+    left, top = max(0, box.left), max(0, box.top)
+    trim = box.height // 10 if trim is None else trim
+    ink = edges[top + trim : box.bottom - trim, left : box.right].astype(bool)
+    if trim:
+        # A line from side to side is no ink of a text.
+        ink[:, ink.mean(axis=0) > 0.95] = False
+        ink[ink.mean(axis=1) > 0.95] = False
+        _without_neighbours(ink)
+    # One pixel is a rest of some frame.
+    rows, columns = np.flatnonzero(ink.sum(axis=1) > 1), np.flatnonzero(ink.sum(axis=0) > 1)
+    if len(columns) and len(rows):
+        left, top = left + int(columns[0]), top + trim + int(rows[0])
+        box = Box(left, top, int(columns[-1] - columns[0]) + 1, int(rows[-1] - rows[0]) + 1)
+    # What OCR makes of an icon is a single sign that no keyboard has.
+    sign = len(text) == 1 and not (text.isascii() or text in "×€£§")
+    return Thing("text", box, "" if sign else text)
+
+
+def _without_neighbours(ink: Any) -> None:
+    """Clear what reaches in from the line above or below: rows at the rim with an empty row behind them."""
+    reach = max(1, len(ink) // 4)
+    for rim in (ink[:reach], ink[::-1][:reach]):
+        empty = ~rim.any(axis=1)
+        if empty.any() and not empty[0]:
+            rim[: empty.argmax()] = False
+
+
+def _cut(text: str, shares: list[float]) -> list[str]:
+    """Cut a text at the spaces nearest to some shares of its length."""
+    spaces = [n for n, letter in enumerate(text) if letter == " "]
+    cuts: list[int] = []
+    for share in shares:
+        near = [n for n in spaces if abs(n - share * len(text)) <= max(3, 0.1 * len(text)) and n not in cuts]
+        if not near:
+            return [text]
+        cuts.append(min(near, key=lambda n: abs(n - share * len(text))))
+    return [text[start:end].strip() for start, end in pairwise([0, *sorted(cuts), len(text)])]
+
+
+def _usual_height(texts: Iterable[Thing]) -> float:
+    """Return how high texts usually are that have no letter reaching below the line."""
+    heights = sorted(text.box.height for text in texts)
+    return float(heights[len(heights) // 4]) if heights else 0.0
+
+
+def _joined(texts: Iterable[Thing], areas: Sequence[Box], usual: float) -> list[Thing]:
+    """Join texts of one row that are no further apart than words are: OCR cuts where it likes."""
+    found: list[Thing] = []
+    for text in sorted(texts, key=lambda thing: (thing.box.left, thing.box.top)):
+        for n, before in enumerate(found):
+            if abs(text.box.top - before.box.top) > _TALLEST_TEXT:
+                continue
+            gap = text.box.left - before.box.right
+            most = _word_gap((text.box, before.box), usual)
+            alike = -most <= gap < most - 1 and on_row(before.box, text.box) and _is_like(text.box, before.box)
+            if alike and all(holds(area, text.box) == holds(area, before.box) for area in areas):
+                found[n] = Thing("text", around((before.box, text.box)), f"{before.text} {text.text}".strip())
+                break
+        else:
+            found.append(text)
+    return found
+
+
+def _word_gap(texts: Iterable[Box], usual: float) -> float:
+    """Return how far apart words of one text may be; some letters reach lower than others."""
+    return max(10.0, _WORD_GAP * max(usual, *(0.8 * box.height for box in texts)))
+
+
+def _is_like(one: Box, other: Box) -> bool:
+    """Say whether two texts may be of one size."""
+    return max(one.height, other.height) <= 2 * min(one.height, other.height)
+
+
+def _right_part(box: Box, left: int) -> Box:
+    return Box(left, box.top, max(1, box.right - left), box.height)

@@ -1,0 +1,137 @@
+"""Reading all texts of a screen, band by band, for what depends on none being missed.
+
+What a band says follows from the pixels of that band alone, and is kept by these. So it does not matter what was
+read before: a screen of which a small part changed gives the very lines that it would give read anew, and only the
+bands with the change in them are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box
+from holo_tasks.vision.ocr import Ocr
+from holo_tasks.vision.screen_text import Line
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+
+CORE, MARGIN = 64, 32
+"""Rows of a band, and rows above and below that are read with it: a text up to twice as high is seen whole."""
+_SHARED = 8
+"""Rows by which neighbours overlap: where a text's middle is between two, either may see it as its own."""
+_KNOWN_BANDS, _KNOWN_SCREENS = 512, 8
+_LEAST_SCORE = 0.3
+_BLANK, _PALE = 6, 96
+"""Levels: what varies by less holds no text; what varies by less than the second is stretched before it is read."""
+
+
+class BandReader:
+    """Reads frames; a `safety.masking.lines.LineReader`. Safe to share between threads."""
+
+    def __init__(self, ocr: Ocr | None = None) -> None:
+        self._ocr = ocr or Ocr()
+        self._lock = threading.Lock()
+        self._bands: OrderedDict[bytes, tuple[Line, ...]] = OrderedDict()
+        self._screens: OrderedDict[str, tuple[Line, ...]] = OrderedDict()
+        self.read = 0
+        """How many bands were read so far, rather than remembered."""
+
+    def lines(self, frame: Frame) -> tuple[Line, ...]:
+        """Return all texts on a screen. The same pixels give the same lines, whatever was read before."""
+        with self._lock:
+            known = self._screens.get(frame.digest)
+            if known is None:
+                known = self._screens[frame.digest] = self._read(frame)
+                if len(self._screens) > _KNOWN_SCREENS:
+                    self._screens.popitem(last=False)
+            return known
+
+    def again(self, frame: Frame, box: Box) -> tuple[str, ...]:
+        """Read a line enlarged, in full contrast, and with more room around it."""
+        import cv2
+        import numpy as np
+
+        pixels = _pixels(frame)
+        readings = []
+        with self._lock:
+            for more, scale in ((0, 2.0), (2, 1.0), (2, 3.0)):
+                top, left = max(0, box.top - more), max(0, box.left - more)
+                piece = pixels[top : box.bottom + more, left : box.right + more]
+                if scale != 1.0:
+                    piece = np.asarray(cv2.resize(piece, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC))
+                for version in (piece, _stretched(piece)):
+                    text, _ = self._ocr.read(np.ascontiguousarray(version))
+                    if text and text not in readings:
+                        readings.append(text)
+        return tuple(readings)
+
+    def _read(self, frame: Frame) -> tuple[Line, ...]:
+        pixels = _pixels(frame)
+        height = frame.size.height
+        found: list[Line] = []
+        for core in range(0, height, CORE):
+            top, bottom = max(0, core - MARGIN), min(height, core + CORE + MARGIN)
+            for line in self._band(pixels[top:bottom], core - top):
+                line = Line(
+                    line.text, Box(line.box.left, top + line.box.top, line.box.width, line.box.height), line.score
+                )
+                if not any(_same(line.box, other.box) for other in found[-200:]):
+                    found.append(line)
+        return tuple(found)
+
+    def _band(self, band: Pixels, first: int) -> tuple[Line, ...]:
+        """Return the lines whose middle is in the core of a band, which begins at its row ``first``."""
+        key = hashlib.blake2b(band.tobytes(), digest_size=16).digest() + repr((band.shape, first)).encode()
+        known = self._bands.get(key)
+        if known is not None:
+            self._bands.move_to_end(key)
+            return known
+        lines = []
+        if int(band.max()) - int(band.min()) >= _BLANK:
+            self.read += 1
+            for box in self._ocr.find(_stretched(band)):
+                middle = box.top + box.height / 2
+                if first - _SHARED <= middle <= first + CORE + _SHARED:
+                    text, score = self._ocr.read(_stretched(band[box.top : box.bottom, box.left : box.right]))
+                    if text and score >= _LEAST_SCORE:
+                        lines.append(Line(text, box, score))
+        found = self._bands[key] = tuple(lines)
+        if len(self._bands) > _KNOWN_BANDS:
+            self._bands.popitem(last=False)
+        return found
+
+
+def _pixels(frame: Frame) -> Pixels:
+    """Return a frame as the engine wants it: in OpenCV's channel order."""
+    import numpy as np
+
+    rgb = np.frombuffer(frame.rgb, np.uint8).reshape(frame.size.height, frame.size.width, 3)
+    return np.ascontiguousarray(rgb[:, :, ::-1])
+
+
+def _stretched(piece: Pixels) -> Pixels:
+    """Return pale pixels in full contrast, others as they are."""
+    import numpy as np
+
+    low, high = int(piece.min()), int(piece.max())
+    if high - low >= _PALE or high == low:
+        return np.ascontiguousarray(piece)
+    found: Pixels = ((piece.astype(np.float32) - low) * (255.0 / (high - low))).astype(np.uint8)
+    return found
+
+
+def _same(one: Box, other: Box) -> bool:
+    """Say whether two boxes, of neighbouring bands, are around one text."""
+    width = min(one.right, other.right) - max(one.left, other.left)
+    height = min(one.bottom, other.bottom) - max(one.top, other.top)
+    if width <= 0 or height <= 0:
+        return False
+    shared = width * height
+    return shared >= 0.8 * (one.width * one.height + other.width * other.height - shared)

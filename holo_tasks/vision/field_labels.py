@@ -1,0 +1,102 @@
+"""What a field is called: the text right beside or above it that is no part of, and belongs to no, other field.
+
+What stands in a field may have been written there by whoever wants another field to be called by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from holo_tasks.core.geometry import Box
+from holo_tasks.vision.screen_text import Line
+
+FURTHEST = 400
+"""How far left of a field its label may end, in pixels."""
+SLACK = 4
+"""Pixels by which what was read may reach into what is beside it."""
+LONG = 1.5
+"""What is this much wider than high may be a field; an icon is not."""
+
+
+def labels_of(field: Box, areas: Sequence[Box], fields: Sequence[Box], lines: Sequence[Line]) -> list[str]:
+    """Return what a field is called, of the areas, of those that surely are fields, and of the lines of a picture.
+
+    That may be what stands on its left and what stands above it: forms have labels on either side, and other texts on
+    the other. What may be another field in between has that label, and this one has none on that side.
+    """
+    form = _Form(
+        tuple(area for area in areas if not _overlap(area, field)),
+        tuple(other for other in fields if not _overlap(other, field)),
+        lines,
+    )
+    return [line.text for line in form.labels(field)]
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What is around a field; ``areas`` are all controls, ``fields`` those that surely are to write in."""
+
+    areas: tuple[Box, ...]
+    fields: tuple[Box, ...]
+    lines: Sequence[Line]
+
+    def labels(self, field: Box) -> Iterator[Line]:
+        free = [line for line in self.lines if not any(_has_middle(area, line.box) for area in self.areas)]
+        left = max((one for one in free if _is_beside(one.box, field)), key=lambda one: one.box.right, default=None)
+        above = max((one for one in free if _is_above(one.box, field)), key=lambda one: one.box.bottom, default=None)
+        if above is not None and self._between(_gap_down(above.box, field)):
+            above = None
+        if left is not None and self._between(_gap_across(left.box, field)):
+            left = None
+        if left is not None and not (above is not None and self._has_nearer_below(left.box, field)):
+            yield left
+        if above is not None and not self._has_beside(above.box, field, free):
+            yield above
+
+    def _between(self, gap: Box) -> bool:
+        return any(area.width >= LONG * area.height and _overlap(area, gap) for area in self.areas)
+
+    def _has_nearer_below(self, label: Box, field: Box) -> bool:
+        """Say whether another field stands right below a label that this one has on its left."""
+        return any(
+            _is_above(label, other) and other.top - label.bottom < field.left - label.right for other in self.fields
+        )
+
+    def _has_beside(self, label: Box, field: Box, free: Sequence[Line]) -> bool:
+        """Say whether another field has this label, which stands above this one, on its left."""
+        return any(
+            _is_beside(label, other)
+            and other.left < field.right
+            and not any(_is_beside(line.box, other) and line.box.left >= label.right - SLACK for line in free)
+            for other in self.fields
+        )
+
+
+def _is_beside(label: Box, field: Box) -> bool:
+    return field.top <= label.center.y < field.bottom and -SLACK <= field.left - label.right <= FURTHEST
+
+
+def _is_above(label: Box, field: Box) -> bool:
+    across = label.left < field.right and field.left < label.right
+    return across and -SLACK <= field.top - label.bottom <= 2 * label.height
+
+
+def _gap_across(label: Box, field: Box) -> Box:
+    return Box(label.right, field.top, max(1, field.left - label.right), field.height)
+
+
+def _gap_down(label: Box, field: Box) -> Box:
+    return Box(field.left, label.bottom, field.width, max(1, field.top - label.bottom))
+
+
+def _has_middle(area: Box, inner: Box) -> bool:
+    at = inner.center
+    return area.left <= at.x < area.right and area.top <= at.y < area.bottom
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    """Say whether two boxes have more in common than the width of an outline."""
+    across = min(one.right, other.right) - max(one.left, other.left)
+    down = min(one.bottom, other.bottom) - max(one.top, other.top)
+    return min(across, down) > 2

@@ -1,0 +1,134 @@
+"""Reading a picture with OCR, and only the part of it that no earlier picture showed.
+
+It takes seconds for a whole screen on a busy machine, so what was read before is kept: pictures by their
+digest, pieces of text by their pixels, and the lines of a recent picture wherever this one shows the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, field_boxes, flat_blocks, grown
+from holo_tasks.vision.ocr import Ocr
+from holo_tasks.vision.screen_text import Line, Sight, in_reading_order
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL import Image
+
+    Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+
+_RECENT_PICTURES = 12
+_MARGIN = 6
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read, in how many seconds, and how: from scratch, the changed part only, or from memory."""
+
+    sight: Sight
+    seconds: float
+    how: Literal["whole", "changes", "remembered"]
+
+
+class Reader:
+    """Reads pictures; safe to share between threads, which it serves one at a time.
+
+    ``threads`` are the engine's. More than one spins for work, which slows a shared machine down.
+    """
+
+    def __init__(self, threads: int = 1) -> None:
+        self._ocr = Ocr(threads)
+        self._lock = threading.Lock()
+        self._pictures: OrderedDict[bytes, tuple[Pixels, Sight]] = OrderedDict()
+
+    def read(self, picture: Image.Image) -> Reading:
+        """Read a picture of any size."""
+        import numpy as np
+
+        started = time.perf_counter()
+        pixels = np.asarray(picture.convert("RGB"))
+        digest = hashlib.blake2b(pixels.tobytes(), digest_size=16).digest() + repr(pixels.shape).encode()
+        with self._lock:
+            known = self._pictures.get(digest)
+            if known is not None:
+                self._pictures.move_to_end(digest)
+                return Reading(known[1], time.perf_counter() - started, "remembered")
+            sight, from_scratch = self._read_new(pixels)
+            self._pictures[digest] = (pixels, sight)
+            if len(self._pictures) > _RECENT_PICTURES:
+                self._pictures.popitem(last=False)
+        return Reading(sight, time.perf_counter() - started, "whole" if from_scratch else "changes")
+
+    def warm_up(self) -> None:
+        """Load the engine now instead of at the first picture."""
+        from PIL import Image
+
+        self.read(Image.new("RGB", (64, 64), "white"))
+        with self._lock:
+            self._ocr.loaded()
+
+    def _read_new(self, pixels: Pixels) -> tuple[Sight, bool]:
+        size = Size(pixels.shape[1], pixels.shape[0])
+        dirty = ~flat_blocks(pixels)
+        kept: tuple[Line, ...] = ()
+        from_scratch = True
+        for before, sight in self._pictures.values():
+            if sight.size != size:
+                continue
+            changed = changed_blocks(before, pixels)
+            if changed.sum() < 0.7 * dirty.sum():
+                dirty, kept, from_scratch = changed, sight.lines, False
+        regions, lines = _to_read(dirty, kept, size)
+        for region in regions:
+            lines += self._read_region(pixels, region)
+        return Sight(in_reading_order(lines), size, field_boxes(pixels)), from_scratch
+
+    def _read_region(self, pixels: Pixels, region: Box) -> list[Line]:
+        part = pixels[region.top : region.bottom, region.left : region.right]
+        if int(part.max()) - int(part.min()) < 24:
+            return []
+        # The engine was trained on OpenCV's channel order.
+        part = part[:, :, ::-1].copy()
+        lines = []
+        for box in self._ocr.find(part):
+            text, score = self._ocr.read(part[box.top : box.bottom, box.left : box.right])
+            if text and score >= 0.6:
+                lines.append(
+                    Line(text, Box(region.left + box.left, region.top + box.top, box.width, box.height), score)
+                )
+        return lines
+
+
+def _to_read(dirty: Any, kept: tuple[Line, ...], size: Size) -> tuple[list[Box], list[Line]]:
+    """Return the regions to read anew, and the lines that none of them touches."""
+    regions = boxes_of(dirty, size)
+    while True:
+        touched = [line for line in kept if any(_near(line.box, region) for region in regions)]
+        kept = tuple(line for line in kept if line not in touched)
+        # A line is read as a whole or not at all.
+        regions = grown(regions, [line.box for line in touched], size, margin=_MARGIN)
+        if not any(_near(line.box, region) for line in kept for region in regions):
+            return regions, list(kept)
+
+
+def _near(one: Box, other: Box, margin: int = BLOCK // 2) -> bool:
+    return (
+        one.left < other.right + margin
+        and other.left < one.right + margin
+        and one.top < other.bottom + 2
+        and other.top < one.bottom + 2
+    )
+
+
+@cache
+def shared_reader() -> Reader:
+    """Return the reader of this process: what one part of it has read, the others need not read again."""
+    return Reader()

@@ -1,0 +1,27 @@
+"""A sight on which small pictures are found, too, when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.template_match import Found, places_of, reference
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+
+def with_pictures(sight: Sight, screen: Image.Image) -> Sight:
+    """Return what was read on a picture, able to say where smaller pictures are on it."""
+
+    @cache
+    def pictures(file: Path) -> Sequence[Found]:
+        import numpy as np
+
+        return places_of(np.asarray(screen.convert("RGB")), reference(file))
+
+    return replace(sight, pictures=pictures)

@@ -1,0 +1,182 @@
+"""What was read on a picture, with the questions a playbook asks about it: is a text there, and where."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import pairwise
+from pathlib import Path
+
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.vision.template_match import Found
+
+LIKENESS = 0.84
+"""How alike two labels must be, from 0 to 1: one wrong letter in seven passes, a wrong digit never."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One piece of text on one row, in pixels of the picture; ``score`` is the reader's confidence."""
+
+    text: str
+    box: Box
+    score: float = 1.0
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A picture, read: its texts in reading order and the light boxes that look like input fields.
+
+    ``pictures`` returns where a smaller picture is on it. ``shown`` is what may be known of it outside this machine,
+    where that is less: values are read from there.
+    """
+
+    lines: tuple[Line, ...]
+    size: Size
+    fields: tuple[Box, ...] = ()
+    pictures: Callable[[Path], Sequence[Found]] = field(default=lambda picture: (), compare=False, repr=False)
+    shown: Sight | None = None
+
+    def find(self, label: str) -> list[Line]:
+        """Return the lines that are this label, best match first; `matches` says what counts."""
+        rated = [(likeness(label, line.text), line) for line in self.lines]
+        good = [(score, line) for score, line in rated if score >= LIKENESS]
+        return [line for _, line in sorted(good, key=lambda pair: -pair[0])]
+
+    def has(self, label: str) -> bool:
+        """Say whether some line is this label."""
+        return any(matches(label, line.text) for line in self.lines)
+
+    def shows_part_of(self, text: str) -> bool:
+        """Say whether some line is a piece of a longer text, as in a field where it wraps or scrolls."""
+        whole = plain(text)
+        enough = min(len(whole), 8)
+        return any(
+            len(piece) >= enough and _inside(piece, whole) for piece in (plain(line.text) for line in self.lines)
+        )
+
+    def right_of(self, label: str) -> str | None:
+        """Return the text on the same row, right of a label; None unless there is one such label and text."""
+        anchor = self.anchor(label)
+        if anchor is None:
+            return None
+        row = sorted(
+            (line for line in self.lines if on_row(anchor, line.box) and line.box.left >= anchor.right - 2),
+            key=lambda line: line.box.left,
+        )
+        if not row:
+            return None
+        joined, edge = [row[0].text], row[0].box.right
+        for line in row[1:]:
+            # Words of one value stand closer than columns do.
+            if line.box.left - edge > 1.5 * line.box.height:
+                break
+            joined.append(line.text)
+            edge = line.box.right
+        return " ".join(joined)
+
+    def anchor(self, label: str) -> Box | None:
+        """Return where a label is; None when it is not there, or there twice."""
+        found = self.find(label)
+        return found[0].box if len(found) == 1 or (found and _clearly_first(label, found)) else None
+
+    def field_at(self, label: str) -> Box | None:
+        """Return the input field that belongs to a label: on its row to the right, or right below it."""
+        anchor = self.anchor(label)
+        if anchor is None:
+            return None
+        middle = anchor.center.y
+        beside = [box for box in self.fields if box.top <= middle < box.bottom and box.left >= anchor.right - 4]
+        if beside:
+            return min(beside, key=lambda box: box.left)
+        reach = 2 * anchor.height
+        below = [
+            box
+            for box in self.fields
+            if 0 <= box.top - anchor.bottom <= reach and box.left < anchor.right and anchor.left < box.right
+        ]
+        return min(below, key=lambda box: box.top, default=None)
+
+
+def matches(label: str, text: str) -> bool:
+    """Say whether a text on the screen is this label."""
+    return likeness(label, text) >= LIKENESS
+
+
+def likeness(label: str, text: str) -> float:
+    """Rate how well a text is a label, from 0 to 1.
+
+    ``*`` stands for anything. Spaces and punctuation do not count; a label in capitals only is found
+    in capitals only, any other in either case. Letters may differ a little, digits never.
+    """
+    capitals = label.upper() == label
+    if "*" in label:
+        pieces = [plain(piece, capitals) for piece in label.split("*")]
+        return 1.0 if _with_gaps(pieces).fullmatch(plain(text, capitals)) else 0.0
+    if capitals and text.upper() != text:
+        return 0.0
+    wanted, seen = plain(label), plain(text)
+    if not wanted or digits(wanted) != digits(seen):
+        return 0.0
+    if wanted == seen:
+        return 1.0 if label.strip() == text.strip() else 0.99
+    if min(len(wanted), len(seen)) < 4:
+        return 0.0
+    return min(0.98, SequenceMatcher(None, wanted, seen, autojunk=False).ratio())
+
+
+def plain(text: str, keep_case: bool = False) -> str:
+    """Reduce a text to what a reader rarely confuses: letters without accents or case, and digits.
+
+    Two numbers side by side stay two numbers.
+    """
+    split = unicodedata.normalize("NFKD", text if keep_case else text.casefold())
+    kept = "".join(c if c.isalnum() else " " for c in split if not unicodedata.combining(c))
+    return re.sub(r"(?<!\d) +| +(?!\d)", "", re.sub(r" +", " ", kept).strip())
+
+
+def _with_gaps(pieces: list[str]) -> re.Pattern[str]:
+    """Return a pattern for pieces with anything between them; a number is never cut in two."""
+    pattern = re.escape(pieces[0])
+    for before, after in pairwise(pieces):
+        pattern += (r"(?!\d)" if before[-1:].isdigit() else "") + ".*"
+        pattern += (r"(?<!\d)" if after[:1].isdigit() else "") + re.escape(after)
+    return re.compile(pattern)
+
+
+def digits(text: str) -> str:
+    """Return the digits of a text, in order."""
+    return "".join(c for c in text if c.isdigit())
+
+
+def on_row(one: Box, other: Box) -> bool:
+    """Say whether two boxes are on one row: the middle of the lower one is within the other's height."""
+    low, high = sorted((one, other), key=lambda box: box.height)
+    return high.top <= low.center.y < high.bottom
+
+
+def in_reading_order(lines: Iterable[Line]) -> tuple[Line, ...]:
+    """Sort lines from top to bottom, those on one row from left to right."""
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: (line.box.center.y, line.box.left)):
+        if rows and on_row(rows[-1][0].box, line.box):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return tuple(line for row in rows for line in sorted(row, key=lambda line: line.box.left))
+
+
+def _inside(piece: str, whole: str) -> bool:
+    if piece in whole:
+        return True
+    best = SequenceMatcher(None, piece, whole, autojunk=False)
+    same = sum(block.size for block in best.get_matching_blocks() if block.size > 2)
+    return digits(piece) in digits(whole) and same >= LIKENESS * len(piece)
+
+
+def _clearly_first(label: str, found: list[Line]) -> bool:
+    first, second = likeness(label, found[0].text), likeness(label, found[1].text)
+    return first == 1.0 and second < 1.0

@@ -1,0 +1,213 @@
+"""Telling which state a screen is in: what is cheap first, over all states, and nothing twice.
+
+Windows come with the frame; pictures take milliseconds, reading a new screen up to a second, and a question costs a
+call. A state that a cheap mark refutes is never asked the dearer ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from fnmatch import fnmatchcase
+from typing import TypeAlias
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.frame import Frame, OnScreen
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.core.programs import runs
+from holo_tasks.core.states import Absent, AnyOf, Asked, Mark, Picture, State, Text, Window, marks_in
+from holo_tasks.loop.screens import Screens
+from holo_tasks.vision.boxes import surrounds, within
+from holo_tasks.vision.ocr_reader import Reader, shared_reader
+from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.template_match import pixels_of, places_of, reference
+
+KEPT_FRAMES = 32
+_MARGIN = 6
+"""Pixels around a box that are read with it: a text at its very edge is read better with some room."""
+
+Ask: TypeAlias = Callable[[str, Frame], Awaitable[bool]]
+"""Asks a model a question about a frame that is answered with yes or no; what it sends is redacted."""
+Plain: TypeAlias = Text | Picture | Window | Asked
+
+
+class Cost(IntEnum):
+    """What finding out about a mark takes, the cheapest first."""
+
+    WINDOW, PICTURE, TEXT, QUESTION = range(4)
+
+
+_COSTS: Mapping[type, Cost] = {
+    Window: Cost.WINDOW,
+    Picture: Cost.PICTURE,
+    Text: Cost.TEXT,
+    Asked: Cost.QUESTION,
+}
+
+
+@dataclass
+class _Known:
+    """What has been found out about one frame."""
+
+    marks: dict[Plain, bool | None] = field(default_factory=dict)
+    sights: dict[Box | None, Sight] = field(default_factory=dict)
+
+
+class ScreenRecogniser:
+    """Recognises states on frames; a `core.states.Recogniser`. For one task at a time.
+
+    ``ask`` asks the model; without it a state with a question raises `InvalidUsage`. A `Window` is looked for among
+    the windows that came with the frame: `needs_windows` says when a desktop must be told to send them.
+    """
+
+    def __init__(self, reader: Reader | None = None, ask: Ask | None = None) -> None:
+        self._reader = reader or shared_reader()
+        self._ask = ask
+        self._frames: OrderedDict[tuple[str, tuple[OnScreen, ...] | None], _Known] = OrderedDict()
+
+    async def recognise(self, frame: Frame, states: Sequence[State]) -> State | None:
+        """Return the first of these states whose marks all hold; None if none does."""
+        known, possible = self._known(frame), list(states)
+        for cost in Cost:
+            for state in tuple(possible):
+                whole = any(mark.within is None for mark in _texts(possible))
+                found = await self._fits(frame, known, state, cost, whole)
+                if found is False or (found is None and cost is Cost.QUESTION):  # what nobody can know does not hold
+                    possible.remove(state)
+                elif found and state is possible[0]:
+                    return state
+            if not possible:
+                break
+        return None
+
+    async def holds(self, frame: Frame, state: State) -> bool:
+        """Say whether a frame shows this state."""
+        return await self.recognise(frame, (state,)) is state
+
+    def _known(self, frame: Frame) -> _Known:
+        key = (frame.digest, frame.windows)
+        known = self._frames.setdefault(key, _Known())
+        self._frames.move_to_end(key)
+        if len(self._frames) > KEPT_FRAMES:
+            self._frames.popitem(last=False)
+        return known
+
+    async def _fits(self, frame: Frame, known: _Known, state: State, most: Cost, whole: bool) -> bool | None:
+        """Say whether all marks hold, as far as this cost tells; None if that cannot be said."""
+        held: bool | None = True
+        for mark in sorted(state.marks, key=_cost):
+            holds = await self._holds(frame, known, mark, most, whole)
+            if holds is False:
+                return False
+            held = held and holds
+        return held
+
+    async def _holds(self, frame: Frame, known: _Known, mark: Mark, most: Cost, whole: bool) -> bool | None:
+        match mark:
+            case Absent():
+                holds = await self._holds(frame, known, mark.mark, most, whole)
+                return None if holds is None else not holds
+            case AnyOf():
+                held: bool | None = False
+                for one in sorted(mark.marks, key=_cost):
+                    holds = await self._holds(frame, known, one, most, whole)
+                    if holds:
+                        return True
+                    held = None if holds is None else held
+                return held
+            case _ if mark in known.marks:
+                return known.marks[mark]
+            case _ if _COSTS[type(mark)] > most:
+                return None
+        known.marks[mark] = found = await self._found(frame, known, mark, whole)
+        return found
+
+    async def _found(self, frame: Frame, known: _Known, mark: Plain, whole: bool) -> bool | None:
+        match mark:
+            case Window():
+                return _shows_window(frame, mark)
+            case Picture():
+                return await asyncio.to_thread(_shows_picture, frame, mark)
+            case Text():
+                return await self._shows_text(frame, known, mark, whole)
+            case Asked():
+                if self._ask is None:
+                    raise InvalidUsage(
+                        f"A state is told by the question {mark.question!r}, and there is no model to ask here; "
+                        "use a Text, a Picture or a Window instead."
+                    )
+                return await self._ask(mark.question, frame)
+
+    async def _shows_text(self, frame: Frame, known: _Known, mark: Text, whole: bool) -> bool:
+        part = None if whole or None in known.sights else mark.within
+        sight = known.sights.get(part)
+        if sight is None:
+            sight = known.sights[part] = await asyncio.to_thread(self._read, frame, part)
+        if mark.within is not None:
+            lines = tuple(line for line in sight.lines if within(line.box.center, mark.within))
+            sight = replace(sight, lines=lines)
+        return sight.has(mark.label)
+
+    def _read(self, frame: Frame, part: Box | None) -> Sight:
+        """Read a frame or a part of it; the places of what is read are the frame's."""
+        from PIL import Image
+
+        roomy = None if part is None else _grown(part)
+        pixels, box = pixels_of(frame, roomy)
+        if box.width < 1 or box.height < 1:
+            return Sight((), Size(1, 1))
+        sight = self._reader.read(Image.fromarray(pixels)).sight
+        moved = (replace(line, box=_moved(line.box, box.left, box.top)) for line in sight.lines)
+        return replace(sight, lines=tuple(moved))
+
+
+def needs_windows(screens: Screens | Iterable[State]) -> bool:
+    """Say whether some state is told by a window, so that a desktop's frames must say which are in them."""
+    states = screens.candidates if isinstance(screens, Screens) else screens
+    return any(isinstance(mark, Window) for state in states for mark in marks_in(state.marks))
+
+
+def _texts(states: Iterable[State]) -> list[Text]:
+    return [mark for state in states for mark in marks_in(state.marks) if isinstance(mark, Text)]
+
+
+def _cost(mark: Mark) -> Cost:
+    """Return what a mark costs at least."""
+    return min(_COSTS[type(one)] for one in marks_in((mark,)))
+
+
+def _shows_picture(frame: Frame, mark: Picture) -> bool:
+    pixels, _ = pixels_of(frame, mark.within)
+    assert not isinstance(mark.png, str)
+    return bool(pixels.size) and bool(places_of(pixels, reference(mark.png), mark.likeness))
+
+
+def _shows_window(frame: Frame, mark: Window) -> bool | None:
+    """Say whether a window can be seen; None if one may be it, and nobody can say which program it belongs to."""
+    if frame.windows is None:
+        raise InvalidUsage(
+            f"A state is told by the window {mark.title or mark.program!r}, and this desktop cannot say which windows "
+            "are in a picture; use a Text or a Picture instead, or a desktop of holo_tasks with tells_windows set."
+        )
+    unknown = False
+    for place, window in enumerate(frame.windows):
+        if any(above.solid and surrounds(above.box, window.box) for above in frame.windows[place + 1 :]):
+            continue  # nobody sees it
+        for owner in window.owners:
+            if not fnmatchcase(owner.title.casefold(), mark.title.casefold()):
+                continue
+            if not mark.program or runs(owner, (mark.program,)):
+                return True
+            unknown = unknown or not owner.executable
+    return None if unknown else False
+
+
+def _grown(box: Box) -> Box:
+    return Box(box.left - _MARGIN, box.top - _MARGIN, box.width + 2 * _MARGIN, box.height + 2 * _MARGIN)
+
+
+def _moved(box: Box, right: int, down: int) -> Box:
+    return Box(box.left + right, box.top + down, box.width, box.height)

@@ -1,0 +1,202 @@
+"""Finding a small picture on a screen: at its own scale and in its own colours, give or take antialiasing.
+
+Means and contrasts of all places are compared first, which takes a few milliseconds for a whole screen; then a few
+telling pixels of what is left, and only then the pictures themselves.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.vision.boxes import gap
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+
+LIKENESS = 0.98
+LEAST, LARGEST = Size(6, 6), Size(4096, 4096)
+LEAST_CONTRAST = 6.0
+"""Standard deviation in grey levels below which a picture is about one colour, and would be found anywhere."""
+_SAMPLES = 32
+_MOST_PLACES, _MOST_PIXELS = 200, 1_000_000
+"""How much is compared pixel by pixel in the end, of the likeliest places."""
+_BLOCK = 4
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A picture to look for: height x width x 3 in ``pixels``."""
+
+    name: str
+    pixels: Pixels
+
+    @property
+    def size(self) -> Size:
+        return Size(self.pixels.shape[1], self.pixels.shape[0])
+
+
+@dataclass(frozen=True)
+class Found:
+    """A place where a picture is: ``likeness`` is 1.0 only where every pixel is the same."""
+
+    box: Box
+    likeness: float
+
+
+def reference(png: Path | bytes) -> Reference:
+    """Load a picture to look for. Raises `InvalidUsage` for one that cannot be told from its surroundings."""
+    if isinstance(png, bytes):
+        return _loaded(png, "the picture")
+    try:
+        stat = png.stat()
+        return _from_file(png, stat.st_mtime_ns, stat.st_size)
+    except OSError as error:
+        raise InvalidUsage(f"The picture {png} cannot be read: {error.strerror or error}.") from None
+
+
+def places_of(pixels: Pixels, wanted: Reference, likeness: float = LIKENESS) -> list[Found]:
+    """Return where a picture is on a larger one, the likest place first; places that overlap count once."""
+    import numpy as np
+
+    height, width = wanted.pixels.shape[:2]
+    if height > pixels.shape[0] or width > pixels.shape[1]:
+        return []
+    most_off = 600 * (1 - likeness)
+    tops, lefts = _likely(pixels, wanted.pixels, most_off)
+    found: list[Found] = []
+    for top, left in zip(tops.tolist(), lefts.tolist(), strict=True):
+        part = pixels[top : top + height, left : left + width]
+        rate = _likeness(part, wanted.pixels, most_off)
+        if rate >= likeness - 1e-6:
+            same = bool(np.array_equal(part, wanted.pixels))
+            found.append(Found(Box(left, top, width, height), 1.0 if same else min(rate, 0.9999)))
+    apart: list[Found] = []
+    for one in sorted(found, key=lambda place: -place.likeness):
+        if all(gap(one.box, other.box) > 0 or not _overlap(one.box, other.box) for other in apart):
+            apart.append(one)
+    return apart
+
+
+def place_of(places: Sequence[Found]) -> Box | None:
+    """Return the one place of several that is meant; None where two are equally good. A perfect one beats others."""
+    if len(places) > 1 and not (places[0].likeness == 1.0 and places[1].likeness < 1.0):
+        return None
+    return places[0].box if places else None
+
+
+def pixels_of(frame: Frame, within: Box | None = None) -> tuple[Pixels, Box]:
+    """Return a frame's pixels, or those in a box as far as it is on the screen, and the box they are of."""
+    import numpy as np
+
+    whole = np.frombuffer(frame.rgb, np.uint8).reshape(frame.size.height, frame.size.width, 3)
+    if within is None:
+        return whole, Box(0, 0, frame.size.width, frame.size.height)
+    left, top = max(0, within.left), max(0, within.top)
+    right, bottom = min(within.right, frame.size.width), min(within.bottom, frame.size.height)
+    box = Box(left, top, max(0, right - left), max(0, bottom - top))
+    return whole[box.top : box.bottom, box.left : box.right], box
+
+
+def _likely(pixels: Pixels, wanted: Pixels, most_off: float) -> tuple[Any, Any]:
+    """Return the top left corners worth a closer look."""
+    import cv2
+    import numpy as np
+
+    height, width = wanted.shape[:2]
+    grey, small = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), cv2.cvtColor(wanted, cv2.COLOR_RGB2GRAY)
+    rows, columns = grey.shape[0] - height + 1, grey.shape[1] - width + 1
+    # Not sqrBoxFilter, whose sums overflow for large pictures.
+    means, squares = (
+        np.asarray(cv2.boxFilter(of, cv2.CV_64F, (width, height), anchor=(0, 0)))[:rows, :columns]
+        for of in (grey, grey.astype(np.float32) ** 2)
+    )
+    variance, contrast = squares - means * means, float(small.std())
+    low, high = max(0.0, contrast / 1.3 - 2) ** 2, (contrast * 1.3 + 2) ** 2
+    fits = (np.abs(means - float(small.mean())) <= most_off + 1) & (variance >= low - 1) & (variance <= high + 1)
+    tops, lefts = np.nonzero(fits)
+    places, flat = tops * grey.shape[1] + lefts, grey.ravel()
+    samples = _telling(small)
+    off = np.zeros(len(places), np.int16)
+    for top, left in samples:
+        there = flat[places + (top * grey.shape[1] + left)].astype(np.int16)
+        off += np.abs(there - int(small[top, left]))
+        close = off <= (2 * most_off + 8) * len(samples)
+        if not close.all():
+            places, off = places[close], off[close]
+    best = places[np.argsort(off, kind="stable")[: max(4, min(_MOST_PLACES, _MOST_PIXELS // small.size))]]
+    return best // grey.shape[1], best % grey.shape[1]
+
+
+def _telling(small: Any) -> list[tuple[int, int]]:
+    """Return the pixels that tell most: half of them stand out, half are spread over the picture."""
+    import numpy as np
+
+    height, width = small.shape
+    order = np.argsort(-np.abs(small.astype(float) - float(small.mean())), axis=None, kind="stable")
+    standing_out = order[: max(1, order.size // 4)]
+    chosen = standing_out[:: max(1, standing_out.size // (_SAMPLES // 2))][: _SAMPLES // 2].tolist()
+    chosen += np.linspace(0, height * width - 1, _SAMPLES // 2).astype(int).tolist()
+    return [(place // width, place % width) for place in dict.fromkeys(chosen)]
+
+
+def _likeness(part: Pixels, wanted: Pixels, most_off: float) -> float:
+    """Return the correlation of two pictures, from 0 to 1; 0 where their colours or one spot of them differ."""
+    import cv2
+    import numpy as np
+
+    one, other = part.astype(np.float32), wanted.astype(np.float32)
+    difference = np.abs(one - other).mean(axis=2)
+    if float(difference.mean()) > most_off:
+        return 0.0
+    # Another word on the same button correlates well as a whole, but not where the letters are.
+    block = (min(_BLOCK, part.shape[1]), min(_BLOCK, part.shape[0]))
+    if float(cv2.blur(difference, block).max()) > 3 * most_off + 4:
+        return 0.0
+    one, other = one - one.mean(), other - other.mean()
+    scale = float(np.sqrt((one * one).sum() * (other * other).sum()))
+    return max(0.0, float((one * other).sum()) / scale) if scale else 0.0
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
+
+
+@lru_cache(maxsize=64)
+def _from_file(path: Path, changed_ns: int, size: int) -> Reference:
+    return _loaded(path.read_bytes(), f"the picture {path}")
+
+
+@lru_cache(maxsize=64)
+def _loaded(data: bytes, name: str) -> Reference:
+    try:
+        import cv2  # noqa: F401  # said now, not at the first screen
+        import numpy as np
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise InvalidUsage(
+            "Looking for pictures needs OpenCV and NumPy: pip install 'prefect-holo[rehearsal]'."
+        ) from None
+    name = name[0].upper() + name[1:]
+    try:
+        picture = Image.open(io.BytesIO(data), formats=["PNG"])
+        width, height = picture.size
+        if width < LEAST.width or height < LEAST.height or width > LARGEST.width or height > LARGEST.height:
+            raise InvalidUsage(f"{name} has {width}x{height} pixels; from {LEAST} to {LARGEST} can be looked for.")
+        if picture.has_transparency_data and picture.convert("RGBA").getchannel("A").getextrema()[0] != 255:
+            raise InvalidUsage(f"{name} is transparent in places; cut it out of a screenshot instead.")
+        pixels = np.asarray(picture.convert("RGB"))
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
+        raise InvalidUsage(f"{name} is not a PNG file; save a part of a screenshot as one.") from None
+    if float(pixels.std(axis=(0, 1)).max()) < LEAST_CONTRAST:
+        raise InvalidUsage(f"{name} is about one colour and would be found anywhere; cut out something with an edge.")
+    return Reference(name, pixels)
