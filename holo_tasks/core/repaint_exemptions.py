@@ -16,7 +16,7 @@ from holo_tasks.core.likeness import WEAK, edges, over
 from holo_tasks.core.recheck import NEAR, ROW, Aim, Arrangement, Pixels, Sighting, Strip, keyed, part
 from holo_tasks.core.repaint_rhythm import TILE, Stir
 from holo_tasks.core.side_by_side import ground
-from holo_tasks.core.table_rows import aligned, blank, written
+from holo_tasks.core.table_rows import aligned, blank, film, written
 
 SMALL, SWIFT, ALL = 0.05, 0.3, 0.3
 """Keys go to a window in which a box no larger than this part of it, or than this one if nobody can read it, is
@@ -59,20 +59,20 @@ class Calm:
         for stir in small:
             box: Box | None = stir.box
             for point in self._points:
-                box = box and self._beside(now, point, box)
+                box = box and self._beside(now, point, box, stir.swift)
             if box is not None:
                 found.append(Stir(box, stir.swift))
         left_out = [stir.box for stir in found] if self._where.points else _little(found, now.windows, size)
         return Sighting(_patched(before.pixels, now.pixels, left_out), now.windows) if left_out else now
 
-    def _beside(self, now: Sighting, at: Point, box: Box) -> Box | None:
+    def _beside(self, now: Sighting, at: Point, box: Box, swift: bool) -> Box | None:
         """Return what of a box has nothing to do with a point: in other rows, or on a sheet right of the point's."""
         if _within(at, box, NEAR, NEAR):
             return None
         if not _in_rows(at, box):
             return box
         if (at, box) not in self._known:
-            self._known[at, box] = self._on_another_sheet(at, box)
+            self._known[at, box] = self._on_another_sheet(at, box, swift)
         known = self._known[at, box]
         if known is None:
             return None
@@ -88,7 +88,7 @@ class Calm:
             return None
         return known.clear
 
-    def _on_another_sheet(self, at: Point, box: Box) -> _Beyond | None:
+    def _on_another_sheet(self, at: Point, box: Box, swift: bool) -> _Beyond | None:
         """Return what of a box is beyond ground right of a point; None if nothing is, or it may be of its rows."""
         pane, size = self._before.windows.under(at), self._before.pixels.size
         if pane is None or box.left <= at.x:
@@ -107,10 +107,11 @@ class Calm:
             return None
         clear = max(box.left, left + found.right)
         beside = Box(clear - left, box.top - top, box.right - clear, box.height)
-        if beside.width <= 0 or aligned(ink, inside, found, beside):
+        one = swift and beside.width > 0 and film(picture, beside)
+        if beside.width <= 0 or aligned(ink, inside, found, beside, one=one):
             return None
         between = Box(left + found.left, top + found.top, found.width, found.height)
-        return _Beyond(between, Box(clear, box.top, beside.width, box.height), blank(ink, inside, beside))
+        return _Beyond(between, Box(clear, box.top, beside.width, box.height), not one and blank(ink, inside, beside))
 
 
 def _ink(pixels: Pixels, area: Box) -> bytes:

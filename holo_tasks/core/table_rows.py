@@ -18,6 +18,9 @@ ROW = 12
 TALLEST = 40
 """A line that is taller than this is the edge of something, or between two columns: no sign, and of no row."""
 
+LETTERS, FULL, RIM = 96, 0.9, 8
+"""What is taller than letters and all ink but for so little, within its rim, has no lines of its own: it is a film."""
+
 Span = tuple[int, int]
 
 
@@ -26,13 +29,21 @@ def written(picture: Image.Image) -> Image.Image:
     return _short(over(edges(picture), WEAK))
 
 
-def aligned(ink: Image.Image, at: Point, ground: Box, beside: Box) -> bool:
+def film(picture: Image.Image, beside: Box) -> bool:
+    """Say whether what a box shows goes on from top to bottom, as words in rows do not."""
+    inside = (beside.left, beside.top + RIM, beside.right, beside.bottom - RIM)
+    down = over(edges(picture.crop(inside)), WEAK).getprojection()[1]
+    return len(down) > LETTERS and sum(map(bool, down)) >= FULL * len(down)
+
+
+def aligned(ink: Image.Image, at: Point, ground: Box, beside: Box, *, one: bool = False) -> bool:
     """Say whether a box beyond the ground right of a target is in the rows of a table, or may be.
 
     It is if half of what stands on one side of the ground has the like at its height on the other: some cells may be
     empty, and a row may have several lines. Or if the next thing above or below the target has: much else may be above
     a list. Looked at are, on the target's side, its own column and all that is there; on the other side the box, the
-    words it is in, and all that is there. Where nothing is above or below a target, its rows cannot be told.
+    words it is in, and all that is there. Where nothing is above or below a target, its rows cannot be told. ``one``
+    says that the box is one thing, in which there are no lines.
     """
     column, whole = (at.x - ACROSS, min(at.x + ACROSS + 1, ground.left)), (0, ground.left)
     own, all_ = (
@@ -45,7 +56,10 @@ def aligned(ink: Image.Image, at: Point, ground: Box, beside: Box) -> bool:
     cells = [_down(ink, *across) for across in places]
     # In all that is there the next thing may be anything.
     lists = [(own, True), (all_, not others[0])]
-    return any(_in_rows(blocks, down, at.y, ground, nearest=nearest) for blocks, nearest in lists for down in cells)
+    apart = range(beside.top, beside.bottom) if one else range(0)
+    return any(
+        _in_rows(blocks, down, at.y, ground, apart, nearest=nearest) for blocks, nearest in lists for down in cells
+    )
 
 
 def blank(ink: Image.Image, at: Point, beside: Box) -> bool:
@@ -53,7 +67,7 @@ def blank(ink: Image.Image, at: Point, beside: Box) -> bool:
     return _line(_down(ink, beside.left, beside.right), at.y) is None
 
 
-def _in_rows(blocks: list[Span], down: list[int], y: int, ground: Box, *, nearest: bool) -> bool:
+def _in_rows(blocks: list[Span], down: list[int], y: int, ground: Box, apart: range, *, nearest: bool) -> bool:
     """Say whether blocks of one side stand in rows with lines of the other; ``nearest``: or only the next of them."""
     own = _line(down, y)
     if own is None:
@@ -62,7 +76,7 @@ def _in_rows(blocks: list[Span], down: list[int], y: int, ground: Box, *, neares
         (block for block in blocks if _in_row(block, y)), key=lambda block: abs(_middle(block) - y), default=None
     )
     others = [block for block in blocks if not _in_row(block, y)]
-    lines = [line for line in _blocks(down) if line != own and _counts(line, y, ground)]
+    lines = [line for line in _blocks(down) if line != own and _counts(line, y, ground) and _middle(line) not in apart]
     # A press need not go to the middle of what it is for.
     for here in {y, y if mine is None else _middle(mine)}:
         beside = {there: _line(down, _middle(own) - here + there) for there in map(_middle, others)}

@@ -313,6 +313,26 @@ def test_words_where_none_were_are_compared() -> None:
     assert why(*coloured, CLICKED, stir) == ""
 
 
+def test_a_film_has_no_lines_and_is_never_blank() -> None:
+    def filmed(seed: int) -> Sighting:
+        chance = random.Random(seed)
+
+        def roll(pencil: Pencil) -> None:
+            for x in range(308, 448, 20):
+                for y in range(70, 190, 20):
+                    colour = tuple(chance.randrange(40, 256) for _ in range(3))
+                    pencil.rectangle((x, y, x + 19, y + 19), fill=colour)
+
+        return screen(*sheets(), *(button(y, 10) for y in range(34, 200, 33)), roll)
+
+    stir = Stir(Box(304, 64, 152, 136), swift=True)
+    for seed in range(40):
+        assert why(filmed(seed), filmed(1000 + seed), CLICKED, stir) == "", seed
+    names = tabled(0, buttons()), tabled(900, buttons())
+    assert why(*names, CLICKED, Stir(Box(328, 0, 72, 208), swift=True)) == ROW
+    assert why(screen(*sheets(), buttons()), names[1], CLICKED, Stir(Box(328, 0, 72, 208), swift=True)) == ROW
+
+
 def test_at_the_rim_of_the_screen_there_is_less_to_look_at() -> None:
     def bottom(colour: str) -> Sighting:
         heights = (394, 354, 314)
