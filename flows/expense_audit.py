@@ -161,7 +161,7 @@ def _reading(reference: str, token: str) -> Script:
 
 @subgoal(
     title="Look up {reference}",
-    token="{token}",
+    key="{token}",
     data=["reference"],
     effect=False,
     layers=("model", "script"),
@@ -200,7 +200,7 @@ async def read_record(reference: str) -> PortalRecord:
 
 @subgoal(
     title="Flag {reference}: {reason}",
-    token="{token}",
+    key="{token}",
     inputs=["reference"],
     data=["reference", "reason", "note"],
     probe=flag_on_file,
@@ -218,7 +218,7 @@ async def file_flag(reference: str, reason: Reason, note: str, token: str) -> Fl
 
 
 @subgoal(
-    title="Ask a person what {receipt.short_id} says", token="{receipt.receipt_id}", inputs=["receipt"], effect=False
+    title="Ask a person what {receipt.short_id} says", key="{receipt.receipt_id}", inputs=["receipt"], effect=False
 )
 async def ask_what_it_says(receipt: Receipt) -> Reading:
     """Have a person read a receipt. A note that is no use is asked for once more, then left for a person."""
@@ -242,7 +242,7 @@ async def ask_what_it_says(receipt: Receipt) -> Reading:
     raise NeedsPerson(why)
 
 
-@subgoal(title="{receipt.short_id} · {receipt.merchant}", token="{receipt.receipt_id}", inputs=["receipt"])
+@subgoal(title="{receipt.short_id} · {receipt.merchant}", key="{receipt.receipt_id}", inputs=["receipt"])
 async def audit_receipt(receipt: Receipt, duplicate_of: str | None, named: Mapping[str, str] | None = None) -> Finding:
     """Audit one receipt: look up, compare, flag where the two disagree.
 

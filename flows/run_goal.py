@@ -17,7 +17,7 @@ from holo_tasks.run.named_files import page_named
 from holo_tasks.run.secret_filter import HushedName
 
 
-@subgoal(title="{goal}", token="{token}")
+@subgoal(title="{goal}", key="{token}")
 async def pursue_goal(goal: str, token: str | None) -> str:
     """Work on the goal until it is answered."""
     answer: str = await pursue(goal)

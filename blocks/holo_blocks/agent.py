@@ -18,6 +18,7 @@ from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.person import HandOff
+from holo_tasks.core.renamed import renamed
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.live_view.view import LiveView, open_live_view
@@ -64,6 +65,7 @@ def _opened(
     return opened
 
 
+@renamed(token="key=")
 @_opened
 @asynccontextmanager
 async def holo_agent(
@@ -75,7 +77,7 @@ async def holo_agent(
     allow: Trust | None = None,
     rules: Rules | None = None,
     redaction: Redaction | None = None,
-    token: str = "",
+    key: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
     max_corrections: int = CORRECTIONS,
@@ -89,7 +91,7 @@ async def holo_agent(
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
     Looks only, unless ``allow="act"``. ``rules`` and ``redaction`` take the place of those of the desktop block.
-    ``token`` names the business item. ``advisors`` are further models, by name, that `judge` can ask.
+    ``key`` names the business item. ``advisors`` are further models, by name, that `judge` can ask.
     ``cache_decisions`` reuses decisions of the model where all that it was shown is the same. ``local_only``, like the
     model block's field and ``HOLO_LOCAL_ONLY``, refuses whatever is not on this machine. ``secrets`` name more that may
     be typed as {{secret:NAME}} besides those of the desktop block: as `SecretSpec`, or as ``NAME`` or ``NAME=PROGRAM``.
@@ -130,7 +132,7 @@ async def holo_agent(
                 allow=allow,
                 rules=rules or desktop.rules,
                 redaction=redaction or desktop.redaction,
-                token=token,
+                key=key,
                 limits=limits,
                 max_steps=max_steps,
                 max_corrections=max_corrections,

@@ -65,7 +65,7 @@ def agent_step(
     of the guardrails around it. Neither is cached unless ``cache_policy`` says by what; one that acts never is.
     ``title`` is a format string over the arguments. Goes above `cost_guardrail`.
 
-    Inside a sub-goal with a token one that acts is written down before it begins, as the agent's own actions are: after
+    Inside a sub-goal with a key one that acts is written down before it begins, as the agent's own actions are: after
     an interruption it is not done again before its effect was looked for.
     """
     if not acts:

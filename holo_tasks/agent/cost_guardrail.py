@@ -43,7 +43,7 @@ def cost_guardrail(
     """Limit what everything inside a function may spend; goes under ``@subgoal``, ``@flow`` or ``@task``.
 
     Limits nest: what an inner function spends is charged to all around it, the outermost is checked first. Money,
-    actions and calls count over retries and re-runs: of the business item under a sub-goal with a token, else of the
+    actions and calls count over retries and re-runs: of the business item under a sub-goal with a key, else of the
     flow run. ``budget``, a format string over the arguments, names one to share with other flows and workers. Time
     begins anew with each attempt; the deadline also stops a model call that hangs, but in a synchronous function it
     is checked at the next step only. A limit, too, may be a format string over the arguments: ``"{max_cost_usd}"``.

@@ -14,7 +14,7 @@ from holo_tasks.core.errors import GaveUp, ModelFailed, NeedsPerson
 from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Did, Transcript
-from holo_tasks.handoff.hand_over import hand_over
+from holo_tasks.handoff.hand_over import ask_person
 from holo_tasks.loop.guide import Guide, Perform
 from holo_tasks.loop.loop import Answered, AnswerReader, Decide
 from holo_tasks.loop.loop import pursue as run_loop
@@ -126,7 +126,7 @@ class Layered:
     async def _by_person(self, why: str, doubt: str) -> Answered[Any]:
         goal = self._task.partition("\n")[0] + (f" ({self.about})" if self.about else "")
         for _ in range(MOST_ASKED):
-            answer = await hand_over(f"{goal} {why} {doubt}".strip(), walk=self.walk)
+            answer = await ask_person(f"{goal} {why} {doubt}".strip(), self.walk)
             said = f" ({answer.note})" if answer.note else ""
             if answer.choice == GIVE_UP:
                 raise NeedsPerson(f"{answer.by} gave up{said}: {goal}")

@@ -23,6 +23,7 @@ from holo_tasks.core.model import Model
 from holo_tasks.core.outside import named
 from holo_tasks.core.person import HandOff
 from holo_tasks.core.ports import Desktop, Recorder, TellsWindows
+from holo_tasks.core.renamed import renamed
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.core.visible_text import exact
@@ -71,6 +72,7 @@ SILENT_S = 5.0
 logger = logging.getLogger(__name__)
 
 
+@renamed(token="key=")
 @asynccontextmanager
 async def open_agent(
     *,
@@ -86,7 +88,7 @@ async def open_agent(
     rules: Rules | None = None,
     redaction: Redaction | None = None,
     secrets: Mapping[str, Secret] | None = None,
-    token: str = "",
+    key: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
     max_corrections: int = CORRECTIONS,
@@ -99,8 +101,8 @@ async def open_agent(
 ) -> AsyncIterator[Run]:
     """Open a run on a desktop that is up, with the usual doors: looks only, unless ``allow="act"``.
 
-    ``rules`` say what else is allowed; where they and ``allow`` both speak of trust, the stricter counts. ``token``
-    names the business item that a yes is asked for, in sub-goals that have no token of their own.
+    ``rules`` say what else is allowed; where they and ``allow`` both speak of trust, the stricter counts. ``key``
+    names the business item that a yes is asked for, in sub-goals that have no key of their own.
     ``redaction`` says what is painted over before a screen leaves this process. ``secrets`` are what the desktop may
     type by name, for their values to be kept out of everything that leaves, and to be looked for on the screen if
     ``redaction`` reads it; those of the desktop itself unless they are given.
@@ -128,9 +130,9 @@ async def open_agent(
     model, advisors = model_at(endpoint, profile, dialect), advisors or {}
     if scrubber:
         hush_logs()
-        if scrubber.holds(token):
+        if scrubber.holds(key):
             raise InvalidUsage(
-                f"The token holds the value of a secret ({exact(scrubber.text(token))}); it would be kept."
+                f"The token or key holds the value of a secret ({exact(scrubber.text(key))}); it would be kept."
             )
         title, model = scrubber.text(title), scrubbed(model, scrubber)
         advisors = {name: scrubbed(advisor, scrubber) for name, advisor in advisors.items()}
@@ -194,7 +196,7 @@ async def open_agent(
             person=Helper() if waits else None,
             reader=ScreenText() if (kept.confirm or labels) and can_read() else None,
             secret_fields=labels,
-            token=token,
+            token=key,
             recorder=ScrubbedRecorder(kept_by, scrubber) if scrubber else kept_by,
             switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
             trace=recorder.uri,

@@ -103,7 +103,7 @@ def subgoal(function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]
 def subgoal(
     *,
     title: str | None = None,
-    token: str | None = None,
+    key: str | None = None,
     inputs: Sequence[str] | None = None,
     data: Sequence[str] = (),
     advisor: str | None = None,
@@ -125,7 +125,7 @@ def subgoal(
     /,
     *,
     title: str | None = None,
-    token: str | None = None,
+    key: str | None = None,
     inputs: Sequence[str] | None = None,
     data: Sequence[str] = (),
     advisor: str | None = None,
@@ -144,10 +144,10 @@ def subgoal(
 ) -> Any:
     """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
 
-    ``title`` and ``token`` are format strings over the function's arguments. With a ``token`` the result is
+    ``title`` and ``key`` are format strings over the function's arguments. With a ``key`` the result is
     kept in the ledger under that business item: a later call with the same arguments returns it without a
-    model call or an input event; with other arguments it raises `TokenConflict`. A token of arguments that are all None
-    is no token. ``inputs`` names the arguments that count for that; all do unless it is given. Another function of that
+    model call or an input event; with other arguments it raises `TokenConflict`. A key of arguments that are all None
+    is no key. ``inputs`` names the arguments that count for that; all do unless it is given. Another function of that
     name gets `TokenConflict`, too. Which function it is tell its name and the place of its file: the package, else the
     folder, without the commit that Git has checked out there. ``ledger`` is a name that stays where those change, as
     with releases that each have a folder of their own, and that tells apart what one function makes several of.
@@ -156,7 +156,7 @@ def subgoal(
     it adds to the title is cleaned and bounded.
     ``advisor`` names the model that `judge` asks inside, also in sub-goals inside this one that name none.
 
-    Under a token every action is written down before it is tried, unless ``effect`` is false: then the sub-goal only
+    Under a key every action is written down before it is tried, unless ``effect`` is false: then the sub-goal only
     looks things up, and may be done again from the start. When an attempt was interrupted after it acted, ``probe`` is
     called with the same arguments: it returns the sub-goal's result if the effect is there, `NOT_DONE` if it is certain
     that it is not, and None if it cannot tell. Without a certain word nothing is repeated: `NeedsPerson`.
@@ -190,9 +190,9 @@ def subgoal(
             raise InvalidUsage(f"{function.__name__!r} is under @subgoal, which is awaited: make it `async def`.")
         signature = inspect.signature(function)
         outside = _named_arguments(signature, data)
-        for what, template in (("title", title), ("token", token)):
+        for what, template in (("title", title), ("key", key)):
             check_template(f"The {what} of {function.__name__!r}", template, signature)
-        known = Kept.of(function, token=token, title=title, inputs=inputs, work=work_of(function, ledger))
+        known = Kept.of(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
 
         @wraps(function)
         @hushing_errors
@@ -293,11 +293,11 @@ def _completed(found: Any, layers: Sequence[str]) -> Any:
 def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     """Say whether a sub-goal's result for these arguments is in the ledger already.
 
-    Raises `TokenConflict` if its token was used with other inputs, `InvalidUsage` for work without a token.
+    Raises `TokenConflict` if its key was used with other inputs, `InvalidUsage` for work without a key.
     """
     run, spec = current_run(), cast("Kept | None", getattr(work, "known", None))
     if spec is None or spec.token is None:
-        raise InvalidUsage("Only a sub-goal with a token can be known to be done.")
+        raise InvalidUsage("Only a sub-goal with a key can be known to be done.")
     call = spec.call(args, kwargs)
     return run.ledger is not None and run.ledger.find(call.token, spec.goal, call.inputs, spec.same) is not None
 

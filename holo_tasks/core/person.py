@@ -33,13 +33,13 @@ class Answer:
 class HandOff:
     """Says that persons are waited for: when the model asks for one, and for actions that need a person's yes.
 
-    They have ``timeout_s`` seconds.
+    They have ``timeout_seconds``.
     """
 
-    timeout_s: float = TIMEOUT_S
+    timeout_seconds: float = TIMEOUT_S
 
     def __post_init__(self) -> None:
-        seconds = self.timeout_s
+        seconds = self.timeout_seconds
         if isinstance(seconds, bool) or not (math.isfinite(seconds) and 0 < seconds <= LONGEST_S):
             raise InvalidUsage(f"A person has more than 0 and at most {LONGEST_S:g} seconds, not {seconds!r}.")
 

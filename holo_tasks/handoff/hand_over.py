@@ -25,6 +25,7 @@ from holo_tasks.core.frame import Shot
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff
 from holo_tasks.core.ports import Held, Shown
+from holo_tasks.core.renamed import renamed
 from holo_tasks.handoff.page import Pictured, command, form_text, page
 from holo_tasks.handoff.pause import IN_PAGES, Pausing
 from holo_tasks.handoff.suspend import TIMEOUT_S as SUSPENDED_S
@@ -49,70 +50,92 @@ PERSON = "person"
 logger = logging.getLogger("holo_tasks.handoff")
 
 
+@renamed(timeout_s="timeout_seconds=")
 async def hand_over(
     question: str,
     *,
     choices: Sequence[str] = CHOICES,
     picture: bool = True,
-    timeout_s: float | None = None,
+    timeout_seconds: float | None = None,
     suspend: bool = False,
-    walk: Walk | None = None,
-    points: tuple[Point, ...] = (),
 ) -> Answer:
     """Give a person the screen and return their answer, from a flow's or a sub-goal's body.
 
     The agent's input is blocked meanwhile, and no guardrail's time runs. The answer is given in the form of the paused
     flow run in Prefect's pages, or by `holo-tasks handoff resume`: the first one counts, for this attempt only.
-    Afterwards the screen may be anything: take a new look. ``walk`` is the conversation that this is part of, if any;
-    ``points`` of the screen are marked in the picture.
+    Afterwards the screen may be anything: take a new look.
 
     They choose one of ``choices`` (1 to 80 characters each), which is the answer's ``choice``: it stops nothing by
-    itself, not even "give up", so compare it. ``timeout_s`` is at most seven days; without it the agent's ``handoff``
-    says how long, or else it is an hour. ``picture`` shows them the screen.
+    itself, not even "give up", so compare it. ``timeout_seconds`` is at most seven days; without it the agent's
+    ``handoff`` says how long, or else it is an hour. ``picture`` shows them the screen.
 
     With ``suspend`` nothing is kept open meanwhile, where the desktop can be rebuilt: the flow run of a deployment ends
-    here, and begins again from the top when somebody has answered. What was finished under a token is not done again;
-    what was begun is looked at by its probe. The answer is found by the question, its choices, the token and the titles
+    here, and begins again from the top when somebody has answered. What was finished under a key is not done again;
+    what was begun is looked at by its probe. The answer is found by the question, its choices, the key and the titles
     of sub-goal and agent, so name the item in them, and no time. Where that is not possible the run is paused, and says
-    why. Nobody in time, three days unless ``timeout_s`` says otherwise: Prefect lets the flow run fail, and the item is
-    on the list.
+    why. If nobody answers in time (three days, unless ``timeout_seconds`` says otherwise), Prefect lets the flow run
+    fail, and the item is on the list.
 
     Raises `NeedsPerson` if nobody has answered in time, `InvalidUsage` for a question, choices or a time that cannot
     be. Being suspended is no `Exception`: let it pass.
     """
+    run, told, seconds = _checked(question, choices, timeout_seconds)
+    async with run.screen_alone(), AsyncExitStack() as stack:
+        beside = await stack.enter_async_context(_asked_beside(run, told))
+        here = beside.walk
+        suspending = _suspending(run, here, told, tuple(choices)) if suspend else None
+        stack.enter_context(_no_time(current_guard() or run.guard))
+        if suspending and (found := await suspending.answer()):
+            beside.answer = await _taken(here, found)
+            return beside.answer
+        shot = await _picture(here, fresh=True) if picture else None
+        shown = Pictured(shot, ()) if shot else None
+        waiting = _Waiting(run, _handoffs(run), here, told, tuple(choices), seconds, shown)
+        if suspending:
+            longer = replace(waiting, timeout_s=SUSPENDED_S if timeout_seconds is None else seconds)
+            await longer.suspend(suspending)
+        beside.answer = await _answered(waiting, stack)
+        return beside.answer
+
+
+async def ask_person(
+    question: str, walk: Walk, *, choices: Sequence[str] = CHOICES, points: tuple[Point, ...] = ()
+) -> Answer:
+    """Hand over as a part of a conversation: of its picture, in which ``points`` of the screen are marked."""
+    run, told, seconds = _checked(question, choices, None)
+    async with run.screen_alone(), AsyncExitStack() as stack:
+        stack.enter_context(_no_time(current_guard() or run.guard))
+        shot = await _picture(walk, fresh=False)
+        shown = Pictured(shot, points) if shot else None
+        return await _answered(_Waiting(run, _handoffs(run), walk, told, tuple(choices), seconds, shown), stack)
+
+
+def _checked(question: str, choices: Sequence[str], timeout_seconds: float | None) -> tuple[Run, str, float]:
+    """Return the run, the question as it is told, and how long a person has; raise `InvalidUsage` if that cannot be."""
     run = current_run()
     told = hushed(" ".join(question.split()))
     if not told:
         raise InvalidUsage("The question is empty; say in a sentence what a person should do.")
     check_choices(choices)
+    _handoffs(run)
+    given = run.handoff or HandOff() if timeout_seconds is None else HandOff(timeout_seconds)
+    return run, told, given.timeout_seconds
+
+
+def _handoffs(run: Run) -> Handoffs:
     if run.handoffs is None:
         raise InvalidUsage("This run keeps no hand-offs: open its agent with `open_agent` or `holo_agent`.")
-    seconds = (run.handoff or HandOff() if timeout_s is None else HandOff(timeout_s)).timeout_s
-    if suspend and walk is not None:
-        raise InvalidUsage("A conversation is about its screen, which cannot be suspended.")
-    async with run.screen_alone(), AsyncExitStack() as stack:
-        beside = None if walk else await stack.enter_async_context(_asked_beside(run, told))
-        here = beside.walk if beside else walk
-        assert here is not None
-        suspending = _suspending(run, here, told, tuple(choices)) if suspend else None
-        stack.enter_context(_no_time(current_guard() or run.guard))
-        if suspending and beside and (found := await suspending.answer()):
-            beside.answer = await _taken(here, found)
-            return beside.answer
-        shot = await _picture(here, fresh=walk is None) if picture else None
-        shown = Pictured(shot, points) if shot else None
-        waiting = _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shown)
-        if suspending:
-            longer = replace(waiting, timeout_s=SUSPENDED_S if timeout_s is None else seconds)
-            await longer.suspend(suspending)
-        if isinstance(run.desktop, Held):
-            await run.desktop.hold()
-            stack.push_async_callback(_take_back, run, run.desktop)
-        waiting.view = await _shown(stack, run)
-        answer = await waiting.answer()
-        if beside is not None:
-            beside.answer = answer
-        return answer
+    return run.handoffs
+
+
+async def _answered(waiting: _Waiting, stack: AsyncExitStack) -> Answer:
+    """Let a person have the screen until they have answered, and the agent have it again as the stack is left."""
+    run = waiting.run
+    if isinstance(run.desktop, Held):
+        await run.desktop.hold()
+        stack.push_async_callback(_take_back, run, run.desktop)
+    waiting.view = await _shown(stack, run)
+    return await waiting.answer()
 
 
 @dataclass
@@ -292,10 +315,12 @@ class ByHandOff:
         """Wait for a yes. Raises `PolicyRefused` if it is a no, `NeedsPerson` if nobody answers."""
         self._yes.clear()
         question = f"{asked.words}. Leave the screen as it is, and answer."
-        answer = await hand_over(question, choices=(YES, NO), walk=current_walk(), points=asked.points)
+        walk = current_walk()
+        assert walk is not None  # only a step of a walk asks for a yes
+        answer = await ask_person(question, walk, choices=(YES, NO), points=asked.points)
         if answer.choice != YES:
             raise PolicyRefused(f"{answer.by} said no: {answer.note or asked.words}.")
-        self._walk = current_walk()  # kept, so that no other one gets its identity
+        self._walk = walk  # kept, so that no other one gets its identity
         self._yes[self._place(asked)] = answer.by
 
     def _place(self, asked: Asked) -> tuple[Asked, int, int]:
@@ -307,7 +332,7 @@ class Helper:
     """The person whom the model asks for: it goes on afterwards, with a fresh screen and what the person says."""
 
     async def help(self, walk: Walk, question: str) -> str:
-        answer = await hand_over(question, walk=walk)
+        answer = await ask_person(question, walk)
         if answer.choice == GIVE_UP:
             raise NeedsPerson(f"{answer.by} gave up: {answer.note or question}")
         return answer.sentence

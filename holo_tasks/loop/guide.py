@@ -312,12 +312,12 @@ class Guide:
                 return True
             return any([await self.recogniser.holds(frame, self.screens.state(name)) for name in names])
 
-        end = walk.doors.now_s() + self.screens.patience_s
+        end = walk.doors.now_s() + self.screens.timeout_seconds
         while await self._wait(walk, there, end):
             interruption = await self._interrupting(walk, await self._see(walk))
             if interruption is not None:
                 await self._interrupted(walk, interruption)
-                end = walk.doors.now_s() + self.screens.patience_s
+                end = walk.doors.now_s() + self.screens.timeout_seconds
                 continue
             for name in names:
                 if await self._holds(walk, name):
@@ -334,7 +334,7 @@ class Guide:
         doors, candidates = walk.doors, self.screens.candidates
         cheap = [state for state in candidates if not any(isinstance(mark, Asked) for mark in marks_in(state.marks))]
         frame, still, looked = _frame(walk), True, True
-        end = doors.now_s() + self.screens.patience_s if end is None else end
+        end = doors.now_s() + self.screens.timeout_seconds if end is None else end
         while True:
             state = await self.recogniser.recognise(frame, candidates if still else cheap)
             if (still or state is not None) and await ready(frame, state):
@@ -352,7 +352,7 @@ class Guide:
 
     def _busy(self, walk: Walk, state: State | None) -> GaveUp:
         how = "hung" if state is None or _frame(walk).hung else f"was still at ‘{state.name}’"
-        return self._gave_up(f"The program {how} after {self.screens.patience_s:g} s of waiting")
+        return self._gave_up(f"The program {how} after {self.screens.timeout_seconds:g} s of waiting")
 
     def _gave_up(self, why: str) -> GaveUp:
         return GaveUp(f"{why}.", layer=self.layer)

@@ -79,7 +79,7 @@ class Screens:
     """All that is known of a program's screens.
 
     ``home`` is the state where everything can be begun anew. They are ``closed``: a screen that is none of the states
-    is unknown; it is waited out for ``patience_s`` seconds, then handled, and never acted on. With ``closed=False`` a
+    is unknown; it is waited out for ``timeout_seconds``, then handled, and never acted on. With ``closed=False`` a
     screen that nobody declared is left to who works on it. Raises `InvalidUsage` if the names do not fit together.
     """
 
@@ -88,7 +88,7 @@ class Screens:
     ways: tuple[Way, ...] = ()
     home: str = ""
     closed: bool = True
-    patience_s: float = 20.0
+    timeout_seconds: float = 20.0
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Screens:
         ways: Iterable[Way] = (),
         home: str = "",
         closed: bool = True,
-        patience_s: float = 20.0,
+        timeout_seconds: float = 20.0,
     ) -> None:
         given = {
             "states": _all(State, states),
@@ -105,7 +105,7 @@ class Screens:
             "ways": _all(Way, ways),
             "home": home,
             "closed": bool(closed),
-            "patience_s": patience_s,
+            "timeout_seconds": timeout_seconds,
         }
         for field, value in given.items():
             object.__setattr__(self, field, value)
@@ -132,7 +132,7 @@ class Screens:
         others = [one for one in self.interruptions if one != interruption]
         own = (interruption.state,) if interruption else ()
         # It lies over what it interrupts, also while that is busy.
-        return Screens([*own, *self.states], others, closed=False, patience_s=self.patience_s)
+        return Screens([*own, *self.states], others, closed=False, timeout_seconds=self.timeout_seconds)
 
     def _check(self) -> None:
         if not self.states:
@@ -157,9 +157,9 @@ class Screens:
             wrong = "is busy" if self.home in known else "is no state"
             ready = _named(state for state in self.states if not state.busy)
             raise InvalidUsage(f"home={self.home!r} {wrong}; choose one of: {ready or 'none yet'}.")
-        seconds = self.patience_s
+        seconds = self.timeout_seconds
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not isfinite(seconds) or seconds < 0:
-            raise InvalidUsage(f"patience_s is a number of seconds, 0 or more, not {seconds!r}.")
+            raise InvalidUsage(f"timeout_seconds is a number of seconds, 0 or more, not {seconds!r}.")
 
 
 def plan(

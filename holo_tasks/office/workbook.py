@@ -39,7 +39,7 @@ class Workbook:
     Every call of `upsert` or `upsert_many` reads the file, changes it and puts the new one in place of
     the old one, alone among all processes. A person may sort, filter, add columns, sheets and comments in
     between. Every method raises InvalidUsage (its message says what to do) when the file is something
-    else, FileBusy after ``lock_timeout_s``, FileNotWritten when the disk is full.
+    else, FileBusy after ``lock_timeout_seconds``, FileNotWritten when the disk is full.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Workbook:
         key: str,
         sheet: str = "Audit",
         title: str = "",
-        lock_timeout_s: float = 30.0,
+        lock_timeout_seconds: float = 30.0,
     ) -> None:
         # A link is followed, so that the file it names is replaced and not the link.
         self.path = Path(path).expanduser().resolve()
@@ -58,7 +58,7 @@ class Workbook:
         self.key = key
         self.sheet = sheet
         self.title = title or sheet
-        self.lock_timeout_s = lock_timeout_s
+        self.lock_timeout_seconds = lock_timeout_seconds
         if self.path.suffix.lower() not in (".xlsx", ".xlsm"):
             raise InvalidUsage(f"{self.path} is not a workbook's name: let it end in .xlsx.")
         if len(self.columns) != len(columns) or not all(name.strip() for name in self.columns):
@@ -89,7 +89,7 @@ class Workbook:
         """`upsert` for many rows, all of them or none; returns how many were new."""
         checked = [self._checked(row) for row in rows]
         _require_openpyxl()
-        with sole_writer(self.path, timeout_s=self.lock_timeout_s):
+        with sole_writer(self.path, timeout_s=self.lock_timeout_seconds):
             book, before = self._open()
             added, changed = 0, not before
             places = self._places(book[self.sheet])

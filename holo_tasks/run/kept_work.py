@@ -70,7 +70,7 @@ class Kept:
         if strange := sorted(set(named or ()) - signature.parameters.keys()):
             raise InvalidUsage(f"inputs= names arguments of {function.__name__!r}; there is no {strange[0]!r}.")
         if token is not None and not token.strip():
-            raise InvalidUsage(f"The token or key of {function.__name__!r} is empty: all calls would be one item.")
+            raise InvalidUsage(f"The key of {function.__name__!r} is empty: all calls would be one item.")
         goal = function.__name__.replace("_", " ")
         first = next(iter(signature.parameters), None)
         returns = TypeAdapter(inspect.get_annotations(function, eval_str=True).get("return", Any))
@@ -136,16 +136,16 @@ def filled_token(template: str, given: dict[str, Any]) -> str:
     try:
         parts = [parsed.get_field(name, (), given)[0] for _, name, _, _ in parsed.parse(template) if name is not None]
     except (KeyError, IndexError, AttributeError, ValueError):
-        return check_open(f"The token {template!r}", fill(template, given))
+        return check_open(f"The key {template!r}", fill(template, given))
     if parts and all(part is None for part in parts):
         return ""
     filled = fill(template, given).strip()
     if not filled or any(part is None or part == "" for part in parts):
         raise InvalidUsage(
-            f"The token {template!r} comes to {filled!r}, which two items may share. Fill in its arguments, or make "
-            "them None to work without a token."
+            f"The key {template!r} comes to {filled!r}, which two items may share. Fill in its arguments, or make "
+            "them None to work without a key."
         )
-    return check_open(f"The token {template!r}", filled)
+    return check_open(f"The key {template!r}", filled)
 
 
 def fields_of(template: str) -> frozenset[str]:

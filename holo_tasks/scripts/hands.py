@@ -53,7 +53,7 @@ class Hands:
     """What a Python script acts with. Targets are texts, input fields by their labels, or pictures; never coordinates.
 
     A text is written like a playbook's label. ``right_of``, ``left_of``, ``below``, ``above`` and ``near`` choose
-    among several. Whatever is not there within ``timeout`` seconds, or there twice, ends the script with `GaveUp`, and
+    among several. Whatever is not there within ``timeout_seconds``, or there twice, ends the script with `GaveUp`, and
     so does an action that is not accepted. ``safe`` says that an action does no harm if it is done twice, ``expect``
     names the state that comes of it.
     """
@@ -70,12 +70,12 @@ class Hands:
         button: Literal["left", "right"] = "left",
         safe: bool = False,
         expect: str | None = None,
-        timeout: float = FINDING_S,
+        timeout_seconds: float = FINDING_S,
         **relations: str,
     ) -> str:
         """Click a target; return what came of it, in a sentence."""
         kind = "click" if button == "left" else "right_click"
-        return await self._at(kind, text, field, picture, relations, safe, expect, timeout)
+        return await self._at(kind, text, field, picture, relations, safe, expect, timeout_seconds)
 
     async def double_click(
         self,
@@ -85,11 +85,11 @@ class Hands:
         picture: Path | str | None = None,
         safe: bool = False,
         expect: str | None = None,
-        timeout: float = FINDING_S,
+        timeout_seconds: float = FINDING_S,
         **relations: str,
     ) -> str:
         """Double-click a target."""
-        return await self._at("double_click", text, field, picture, relations, safe, expect, timeout)
+        return await self._at("double_click", text, field, picture, relations, safe, expect, timeout_seconds)
 
     async def move_to(
         self,
@@ -97,18 +97,18 @@ class Hands:
         *,
         field: str | None = None,
         picture: Path | str | None = None,
-        timeout: float = FINDING_S,
+        timeout_seconds: float = FINDING_S,
         **relations: str,
     ) -> str:
         """Hover over a target."""
-        return await self._at("move_to", text, field, picture, relations, True, None, timeout)
+        return await self._at("move_to", text, field, picture, relations, True, None, timeout_seconds)
 
     async def scroll(
-        self, text: str, direction: Direction, notches: int = 3, *, timeout: float = FINDING_S, **relations: str
+        self, text: str, direction: Direction, notches: int = 3, *, timeout_seconds: float = FINDING_S, **relations: str
     ) -> str:
         """Turn the mouse wheel over a target."""
         turn = {"at": {"text": text, **relations}, "direction": direction, "notches": notches}
-        return await self._do({"scroll": turn, "thought": f"Scroll {direction}."}, timeout)
+        return await self._do({"scroll": turn, "thought": f"Scroll {direction}."}, timeout_seconds)
 
     async def write(
         self, text: str, *, overwrite: bool = False, press_enter: bool = False, expect: str | None = None
@@ -127,12 +127,12 @@ class Hands:
         """Let the program work."""
         return await self._do({"wait": seconds, "thought": "Wait for the program."}, 0)
 
-    async def wait_for(self, what: str | State | Mark, timeout: float = WAITING_S) -> None:
+    async def wait_for(self, what: str | State | Mark, timeout_seconds: float = WAITING_S) -> None:
         """Wait until the screen is in a state, by its name or itself, shows a mark, or a text."""
-        end = self._brain.now_s() + timeout
+        end = self._brain.now_s() + timeout_seconds
         while not await self._brain.shows(what):
             if self._brain.now_s() >= end:
-                raise GaveUp(f"{_named(what)} did not come up within {timeout:g} seconds.", layer=SCRIPT)
+                raise GaveUp(f"{_named(what)} did not come up within {timeout_seconds:g} seconds.", layer=SCRIPT)
             await self.wait(PAUSE_S)
 
     async def shows(self, what: str | State | Mark) -> bool:
@@ -179,20 +179,20 @@ class Hands:
         relations: Mapping[str, str],
         safe: bool,
         expect: str | None,
-        timeout: float,
+        timeout_seconds: float,
     ) -> str:
         file = None if picture is None else self._brain.folder / picture
         target = {"text": text, "field": field, "picture": file, **relations}
         name = text or field or f"the picture {file.stem if file else ''}"
         thought = f"{kind.replace('_', ' ').capitalize()} {name}."
-        return await self._do({kind: target, "thought": thought, "safe": safe, "expect": expect}, timeout)
+        return await self._do({kind: target, "thought": thought, "safe": safe, "expect": expect}, timeout_seconds)
 
-    async def _do(self, written: Mapping[str, Any], timeout: float) -> str:
+    async def _do(self, written: Mapping[str, Any], timeout_seconds: float) -> str:
         try:
             action = Action.model_validate(written)
         except ValidationError as error:
             raise InvalidUsage(f"hands.{next(iter(written))}: {_problem(error)}.") from None
-        end = self._brain.now_s() + timeout
+        end = self._brain.now_s() + timeout_seconds
         while True:
             try:
                 step = write_step(action, {}, await self.sight(), exactly)

@@ -42,7 +42,7 @@ async def _audit(home: Path, items: int, new: int) -> tuple[float, int]:
     from tests.support.painted_desktop import PaintedDesktop
     from tests.support.scripted_model import ScriptedModel, step
 
-    @subgoal(title="Read {item}", token="{item}")
+    @subgoal(title="Read {item}", key="{item}")
     async def read(item: str) -> str:
         return str(await pursue(f"Read {item}."))
 

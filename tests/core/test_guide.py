@@ -91,7 +91,7 @@ def after_pauses(number: int, to: str) -> Callable[[str, Gesture], str | None]:
 
 def screens(program: ColouredProgram, **options: Any) -> Screens:
     tip = Interruption(state("tip"), program.going("menu"), most=2)
-    return Screens([*STATES, state("working", busy=True)], [tip], patience_s=2.0, **options)
+    return Screens([*STATES, state("working", busy=True)], [tip], timeout_seconds=2.0, **options)
 
 
 async def test_a_popup_is_cleared_before_any_decision_counted_and_told() -> None:

@@ -95,7 +95,7 @@ class Case:
             return self.found.pop(0)
 
         self.once = Once(labels, not_done)
-        known = Screens([state("form"), state("filed"), state("working", busy=True)], patience_s=2.0)
+        known = Screens([state("form"), state("filed"), state("working", busy=True)], timeout_seconds=2.0)
         self.guide = Guide(known, Colours(), perform, Walk.act, after=("filed",)) if guided else None
         self.finals: list[bool] = []
 

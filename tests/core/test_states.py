@@ -44,7 +44,7 @@ NOTICE = Interruption(State("notice", Text("NOTICE")), go)
         (lambda: Screens([FORM, SAVING], ways=[Way(go, "form", "saving")]), "busy"),
         (lambda: Screens([FORM], home="nowhere"), "choose one of: form"),
         (lambda: Screens([FORM, SAVING], home="saving"), "is busy; choose one of: form"),
-        (lambda: Screens([FORM], patience_s=float("nan")), "patience_s"),
+        (lambda: Screens([FORM], timeout_seconds=float("nan")), "timeout_seconds"),
         (lambda: Interruption(SAVING, go), "never acted on"),
         (lambda: Interruption(FORM, go, most=0), "at least once"),
         (lambda: Way("go", "form"), "needs something to do"),  # type: ignore[arg-type]

@@ -61,13 +61,13 @@ async def stops_between() -> str:
     raise Unavailable("Prefect does not give a block.")
 
 
-@subgoal(token="I-1")
+@subgoal(key="I-1")
 async def kept_stops_between() -> str:
     await pursue("Press OK.")
     raise Unavailable("Prefect does not give a block.")
 
 
-@subgoal(token="I-1", effect=False)
+@subgoal(key="I-1", effect=False)
 async def looks() -> str:
     return str(await pursue("Press OK."))
 

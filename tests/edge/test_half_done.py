@@ -200,7 +200,7 @@ async def test_what_was_finished_meanwhile_is_not_put_on_the_list_any_more(world
 
 
 async def test_a_mistake_after_an_action_is_filed_and_stays_what_it_is(world: World) -> None:
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def enter(item: str) -> str:
         await pursue("Press OK.")
         raise InvalidUsage("The second half is missing.")
@@ -210,7 +210,7 @@ async def test_a_mistake_after_an_action_is_filed_and_stays_what_it_is(world: Wo
     (item,) = world.items
     assert (item.token, item.status) == ("I-1", "invalid")
 
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def refuse(item: str) -> str:
         raise InvalidUsage("Nothing was done.")
 

@@ -137,7 +137,7 @@ async def test_an_answer_from_a_shell_lets_the_paused_flow_run_go_on(stage: Stag
 
 
 async def test_automations_are_told_what_a_person_is_asked_and_not_where_the_desktop_is(stage: Stage) -> None:
-    running = stage.flow(lambda: hand_over("Solve the captcha.", choices=("yes", "no")), token="I-1")
+    running = stage.flow(lambda: hand_over("Solve the captcha.", choices=("yes", "no")), key="I-1")
     handoff = await stage.waiting()
     stage.handoffs.answer(handoff.id, "yes", by="ada")
     await running
@@ -154,7 +154,7 @@ async def test_automations_are_told_what_a_person_is_asked_and_not_where_the_des
 async def test_nobody_answering_in_time_is_needs_person_and_the_flow_is_not_left_paused(stage: Stage) -> None:
     async def work() -> str:
         with pytest.raises(NeedsPerson, match=r"Nobody has answered hand-off ....-.... within 2 s: Solve it"):
-            await hand_over("Solve it", timeout_s=2)
+            await hand_over("Solve it", timeout_seconds=2)
         return "went on"
 
     running = stage.flow(work)
@@ -205,7 +205,7 @@ async def test_an_answer_is_for_one_attempt_only(stage: Stage) -> None:
     stage.handoffs.answer(handoff.id, "done", by="ada")
     await first
     stage.model = ScriptedModel([])
-    second = stage.flow(lambda: hand_over("Solve it", timeout_s=3))
+    second = stage.flow(lambda: hand_over("Solve it", timeout_seconds=3))
     again = await stage.waiting()
     assert again.id != handoff.id
     with pytest.raises(NeedsPerson):
@@ -242,7 +242,7 @@ CONFIRM = Rules.model_validate({"trust": "act", "confirm": [{"kinds": ["click"]}
 async def test_an_action_that_needs_a_yes_waits_for_it_and_an_old_yes_is_no_yes(stage: Stage, choice: str) -> None:
     def flow_() -> Awaitable[Any]:
         stage.model = ScriptedModel([CLICK, step("answer", content="clicked")])
-        return stage.flow(lambda: pursue("Press OK."), handoff=HandOff(20), rules=CONFIRM, allow=None, token="T-1")
+        return stage.flow(lambda: pursue("Press OK."), handoff=HandOff(20), rules=CONFIRM, allow=None, key="T-1")
 
     running = flow_()
     asked = await stage.waiting()

@@ -77,7 +77,7 @@ async def test_what_a_shell_said_meanwhile_ends_the_pause_once_prefect_is_back(
 async def test_nobody_in_time_while_prefect_is_away_is_needs_person(stage: Stage, outage: Outage, how: How) -> None:
     async def work() -> None:
         try:
-            await hand_over("Solve it.", timeout_s=3)
+            await hand_over("Solve it.", timeout_seconds=3)
         finally:
             assert stage.desktop.told == ["hold", "release"]
             outage.mend()

@@ -182,7 +182,7 @@ async def test_a_failure_before_acting_leaves_no_doubt(world: World) -> None:
 
 
 async def test_an_action_that_a_limit_forbids_is_no_intent(world: World) -> None:
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     @cost_guardrail(max_actions=1)
     async def press(item: str) -> str:
         await pursue("Press OK once.")
@@ -222,12 +222,12 @@ async def test_each_action_is_written_into_the_claim_of_the_token_around_it(worl
     async def only_look(what: str) -> None:
         await pursue(what)
 
-    @subgoal(token="I")
+    @subgoal(key="I")
     async def inner(what: str) -> str:
         await plain("In the inner one.")
         return "inner"
 
-    @subgoal(token="O")
+    @subgoal(key="O")
     async def outer(what: str) -> str:
         await plain("In the outer one.")
         await only_look("Look.")
@@ -299,7 +299,7 @@ async def test_an_item_leaves_the_list_though_its_run_died_as_it_was_finished(
 
 
 async def test_a_failure_inside_is_one_item_and_other_work_on_it_is_another(world: World) -> None:
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def enter(item: str) -> str:
         raise NeedsPerson("The form is locked.")
 
@@ -307,7 +307,7 @@ async def test_a_failure_inside_is_one_item_and_other_work_on_it_is_another(worl
     async def between(item: str) -> str:
         return await enter(item)
 
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def audit(item: str, own_words: bool) -> str:
         try:
             return await between(item)
@@ -331,7 +331,7 @@ async def test_a_failure_inside_is_one_item_and_other_work_on_it_is_another(worl
 async def test_an_error_that_nobody_expected_puts_the_item_on_the_list_too(world: World, in_a_group: bool) -> None:
     error = ZeroDivisionError("by mistake")
 
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def broken(item: str) -> str:
         raise ExceptionGroup("of tasks", [error]) if in_a_group else error
 
@@ -365,7 +365,7 @@ async def test_a_step_of_ones_own_that_acts_is_written_down_too(world: World) ->
         if len(sent) == 1:
             raise ConnectionError("cut off after it was sent")
 
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def tell(item: str) -> str:
         await send_mail(item)
         return "told"
@@ -380,7 +380,7 @@ async def test_a_step_of_ones_own_that_acts_is_written_down_too(world: World) ->
 
 
 async def test_an_item_that_was_cancelled_half_way_is_on_the_list(world: World) -> None:
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     @cost_guardrail(timeout_seconds=60)
     async def slow(item: str) -> str:
         await pursue("Press OK.")
@@ -401,7 +401,7 @@ async def test_an_item_that_was_cancelled_half_way_is_on_the_list(world: World) 
 async def test_items_side_by_side_end_in_any_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     all_at_work = asyncio.Barrier(3)
 
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def wait(item: str, seconds: float) -> str:
         await all_at_work.wait()
         assert len(current_run().switch.claims) == 3 or seconds
@@ -426,7 +426,7 @@ async def test_input_lasts_no_longer_than_the_claim_it_is_for(
     monkeypatch.setattr(Claim, "left_s", lambda claim: 0.0)
     monkeypatch.setattr(kill_switch, "LATE_S", 0.5)
 
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def wait(item: str) -> str:
         (claim,) = current_run().switch.claims
         claim.taken_over = seen  # type: ignore[misc]
@@ -445,7 +445,7 @@ async def test_a_machine_that_has_slept_goes_on_with_what_is_still_its_own(
 ) -> None:
     monkeypatch.setattr(ledgers, "RENEW_S", 0.1)
 
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def wait(item: str) -> str:
         (claim,) = current_run().switch.claims
         claim.valid_until_s = 0.0  # type: ignore[attr-defined]
@@ -468,7 +468,7 @@ async def test_a_database_that_hangs_ends_the_run_in_time_and_in_so_many_words(
     home = world.folder / "holo"
     at_work: list[str] = []
 
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def press(item: str) -> str:
         return str(await pursue("Press OK."))
 
@@ -495,11 +495,11 @@ class Amount(BaseModel):
 
 
 async def test_a_re_run_returns_what_the_first_run_did(world: World) -> None:
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def by_alias(item: str) -> Amount:
         return Amount(Amount=1.5)
 
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def of_no_type(item: str):  # type: ignore[no-untyped-def]
         return Amount(Amount=2.5)
 
@@ -510,7 +510,7 @@ async def test_a_re_run_returns_what_the_first_run_did(world: World) -> None:
 
 
 async def test_a_result_that_cannot_be_read_back_is_refused(world: World) -> None:
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def endless(item: str) -> float:
         return float("inf")
 
@@ -519,7 +519,7 @@ async def test_a_result_that_cannot_be_read_back_is_refused(world: World) -> Non
 
 
 async def test_a_token_that_items_would_share_is_refused(world: World) -> None:
-    @subgoal(token="{kind}-{item}")
+    @subgoal(key="{kind}-{item}")
     async def work(kind: str | None, item: str | None) -> str:
         return "done"
 
@@ -533,7 +533,7 @@ async def test_a_token_that_items_would_share_is_refused(world: World) -> None:
 async def test_a_token_that_holds_a_value_is_refused_and_what_is_cut_was_scrubbed_before(world: World) -> None:
     secrets = {"crane": Secret("crane", "Kranich-4711-lang"), "word": Secret("word", "answered")}
 
-    @subgoal(token="item-{item}")
+    @subgoal(key="item-{item}")
     async def work(item: str) -> str:
         return "done"
 

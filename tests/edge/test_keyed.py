@@ -175,7 +175,7 @@ async def test_of_two_at_once_one_does_it() -> None:
 
 
 async def test_a_step_of_a_sub_goals_own_item_is_on_the_list_as_that_item(tmp_path: Path) -> None:
-    @subgoal(token="{item}")
+    @subgoal(key="{item}")
     async def settle_bill(item: str) -> int:
         return await pay(item)
 

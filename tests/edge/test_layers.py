@@ -144,7 +144,7 @@ async def test_refusals_and_limits_are_for_no_other_layer(tmp_path: Path) -> Non
 def filing(probe: Any, layers: Sequence[str] = ("model", "script")) -> Callable[[str], Awaitable[str]]:
     """Return a sub-goal with an effect, whose model clicks and then asks a person."""
 
-    @subgoal(title="File {item}", token="{item}", probe=probe, layers=layers, script=ENTER)
+    @subgoal(title="File {item}", key="{item}", probe=probe, layers=layers, script=ENTER)
     async def file_it(item: str) -> str:
         return str(await pursue("File it.", returns=str)) + "!"
 
@@ -247,7 +247,7 @@ class Person:
 
 async def test_a_person_who_leaves_another_screen_than_the_work_may_end_on_is_asked_again(tmp_path: Path) -> None:
     program = ColouredProgram("form")
-    known = Screens([state("form"), state("filed")], patience_s=0.1)
+    known = Screens([state("form"), state("filed")], timeout_seconds=0.1)
 
     @subgoal(layers=("model", "person"), screens=known, after="filed")
     async def file_it() -> str:
@@ -275,7 +275,7 @@ async def test_what_the_probe_says_counts_more_than_what_a_person_says(tmp_path:
     async def probe() -> Any:
         return found.pop(0)
 
-    @subgoal(token="I-1", probe=probe, layers=("model", "person"))
+    @subgoal(key="I-1", probe=probe, layers=("model", "person"))
     async def file_it() -> str:
         return str(await pursue("File it."))
 
@@ -365,7 +365,7 @@ async def test_a_flow_may_have_the_program_brought_to_a_state(tmp_path: Path) ->
     async def work() -> None:
         await recover_to("menu", screens=known)
         with pytest.raises(GaveUp):
-            await recover_to("record", screens=Screens(known.states, patience_s=0.1))
+            await recover_to("record", screens=Screens(known.states, timeout_seconds=0.1))
         with pytest.raises(InvalidUsage, match="no screens"):
             await recover_to("menu")
 

@@ -27,7 +27,7 @@ DONE = step("answer", content="done")
 pytestmark = pytest.mark.usefixtures("prefect")
 
 
-@subgoal(title="Press OK for {item}", token="{item}", effect=False)
+@subgoal(title="Press OK for {item}", key="{item}", effect=False)
 @cost_guardrail(max_actions=3)
 async def press(item: str) -> str:
     answer: str = await pursue("Press OK.")
@@ -165,7 +165,7 @@ async def test_prefect_knows_the_types_of_a_guarded_flow(tmp_path: Path) -> None
 
 
 def test_a_flow_that_is_served_can_be_sent_to_the_process_that_runs_it() -> None:
-    @subgoal(token="{item}", advisor="wise")
+    @subgoal(key="{item}", advisor="wise")
     @cost_guardrail(max_actions=1)
     async def work(item: str) -> str:
         return item

@@ -32,7 +32,7 @@ from holo_tasks import NOT_DONE, pursue, subgoal
 async def nothing_there(invoice):
     return NOT_DONE
 
-@subgoal(token="{{invoice}}", probe=nothing_there{options})
+@subgoal(key="{{invoice}}", probe=nothing_there{options})
 async def pay(invoice: str) -> str:
     return await pursue(f"Pay {{invoice}} in the portal of {portal}.")
 """

@@ -28,7 +28,7 @@ from tests.support.scripted_model import ScriptedModel, step
 pytestmark = pytest.mark.usefixtures("prefect")
 
 
-@subgoal(title="Read {item}", token="{item}")
+@subgoal(title="Read {item}", key="{item}")
 async def read(item: str, hint: str = "") -> str:
     return str(await pursue(f"Read {item}. {hint}"))
 

@@ -52,7 +52,7 @@ class Total(BaseModel):
     amount: int
 
 
-@subgoal(title="Read {item}", token="{item}")
+@subgoal(title="Read {item}", key="{item}")
 async def read_total(item: str, hint: str = "") -> Total:
     total: Total = await pursue(f"Read the total of {item}. {hint}", returns=Total)
     return total
@@ -145,7 +145,7 @@ async def test_a_token_with_other_inputs_is_refused(tmp_path: Path) -> None:
 
 
 async def test_only_the_inputs_that_count_make_a_conflict(tmp_path: Path) -> None:
-    @subgoal(token="{item}", inputs=["item"])
+    @subgoal(key="{item}", inputs=["item"])
     async def read_it(item: str, earlier: str | None) -> str:
         answer: str = await pursue(f"Read {item}.")
         return answer

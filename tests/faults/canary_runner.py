@@ -38,7 +38,7 @@ def mutate(kind: str) -> None:
         desktop.for_ours = lambda ours, values=(): dict(ours)  # type: ignore[assignment]
 
 
-@subgoal(title="Deal with {letter}", token="{token}")
+@subgoal(title="Deal with {letter}", key="{token}")
 async def deal_with(letter: str, token: str) -> str:
     """Work on a letter that has a secret in its text."""
     answer: str = await pursue(
@@ -56,7 +56,7 @@ async def parse(text: str) -> None:
         raise KeyError(f"no such entry: {text}") from error
 
 
-@subgoal(title="Break down over {text}", token="{token}")
+@subgoal(title="Break down over {text}", key="{token}")
 async def break_down(text: str, token: str) -> None:
     await parse(text)
 

@@ -18,7 +18,7 @@ from holo_tasks import Answer, hand_over, pursue, subgoal  # noqa: E402
 LOOK, ACCOUNT = "May the entry A-2 be filed?", "Which account is A-2 for?"
 
 
-@subgoal(title="File {item}", token="{item}")
+@subgoal(title="File {item}", key="{item}")
 async def file_entry(item: str, ask: bool = False) -> str:
     goal = f"File {item}."
     if ask:

@@ -61,7 +61,7 @@ async def list_filed(hands: Hands) -> str:
 
 
 async def ask_a_person() -> Answer:
-    return await hand_over("The cashbook asks for the word that is hidden in a picture.", timeout_s=3)
+    return await hand_over("The cashbook asks for the word that is hidden in a picture.", timeout_seconds=3)
 
 
 FILED = ("filed", "filed, a copy", "filed, the next one")
@@ -108,7 +108,7 @@ def filing(screens: Screens) -> Callable[[str, str], Awaitable[Filed]]:
 
     @subgoal(
         title="File {reference}",
-        token="{reference}",
+        key="{reference}",
         screens=screens,
         before="menu",
         after=FILED,

@@ -79,7 +79,7 @@ def goal_of(decided: Plan) -> str:
     return f"Please file the entry {entry.reference}, {entry.amount}, {entry.reason} in the cashbook, once."
 
 
-@subgoal(title="File {reference} without care", token="{reference}")
+@subgoal(title="File {reference} without care", key="{reference}")
 async def file_carelessly(reference: str, goal: str) -> Filed:
     """Trust the model, as one would without this library's guards."""
     answer: Filed = await pursue(goal, returns=Filed)

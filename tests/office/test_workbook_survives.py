@@ -38,7 +38,7 @@ def test_a_lock_that_is_never_let_go_ends_in_one_sentence(path: Path) -> None:
         assert holder.stdout
         holder.stdout.readline()
         with pytest.raises(FileBusy, match="another writer") as caught:
-            book(path, lock_timeout_s=0.2).upsert({**ROW, "Receipt": "R-2"})
+            book(path, lock_timeout_seconds=0.2).upsert({**ROW, "Receipt": "R-2"})
         assert caught.value.transient
     finally:
         holder.kill()

@@ -225,7 +225,7 @@ async def test_a_step_that_was_not_done_is_looked_for_again_on_the_newer_screen(
 
 async def test_what_is_not_there_or_not_accepted_ends_a_function_with_giving_up() -> None:
     async def lost(hands: Hands) -> None:
-        await hands.click("Nowhere", timeout=0)
+        await hands.click("Nowhere", timeout_seconds=0)
 
     with pytest.raises(GaveUp, match="Click Nowhere: it is not on the screen"):
         await done(walk_on(Program()), Script(lost).brain())
@@ -237,7 +237,7 @@ async def test_what_is_not_there_or_not_accepted_ends_a_function_with_giving_up(
         await done(walk_on(Program(refuse)), Script(read_status, reference="TX-2").brain())
 
     async def impatient(hands: Hands) -> None:
-        await hands.wait_for("FOUND", timeout=0)
+        await hands.wait_for("FOUND", timeout_seconds=0)
 
     with pytest.raises(GaveUp, match="'FOUND' did not come up"):
         await done(walk_on(Program()), Script(impatient).brain())

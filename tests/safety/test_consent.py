@@ -22,6 +22,7 @@ from holo_tasks.loop import consent as consenting
 from holo_tasks.loop.consent import Approver, Asked, consent
 from holo_tasks.loop.guide import escape
 from holo_tasks.loop.walk import Walk
+from holo_tasks.run.subgoal_context import stepping
 from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.redaction import NothingToRedact
@@ -489,14 +490,15 @@ def test_the_picture_that_a_person_is_shown_marks_the_point() -> None:
 async def test_a_hand_off_for_a_yes_is_shown_the_point(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
 
-    async def hand_over(question: str, **options: Any) -> Answer:
+    async def ask_person(question: str, walk: Walk, **options: Any) -> Answer:
         given.append((question, options["points"]))
         return Answer("approve", "", "somebody")
 
-    monkeypatch.setattr(handoff, "hand_over", hand_over)
+    monkeypatch.setattr(handoff, "ask_person", ask_person)
     one = walk(PaintedDesktop(frozen=True), handoff.ByHandOff())
     await one.look()
-    await one.act(a_step("click", **SUBMIT))
+    with stepping(one):
+        await one.act(a_step("click", **SUBMIT))
     ((question, points),) = given
     assert "To click ‘the Submit button’ at (160, 100)" in question
     assert points == (Point(160, 100),)

@@ -86,7 +86,7 @@ def pressing(found: Any = None, **options: Any) -> Callable[..., Any]:
         probes.append(item)
         return found
 
-    @subgoal(token="{item}", **({"probe": probe} if found is not None else {}), **options)
+    @subgoal(key="{item}", **({"probe": probe} if found is not None else {}), **options)
     async def press(item: str) -> str:
         answer: str = await pursue("Press OK.")
         return answer

@@ -47,7 +47,7 @@ async def type_on() -> str:
     return found
 
 
-@subgoal(token="{question}")
+@subgoal(key="{question}")
 async def ask(question: str) -> str:
     """Give a person the screen."""
     return (await hand_over(question)).note

@@ -236,7 +236,7 @@ def _folder() -> Path:
 
 
 def _book(path: Path) -> Workbook:
-    return Workbook(path, columns=COLUMNS, key="Receipt", lock_timeout_s=5)
+    return Workbook(path, columns=COLUMNS, key="Receipt", lock_timeout_seconds=5)
 
 
 @functools.cache
