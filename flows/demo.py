@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 ROOT = Path(__file__).resolve().parent.parent
-APPS = ROOT / "tests" / "apps"
+PROGRAMS = ROOT / "flows" / "demo"
 MARK = ".holo-demo"
 """Says that a folder is the demo's own, so that --fresh may delete it, also after a start that failed."""
-sys.path[:0] = [str(APPS), str(ROOT / "flows")]
+sys.path[:0] = [str(PROGRAMS), str(ROOT / "flows")]
 
 if TYPE_CHECKING:
     from s3_server import S3Server
@@ -150,9 +150,9 @@ async def _person(*, by_hand: bool) -> AsyncIterator[None]:
 
 
 async def _answer(by_hand: bool) -> None:
-    from expense_audit import IN_THE_NOTE
     from receipts_mailbox import MANGLED_SAYS
 
+    from expense_audit import IN_THE_NOTE
     from holo_tasks.handoff.page import command
     from holo_tasks.machine.home import holo_home
     from holo_tasks.safety.handoffs import Handoffs
@@ -223,7 +223,7 @@ def _legacy_program(options: argparse.Namespace, out: Path) -> str:
     if not secret.exists():
         secret.touch(mode=0o600)
         secret.write_text(secrets.token_urlsafe(12))
-    command = [tk_python(), str(APPS / "legacy_ledger.py"), "--db", str(database), "--secret-file", str(secret)]
+    command = [tk_python(), str(PROGRAMS / "legacy_ledger.py"), "--db", str(database), "--secret-file", str(secret)]
     command += ["--seed", options.seed, "--font-size", options.font_size]
     if options.position:
         command += ["--position", options.position]

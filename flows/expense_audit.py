@@ -46,10 +46,7 @@ from holo_tasks.core.errors import TokenConflict, UnfitItem
 from holo_tasks.core.money import usd
 from holo_tasks.core.person import HandOff
 from holo_tasks.office.mailbox import Letter
-from holo_tasks.office.money import TOO_MUCH
 from holo_tasks.office.plain import plain_text
-from holo_tasks.office.receipts import Receipt, earlier_receipt_id, in_ascii, like_merchant, read_receipt, short_id
-from holo_tasks.office.said import EXAMPLE, completed
 from holo_tasks.office.workbook import Column, Workbook
 from holo_tasks.run.earlier_tokens import earlier_work
 from holo_tasks.run.log_filter import one_line_errors
@@ -57,6 +54,9 @@ from holo_tasks.run.named_files import page_named, workbook_named
 from holo_tasks.run.run import Progress as Story
 from holo_tasks.run.run import Run, current_run
 from holo_tasks.run.secret_filter import HushedName
+from receipts.money import TOO_MUCH
+from receipts.note import EXAMPLE, completed
+from receipts.receipt import Receipt, earlier_receipt_id, in_ascii, like_merchant, read_receipt, short_id
 
 PROGRAM = "Meridian Ledger"
 SCRIPTS = Path(__file__).with_name("reading_records.playbook.yaml")

@@ -20,7 +20,7 @@ settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("busy")
 
 ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps"), str(ROOT / "flows")]
+sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flows", "flows/demo"))]
 
 _home = tempfile.TemporaryDirectory(prefix="holo-tests-")
 # Prefect reads its settings as it is imported, so these come before any test is.

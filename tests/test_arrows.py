@@ -145,3 +145,11 @@ def test_the_library_does_not_know_its_blocks() -> None:
     for path in HOUSE.rglob("*.py"):
         guilty = [name for name in imports(path) if name.startswith("holo_blocks")]
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
+
+
+def test_flows_and_what_stands_beside_them_need_nothing_of_the_tests() -> None:
+    for path in (ROOT / "flows").rglob("*.py"):
+        guilty = [name for name in imports(path) if name.split(".")[0] == "tests"]
+        assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
+        assert "tests/" not in (text := path.read_text(encoding="utf-8")), path
+        assert '"tests"' not in text, path

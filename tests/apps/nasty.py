@@ -22,6 +22,9 @@ from typing import NoReturn
 from nasty_seeds import KINDS, plan
 from nasty_store import NotAStore, Store
 
+# They look like the demo's legacy program, and share its widgets.
+sys.path.append(str(Path(__file__).resolve().parents[2] / "flows" / "demo"))
+
 
 class CannotStart(RuntimeError):
     """Says in one line what is missing and what to do."""

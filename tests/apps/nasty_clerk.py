@@ -6,22 +6,20 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from nasty_seeds import VARIANTS, Entry, plan
+from nasty_store import Store
+from tk_python import tk_python
 
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Hotkey, Write
 from holo_tasks.desktop import Desktop
 
 APPS = Path(__file__).parent
-sys.path.insert(0, str(APPS))
-
-from nasty_seeds import VARIANTS, Entry, plan  # noqa: E402
-from nasty_store import Store  # noqa: E402
-from tk_python import tk_python  # noqa: E402
 
 PATIENCE_S = 15
 State = dict[str, Any]

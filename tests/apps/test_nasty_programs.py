@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from nasty_clerk import Clerk, seed_of
+from nasty_seeds import KINDS, VARIANTS
 
 from holo_tasks.desktop import VirtualDesktop
 from tests.support.long import few
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from nasty_clerk import Clerk, seed_of
-from nasty_seeds import KINDS, VARIANTS
 
 pytestmark = pytest.mark.desktop
 

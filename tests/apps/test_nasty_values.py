@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from nasty_seeds import DELAYS_S, KINDS, WORDS, Entry, plan
+from nasty_store import NotAStore, Store
+from tk_python import tk_python
 
 APPS = Path(__file__).parent
-sys.path.insert(0, str(APPS))
-
-from nasty_seeds import DELAYS_S, KINDS, WORDS, Entry, plan  # noqa: E402
-from nasty_store import NotAStore, Store  # noqa: E402
-from tk_python import tk_python  # noqa: E402
 
 ENTRY = Entry("AB-10482", "128.45", "Wrong amount")
 

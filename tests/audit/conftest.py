@@ -42,7 +42,7 @@ def loader() -> Callable[[Path], ModuleType]:
 
 @pytest.fixture(scope="session")
 def s3_module() -> ModuleType:
-    return load(HERE.parent / "apps" / "s3_server.py")
+    return load(HERE.parent.parent / "flows" / "demo" / "s3_server.py")
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 APPS = ROOT / "tests" / "apps"
-sys.path[:0] = [str(ROOT), str(APPS)]
+LEDGER = ROOT / "flows" / "demo" / "legacy_ledger.py"
+sys.path[:0] = [str(ROOT), str(APPS), str(ROOT / "flows"), str(LEDGER.parent)]
 
 if TYPE_CHECKING:
     from holo_tasks.core.events import Event
@@ -128,7 +129,7 @@ async def ledger(
     (own / ".Xdefaults").write_text("*insertOffTime: 0\n" if still else "")
     database = own / "ledger.db"
     create_database(database, [Transaction(**cast("dict[str, Any]", row)) for row in transactions()])
-    app = shlex.join([tk_python(), str(APPS / "legacy_ledger.py"), "--db", str(database), *options])
+    app = shlex.join([tk_python(), str(LEDGER), "--db", str(database), *options])
     async with VirtualDesktop(
         size=size or Size(1280, 800),
         app=app,

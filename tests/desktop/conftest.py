@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import random
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tk_python import tk_python
 
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
@@ -33,20 +33,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.desktop)
 
 
-def _load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, APPS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="session")
 def tk() -> str:
     """A Python that has tkinter."""
-    python: str = _load("tk_python").tk_python()
-    return python
+    return tk_python()
 
 
 @pytest.fixture(scope="session")

@@ -273,7 +273,7 @@ def test_a_script_of_ones_own_that_was_killed_ends_with_a_line(
     asked = {"model": text.base_url, "inputs": str(inputs.path)}
     process = subprocess.Popen(
         [sys.executable, "-c", script.replace("{asked}", repr(asked))],
-        env={**cli.env, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "apps")])},
+        env={**cli.env, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "flows" / "demo")])},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

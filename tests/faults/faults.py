@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps"), str(ROOT / "flows")]
+sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flows", "flows/demo"))]
 
 EVERY: dict[str, int] = defaultdict(lambda: 1, key=20, event=20, frame=5, hold=5, pay=5, count=5)
 """Of what happens very often, each so many-th one is killed."""

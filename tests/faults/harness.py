@@ -31,7 +31,7 @@ from tests.faults.clerk import HEIGHT, WIDTH, Clerk
 from tests.support.command_line import EXECUTABLE, related
 
 FAULTS = Path(__file__).parent
-APPS = FAULTS.parent / "apps"
+LEDGER = FAULTS.parent.parent / "flows" / "demo" / "legacy_ledger.py"
 MOST_RUNS, RUN_PATIENCE_S = 8, 180.0
 OUTCOMES = ("wrong_amount", "match", "unknown_merchant", "unreadable")
 """One receipt of each: two of the four want a flag."""
@@ -152,7 +152,7 @@ class Audit:
         """Describe to the runner what a person would fill in once in the Prefect UI."""
         secret = self.folder / "password"
         secret.write_text(self._password)
-        app = [tk_python(), str(APPS / "legacy_ledger.py"), "--db", str(self.database), "--secret-file", str(secret)]
+        app = [tk_python(), str(LEDGER), "--db", str(self.database), "--secret-file", str(secret)]
         app += ["--state-file", str(self.state), "--slow", "0,0", "--tip-after", "0", "--session-actions", "0"]
         told = {"name": self.name, "base_url": self.clerk.base_url, "password": self._password}
         told |= {"app": shlex.join(app), "width": WIDTH, "height": HEIGHT}

@@ -26,7 +26,7 @@ import xcffib.xproto  # connections need it
 
 if __name__ == "__main__":
     ROOT = Path(__file__).parent.parent.parent
-    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps")]
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps"), str(ROOT / "flows" / "demo")]
 
 from holo_tasks.prefect_server.temporary import TemporaryServer, reach_directly
 from tests.support.agent_process import AgentProcess

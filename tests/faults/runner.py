@@ -16,13 +16,13 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
 INJECTION = ROOT / "tests" / "faults" / "injection"
-sys.path[:0] = [str(ROOT), str(ROOT / "flows"), str(ROOT / "tests" / "apps"), str(INJECTION)]
+sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in ("flows", "flows/demo", "tests/apps")), str(INJECTION)]
 
 
 def main() -> None:
-    import expense_audit  # noqa: F401
     import prefect.main  # noqa: F401
 
+    import expense_audit  # noqa: F401
     import holo_tasks.cli.run_flow  # noqa: F401
 
     for line in sys.stdin:
@@ -44,8 +44,8 @@ def _run(job: dict[str, Any]) -> int:
     try:
         import kill_points
         import read_before
-        from expense_audit import expense_audit
 
+        from expense_audit import expense_audit
         from holo_tasks.core.errors import HoloError
 
         if "blocks" in job:

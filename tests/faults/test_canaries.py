@@ -150,7 +150,7 @@ def leaks(tmp: Path, prefect_url: str, mutant: str = "") -> tuple[set[tuple[str,
         env = {
             **os.environ,
             **{f"HOLO_SECRET_{name.upper()}": value for name, value in CANARIES.items()},
-            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'apps'}",
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'flows' / 'demo'}",
             "HOLO_HOME": str(tmp / "holo"),
             "PREFECT_API_URL": prefect_url,
             "PREFECT_LOGGING_TO_API_ENABLED": "1",

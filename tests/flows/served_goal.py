@@ -10,9 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "flows")]
 
-from run_goal import run_goal  # noqa: E402
-
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel  # noqa: E402
+from run_goal import run_goal  # noqa: E402
 
 
 async def fill_in(told: dict[str, str]) -> None:

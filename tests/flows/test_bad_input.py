@@ -7,13 +7,13 @@ from typing import Any
 
 import openpyxl
 import pytest
-from expense_audit import expense_audit
 from receipts_mailbox import write_maildir
-from run_goal import run_goal
 
+from expense_audit import expense_audit
 from holo_blocks import HoloMailbox
 from holo_tasks import InvalidUsage
 from holo_tasks.run.named_files import page_named, workbook_named
+from run_goal import run_goal
 
 pytestmark = pytest.mark.usefixtures("prefect")
 

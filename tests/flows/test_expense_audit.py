@@ -14,6 +14,12 @@ from typing import Any
 
 import openpyxl
 import pytest
+from legacy_ledger_db import LedgerFile
+from prefect import flow
+from pydantic import SecretStr
+from receipts_mailbox import MANGLED_SAYS, write_maildir
+from s3_server import S3Server
+
 from expense_audit import (
     COLUMNS,
     IN_THE_NOTE,
@@ -31,23 +37,17 @@ from expense_audit import (
     too_many_in_a_row,
     was_audited,
 )
-from legacy_ledger_db import LedgerFile
-from prefect import flow
-from pydantic import SecretStr
-from receipts_mailbox import MANGLED_SAYS, write_maildir
-from s3_server import S3Server
-
 from holo_tasks import NeedsPerson
 from holo_tasks.audit import open_trace
 from holo_tasks.core.errors import TokenConflict
 from holo_tasks.core.events import SubgoalClosed, SubgoalOpened
 from holo_tasks.office.mailbox import Letter
-from holo_tasks.office.receipts import Receipt, earlier_receipt_id, receipt_id, short_id
 from holo_tasks.office.workbook import Workbook
 from holo_tasks.run.run import Run
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at
+from receipts.receipt import Receipt, earlier_receipt_id, receipt_id, short_id
 from tests.support.agents import agent
 from tests.support.long import few
 from tests.support.painted_desktop import PaintedDesktop

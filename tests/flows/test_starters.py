@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.states import State
-from run_goal import run_goal
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel
 from holo_tasks.audit.pages.page import is_page
 from holo_tasks.safety.policy import Rules
+from run_goal import run_goal
 from tests.support.agents import events
 from tests.support.scripted_model import ScriptedModel, step
 

@@ -197,7 +197,7 @@ class Campaign:
 
 def _environment(home: str) -> dict[str, str]:
     """Return a bare environment with a home of its own: nothing of the machine's is read or written."""
-    paths = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flows", "blocks"))]
+    paths = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flows", "flows/demo", "blocks"))]
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")}
     return {
         **kept,

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps"), str(ROOT / "flows" / "demo")]
 LATENCY_S = 1.5
 """About what a model takes to answer: what comes up meanwhile comes up between its look and its click."""
 

@@ -8,7 +8,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,15 +17,12 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
+from receipts_mailbox import write_maildir
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office import imap
 from holo_tasks.office.letter_reader import LetterReader
 from holo_tasks.office.mailbox import ImapAccount, Letter, MailboxUnreachable, read_imap, read_maildir
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "apps"))
-
-from receipts_mailbox import write_maildir
 
 ACCENTED = b"Message-ID: <1@a.example>\r\nDate: Mon, 5 Oct 2026 10:00:00 +0200\r\n\r\nBonjour"
 

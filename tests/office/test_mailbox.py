@@ -16,18 +16,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from receipts_layouts import one_page_pdf
+from receipts_mailbox import messages, write_maildir
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office import letter_reader
 from holo_tasks.office.letter import read_letter
 from holo_tasks.office.letter_reader import LetterReader
 from holo_tasks.office.mailbox import Letter, read_maildir
-from holo_tasks.office.receipts import read_receipt
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "apps"))
-
-from receipts_layouts import one_page_pdf
-from receipts_mailbox import messages, write_maildir
+from receipts.receipt import read_receipt
 
 HEAD = b"From: Shop <shop@a.example>\r\nMessage-ID: <1@a.example>\r\nDate: Mon, 5 Oct 2026 10:00:00 +0200\r\n"
 

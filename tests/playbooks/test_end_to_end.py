@@ -24,7 +24,7 @@ from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.models.profile import profile_for
 from tests.support.long import few
 
-APPS = Path(__file__).parents[1] / "apps"
+LEDGER = Path(__file__).parents[2] / "flows" / "demo" / "legacy_ledger.py"
 PLAYBOOK = Path(__file__).parents[2] / "flows" / "expense_audit.playbook.yaml"
 PASSWORD = "tulip-7 Zoë"
 
@@ -47,13 +47,6 @@ def base_url() -> Iterator[str]:
         server.terminate()
 
 
-@pytest.fixture(scope="module")
-def apps() -> Iterator[None]:
-    sys.path.insert(0, str(APPS))
-    yield
-    sys.path.remove(str(APPS))
-
-
 @asynccontextmanager
 async def ledger_on_desktop(folder: Path, size: Size, *options: str) -> AsyncIterator[Desktop]:
     from legacy_ledger_db import Transaction, create_database
@@ -66,7 +59,7 @@ async def ledger_on_desktop(folder: Path, size: Size, *options: str) -> AsyncIte
             Transaction("TX-10500", "Blue Line Taxi Co.", "2026-03-02", 4210, "USD", "M. Weber", "Open"),
         ],
     )
-    app = shlex.join([tk_python(), str(APPS / "legacy_ledger.py"), "--db", str(folder / "ledger.db"), *options])
+    app = shlex.join([tk_python(), str(LEDGER), "--db", str(folder / "ledger.db"), *options])
     async with VirtualDesktop(
         size=size, app=app, env={"MERIDIAN_PASSWORD": PASSWORD}, secrets={"portal_password": PASSWORD}
     ) as desktop:
@@ -110,7 +103,7 @@ async def pursue(desktop: Desktop, base_url: str, task: str, most: int = 40) -> 
 )
 @pytest.mark.long
 async def test_audits_a_transaction_wherever_the_window_is(
-    size: Size, options: tuple[str, ...], base_url: str, apps: None, tmp_path: Path
+    size: Size, options: tuple[str, ...], base_url: str, tmp_path: Path
 ) -> None:
     from legacy_ledger_db import LedgerFile
 

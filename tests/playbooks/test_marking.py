@@ -30,6 +30,7 @@ from holo_tasks.vision.screen_text import Line
 from tests.support.long import few
 
 APPS = Path(__file__).parents[1] / "apps"
+LEDGER = Path(__file__).parents[2] / "flows" / "demo" / "legacy_ledger.py"
 PATIENCE_S = 60.0
 LEGIBLE = 0.97
 
@@ -399,7 +400,7 @@ async def ledger(tk: str, folder: Path, points: int) -> AsyncIterator[Clerk]:
 
     lumiere = Transaction("TX-10482", "Café Lumière", "2024-03-11", 128450, "EUR", "Zoë Martin", "Posted")
     create_database(folder / "ledger.db", [lumiere])
-    command = [tk, str(APPS / "legacy_ledger.py"), "--db", str(folder / "ledger.db")]
+    command = [tk, str(LEDGER), "--db", str(folder / "ledger.db")]
     command += ["--state-file", str(folder / "state"), "--font-size", str(points), "--tip-after", "0"]
     async with VirtualDesktop(app=command, env={"MERIDIAN_PASSWORD": "tulip"}) as desktop:
         yield Clerk(desktop, folder)

@@ -22,7 +22,7 @@ class AgentProcess:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         quiet = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL", "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL"}
-        path = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "apps")])
+        path = os.pathsep.join([str(ROOT), str(ROOT / "flows" / "demo")])
         self.process = subprocess.Popen(
             [sys.executable, str(PROGRAM)],
             env={**env, **quiet, "PYTHONPATH": path},

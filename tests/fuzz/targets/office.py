@@ -24,9 +24,9 @@ from holo_tasks.office.imap import ImapAccount, read_imap
 from holo_tasks.office.letter import Letter, in_order, read_letter
 from holo_tasks.office.letter_reader import CPU_SECONDS, LetterReader
 from holo_tasks.office.pdf_text import pdf_to_text
-from holo_tasks.office.receipts import Receipt, read_receipt
-from holo_tasks.office.said import completed
 from holo_tasks.office.workbook import Workbook
+from receipts.note import completed
+from receipts.receipt import Receipt, read_receipt
 from tests.fuzz.target import Target, check
 
 RECEIPT = (

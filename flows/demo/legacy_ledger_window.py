@@ -205,7 +205,7 @@ class LedgerWindow:
         root, look = self.root, self.look
         root.title(TITLE)
         root.resizable(False, False)
-        root.report_callback_exception = self._report  # type: ignore[method-assign]
+        root.report_callback_exception = self._report
         self._build_menu_bar()
         self._heading = tk.Label(root, font=look.heading, foreground=FIELD, background=NAVY, anchor="w")
         self._heading.configure(padx=look.px(12), pady=look.px(5))
@@ -230,13 +230,13 @@ class LedgerWindow:
         for key, command in {
             "<F1>": self.help,
             "<F2>": self.find,
-            "<F3>": lambda: self.panel and self.panel.back(),
+            "<F3>": self._back,
             "<F9>": self.main_menu,
             "<F12>": self.sign_off,
         }.items():
-            root.bind(key, lambda _event, command=command: self._key(command))
+            root.bind(key, lambda _event, command=command: self._key(command))  # type: ignore[misc]
         for key in ("<Return>", "<KP_Enter>", "<Linefeed>"):
-            root.bind_class("Button", key, lambda event: event.widget.invoke())
+            root.bind_class("Button", key, lambda event: event.widget.invoke())  # type: ignore[attr-defined]
         for event in ("<Configure>", "<Map>", "<FocusIn>", "<FocusOut>"):
             root.bind(event, self.note_state)
         root.bind("<FocusIn>", self._keep_focus_on_popup, add=True)
@@ -260,6 +260,10 @@ class LedgerWindow:
 
     def _if_signed_on(self, command: Callable[[], object]) -> Callable[[], object]:
         return lambda: command() if self.session is not None else self.say("E-100 SIGN ON FIRST", error=True)
+
+    def _back(self) -> None:
+        if self.panel:
+            self.panel.back()
 
     def _key(self, command: Callable[[], object]) -> None:
         if self._popup is not None:

@@ -2,7 +2,7 @@
 
 Run as its own process, standard library only (tkinter, sqlite3):
 
-    MERIDIAN_PASSWORD=... python3 tests/apps/legacy_ledger.py --db FILE
+    MERIDIAN_PASSWORD=... python3 flows/demo/legacy_ledger.py --db FILE
 
 Make FILE with `legacy_ledger_db.create_database`. The password comes from `--secret-file` or the
 variable MERIDIAN_PASSWORD, never from the command line. Whatever stops it from starting is one

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.office.receipts import Receipt
-from holo_tasks.office.said import EXAMPLE, completed
+from receipts.note import EXAMPLE, completed
+from receipts.receipt import Receipt
 
 UNREAD = Receipt(
     receipt_id="R-1",

@@ -16,15 +16,12 @@ from decimal import Decimal
 from email.message import EmailMessage
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Literal
+from typing import cast
 
-from receipts_layouts import LAYOUTS, Sale, new, text
+from receipts_layouts import LAYOUTS, Outcome, Sale, new, text
 
-from holo_tasks.office.receipts import receipt_id
+from receipts.receipt import receipt_id
 
-Outcome = Literal[
-    "match", "wrong_amount", "duplicate", "no_transaction", "unknown_merchant", "not_a_receipt", "unreadable"
-]
 UNKNOWN_MERCHANT = "UNKNOWN MERCHANT 0042"
 ARCHIVED = "TX-10785"
 FLAG_REASONS: dict[str, str] = {
@@ -85,7 +82,8 @@ def _sales() -> tuple[Sale, ...]:
             r"[^a-z]+", "-", unicodedata.normalize("NFKD", merchant).encode("ascii", "ignore").decode().lower()
         )
         address, when = f"receipts@{host}.example", date.fromisoformat(day)
-        out.append(Sale(outcome, reference, merchant, address, amount, currency, when, holder, layout, ledger or None))
+        kind = cast("Outcome", outcome)
+        out.append(Sale(kind, reference, merchant, address, amount, currency, when, holder, layout, ledger or None))
     return tuple(out)
 
 

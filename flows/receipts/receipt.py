@@ -14,10 +14,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from holo_tasks.office.days import find_days
 from holo_tasks.office.letter import Letter, sender_name
-from holo_tasks.office.money import TOO_MUCH, Money, currencies, find_money
 from holo_tasks.office.plain import plain_name, plain_text
+from receipts.days import find_days
+from receipts.money import TOO_MUCH, Money, currencies, find_money
 
 TRANSACTION = r"(?<![A-Za-z0-9])TX-[0-9]{5}(?!\d)"
 _MOST_PROBLEMS = 12

@@ -6,19 +6,16 @@ import json
 import os
 import secrets
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from legacy_ledger_db import LedgerFile, NotALedger, Transaction, create_database
+from tk_python import NoTkPython, tk_python
 
-APPS = Path(__file__).parent
-sys.path.insert(0, str(APPS))
-
-from legacy_ledger_db import LedgerFile, NotALedger, Transaction, create_database  # noqa: E402
-from tk_python import NoTkPython, tk_python  # noqa: E402
+PROGRAM = Path(__file__).parents[2] / "flows" / "demo" / "legacy_ledger.py"
 
 LUMIERE = Transaction("TX-10482", "Café Lumière", "2024-03-11", 128450, "EUR", "Zoë Martin", "Posted")
 NOTE = "Receipt says 128.45"
@@ -59,7 +56,7 @@ class Clerk:
         # Of an option given twice the last one counts.
         quiet = ["--slow", "0.1,0.2", "--tip-after", "0"]
         files = ["--db", str(self.ledger.path), "--state-file", str(self._state_file)]
-        command = [tk_python(), str(APPS / "legacy_ledger.py"), *files, *quiet, *options]
+        command = [tk_python(), str(PROGRAM), *files, *quiet, *options]
         self.program = subprocess.Popen(command, env=self._environment)
 
     def state(self) -> State:
@@ -299,7 +296,7 @@ def test_what_stops_it_is_one_line_and_exit_code_2(tmp_path: Path, what: str) ->
     elif what == "no password":
         create_database(path, [LUMIERE])
     environment = {name: value for name, value in os.environ.items() if name != "MERIDIAN_PASSWORD"}
-    command = [tk_python(), str(APPS / "legacy_ledger.py"), "--db", str(path)]
+    command = [tk_python(), str(PROGRAM), "--db", str(path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=10, check=False)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1

@@ -13,13 +13,18 @@ from datetime import date
 from decimal import Decimal
 from email import policy
 from email.message import EmailMessage
+from typing import Literal
+
+Outcome = Literal[
+    "match", "wrong_amount", "duplicate", "no_transaction", "unknown_merchant", "not_a_receipt", "unreadable"
+]
 
 
 @dataclass(frozen=True)
 class Sale:
     """One purchase as its receipt tells it; ``ledger`` is what the card statement says if it differs."""
 
-    outcome: str
+    outcome: Outcome
     reference: str
     merchant: str
     address: str

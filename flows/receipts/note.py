@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.office.money import TOO_MUCH, Money, find_money
 from holo_tasks.office.plain import plain_name
-from holo_tasks.office.receipts import TRANSACTION, Receipt
+from receipts.money import TOO_MUCH, Money, find_money
+from receipts.receipt import TRANSACTION, Receipt
 
 EXAMPLE = "TX-12345; 84.20 EUR; Paper & Pine"
 LONGEST_NAME = 80

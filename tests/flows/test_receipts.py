@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from receipts_mailbox import Expected, messages, transactions, write_maildir
 
-from holo_tasks.office.days import find_days
 from holo_tasks.office.letter import Attachment, Letter
 from holo_tasks.office.mailbox import read_maildir
-from holo_tasks.office.money import find_money
-from holo_tasks.office.receipts import Receipt, read_receipt, same_merchant
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "apps"))
-
-from receipts_mailbox import Expected, messages, transactions, write_maildir
+from receipts.days import find_days
+from receipts.money import find_money
+from receipts.receipt import Receipt, read_receipt, same_merchant
 
 WORDS = ["Total", "EUR", "1.284", "84,20", "TX-10482", "Date:", "\n", "2026-13-40", "$", "-", "(", "Merchant:"]
 

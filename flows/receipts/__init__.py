@@ -1,0 +1,1 @@
+"""What a letter says of a purchase: the domain of the expense audit, read without guessing."""
