@@ -15,7 +15,8 @@ from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Did, Transcript
 from holo_tasks.handoff.hand_over import ask_person
-from holo_tasks.loop.guide import Guide, Perform
+from holo_tasks.loop.executor import Executor, Perform
+from holo_tasks.loop.guide import AnyGuide, Guide, Unguided
 from holo_tasks.loop.loop import Answered, AnswerReader, Decide
 from holo_tasks.loop.loop import pursue as run_loop
 from holo_tasks.loop.press_once import Once
@@ -60,14 +61,13 @@ class Layered:
     about: str = ""
     layer: str = ""
     _task: str = field(init=False, repr=False)
-    _once: Once | None = field(init=False, repr=False)
+    _once: Once = field(init=False, repr=False)
     _secrets: frozenset[str] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._secrets = self.walk.secrets
         self._task = self.walk.transcript.task
-        once = self.handling.once
-        self._once = Once(once, self._certainly_not_done) if once else None  # over all layers
+        self._once = Once(self.handling.once, self._certainly_not_done)  # over all layers
         self._check_windows()
 
     async def answer(self) -> Answered[Any]:
@@ -109,14 +109,12 @@ class Layered:
         self.walk.secrets = self._secrets if brain is None else None  # a script is its author's own words
         try:
             return await run_loop(
-                self.walk,
+                self._executor(layer),
                 read=self.read,
                 decide=self._decide(brain),
-                act=act_by(layer),
                 max_steps=self.max_steps,
-                guide=self._guide(layer, brain),
+                guide=self._guide(brain),
                 once=self._once,
-                layer=layer,
                 last=last,
             )
         finally:
@@ -153,8 +151,7 @@ class Layered:
                 raise
         assert answer.choice == DONE
         await self.walk.look()
-        guide = self._guide(PERSON)
-        if guide is not None and (problem := await guide.accept(self.walk)):
+        if problem := await self._executor(PERSON).follow(self._guide().accept()):
             raise GaveUp(problem, layer=PERSON)
         if self.probe is not None:
             found = await self._probed(self.probe)
@@ -212,20 +209,15 @@ class Layered:
             return 0
         return len(await asyncio.to_thread(claim.ledger.intents, claim.token, claim.goal))
 
-    def _guide(self, layer: str, brain: Brain | None = None) -> Guide | None:
+    def _executor(self, layer: str) -> Executor:
+        return Executor(self.walk, act_by(layer), layer, self.run.recogniser, self.perform)
+
+    def _guide(self, brain: Brain | None = None) -> AnyGuide:
         handling = self.handling
         if handling.screens is None:
-            return None
-        return Guide(
-            screens=handling.screens,
-            recogniser=self.run.recogniser,
-            perform=self.perform,
-            act=act_by(layer),
-            before=handling.before,
-            after=handling.after,
-            layer=layer,
-            expect=(lambda: brain.intent.expect) if brain else str,
-        )
+            return Unguided()
+        expect = (lambda: brain.intent.expect) if brain else str
+        return Guide(handling.screens, handling.before, handling.after, expect)
 
     def _brain(self, layer: str) -> Brain | None:
         if layer != SCRIPT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holo_tasks.agent.agent_step import act_by
 from holo_tasks.agent.pursue import perform
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide
 from holo_tasks.loop.screens import Screens
 from holo_tasks.run.run import current_run
@@ -26,6 +27,5 @@ async def recover_to(state: str, *, screens: Screens | None = None) -> None:
     async with run.screen_alone():
         walk = side_walk(f"Go to ‘{state}’.")
         await walk.look()
-        guide = Guide(screens, run.recogniser, perform, act_by(MODEL))
-        await guide.clear(walk)
-        await guide.reach(walk, state)
+        executor = Executor(walk, act_by(MODEL), MODEL, run.recogniser, perform)
+        await executor.follow(Guide(screens, before=state).begin())

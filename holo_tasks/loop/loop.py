@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from holo_tasks.core import events
@@ -21,9 +21,11 @@ from holo_tasks.core.errors import (
 )
 from holo_tasks.core.step import Step
 from holo_tasks.loop.corrections import came, often
-from holo_tasks.loop.guide import Act, Guide, escape
+from holo_tasks.loop.executor import Executor
+from holo_tasks.loop.guide import AnyGuide, Unguided
 from holo_tasks.loop.press_once import Once, named
-from holo_tasks.loop.stuck_recovery import BACK, Stock
+from holo_tasks.loop.stuck_recovery import BACK, StuckRecovery
+from holo_tasks.loop.take_picture import Seen
 from holo_tasks.loop.walk import Walk
 
 T = TypeVar("T")
@@ -48,141 +50,206 @@ class Answered(Generic[T]):
     steps: int
 
 
+@dataclass(frozen=True)
+class Working:
+    """Where a sub-goal stands between two steps.
+
+    ``rejected`` counts answers that did not fit; ``unfinished`` says that one came on a screen where the work may not
+    end; ``expected`` is the state that the last action was to lead to.
+    """
+
+    rejected: int = 0
+    unfinished: bool = False
+    expected: str = ""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A step, the screen it was decided on, and when that began."""
+
+    step: Step
+    before: Seen
+    started_s: float
+
+
 async def pursue(
-    walk: Walk,
+    executor: Executor,
     *,
     read: AnswerReader[T],
     decide: Decide,
-    act: Act,
     max_steps: int,
-    guide: Guide | None = None,
+    guide: AnyGuide | None = None,
     once: Once | None = None,
-    layer: str = "model",
     last: bool = True,
 ) -> Answered[T]:
     """Work on a sub-goal until it is answered.
 
-    ``decide`` and ``act`` are the walk's own methods, possibly wrapped into tasks. ``guide`` knows the program's
-    screens, ``once`` the actions that are not done twice. ``layer`` is who decides; of one that is not the ``last`` no
+    ``decide``, and what the ``executor`` acts by, are the walk's own methods, possibly wrapped into tasks. ``guide``
+    knows the program's screens, ``once`` the actions that are not done twice. Of a layer that is not the ``last`` no
     best answer so far is asked for. Raises a `HoloError` whose status is how the run ends; at the step limit its
     ``partial_answer`` is the best answer so far.
     """
-    rejected, unfinished = 0, False
-    scripted = layer != "model"
-    stock = Stock(lambda: _back(walk, guide, act), layer, times=BACK - 1 if scripted else 0)
-    first, expected = walk.step, ""
-    await walk.look()
-    if guide is not None:
-        walk.whereabouts = guide.whereabouts
-        await guide.begin(walk)
-    walk.begin()
-    while True:
-        if guide is not None:
-            await guide.clear(walk)
-            if expected:
-                await guide.arrive(walk, expected)
-            expected = ""
-            walk.show(guide.said())
-        if walk.step - first >= max_steps:
-            raise await _out_of_steps(walk, decide, max_steps, layer=layer, last=last)
+    loop = _Loop(executor, read, decide, max_steps, guide or Unguided(), once or Once(), last)
+    state: Working | Answered[T] = await loop.begin()
+    while isinstance(state, Working):
+        await loop.prepare(state)
+        decided = await loop.decided()
+        match decided.step.tool_call:
+            case AnswerCall(content=text):
+                state = await loop.answered(state, decided, text)
+            case AskHumanCall(question=question):
+                state = await loop.handed_over(state, decided, question)
+            case _:
+                state = await loop.acted(state, decided)
+    return state
+
+
+@dataclass
+class _Loop(Generic[T]):
+    """The steps of the loop; each returns where the sub-goal stands after it."""
+
+    executor: Executor
+    read: AnswerReader[T]
+    decide: Decide
+    max_steps: int
+    guide: AnyGuide
+    once: Once
+    last: bool
+    first: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Words and pictures do not help a script that is stuck: it is taken back at once.
+        self.stuck = StuckRecovery(times=BACK - 1 if self.scripted else 0)
+        self.first = self.walk.step
+
+    @property
+    def walk(self) -> Walk:
+        return self.executor.walk
+
+    @property
+    def scripted(self) -> bool:
+        return self.executor.layer != "model"
+
+    async def begin(self) -> Working:
+        """Take the first picture, and bring the program where the work begins."""
+        await self.walk.look()
+        self.walk.whereabouts = lambda: self.executor.follow(self.guide.whereabouts())
+        await self.executor.follow(self.guide.begin())
+        self.walk.begin()
+        return Working()
+
+    async def prepare(self, state: Working) -> None:
+        """See to it that the screen is one to decide on. Raises at the step limit."""
+        await self.executor.follow(self.guide.prepare(state.expected))
+        if self.walk.step - self.first >= self.max_steps:
+            raise await self._out_of_steps()
+
+    async def decided(self) -> Decided:
+        """Have the next step decided, and write it down."""
+        walk = self.walk
         walk.step += 1
-        started = walk.doors.now_s()
-        step = await decide(walk, once is not None and once.ended(guide))
-        before = walk.seen  # by now: a model that was unsure was shown the screen again
-        await walk.decided(step, scripted=scripted)
-        call = step.tool_call
-        if isinstance(call, AnswerCall):
-            try:
-                value = read(call.content)
-            except ValueError as error:
-                problem = " ".join(str(error).split())[:600]
-                if rejected >= walk.doors.corrections:
-                    raise ModelFailed(
-                        f"The model's answer does not fit what was asked for{often(rejected)}: {problem}. "
-                        f"It answered {came(call.content) or 'nothing'}."
-                    ) from None
-                rejected += 1
-                await walk.record(events.Corrected(reason=f"the answer does not fit: {problem}"))
-                await walk.look()
-                walk.remember(step, f"The answer does not fit what was asked for: {problem}", is_error=True)
-                continue
-            problem = await guide.accept(walk) if guide is not None else ""
-            if not problem:
-                return Answered(value, call.content, walk.step)
-            if unfinished:
-                raise GaveUp(problem, layer=layer)
-            unfinished = True
-            await walk.record(events.Corrected(reason=problem))
-            walk.remember(step, problem, is_error=True)
-            continue
-        if isinstance(call, AskHumanCall) and walk.doors.person is not None:
-            told = await walk.doors.person.help(walk, call.question)
-            await walk.look()
-            walk.remember(step, told)
-            continue
-        if isinstance(call, AskHumanCall):
-            await walk.record(events.HandedOver(question=call.question))
-            raise GaveUp(f"The agent needs a person: {call.question}", layer=layer)
-        pressed = await once.pressed_by(walk, step) if once is not None else frozenset[str]()
-        if once is not None and once.was_pressed(pressed):
-            told = await once.again(walk, pressed, guide)
-            await walk.record(events.Corrected(reason=told))
-            walk.remember(step, told, is_error=True)
-            continue
-        if once is not None and pressed and once.too_often(walk, step):
-            told = f"{named(pressed)} has an effect each time it is pressed: press it once only. Nothing was done."
-            await walk.record(events.Corrected(reason=told))
-            walk.remember(step, told, is_error=True)
-            continue
-        promised = guide.promised() if guide is not None else ""
+        started_s = walk.doors.now_s()
+        step = await self.decide(walk, self.once.ended(self.guide))
+        before = self.executor.seen  # by now: a model that was unsure was shown the screen again
+        await walk.decided(step, scripted=self.scripted)
+        return Decided(step, before, started_s)
+
+    async def answered(self, state: Working, decided: Decided, text: str) -> Working | Answered[T]:
+        """Take an answer if it fits, and the screen is one where the work may end."""
         try:
-            if once is not None:
-                once.pressed |= pressed  # first: whatever comes of it
-            told = await act(walk, step)
-            is_error = False
+            value = self.read(text)
+        except ValueError as error:
+            return await self._rejected(state, decided.step, text, " ".join(str(error).split())[:600])
+        problem = await self.executor.follow(self.guide.accept())
+        if not problem:
+            return Answered(value, text, self.walk.step)
+        if state.unfinished:
+            raise GaveUp(problem, layer=self.executor.layer)
+        await self._refuse(decided.step, problem)
+        return Working(state.rejected, unfinished=True)
+
+    async def _rejected(self, state: Working, step: Step, text: str, problem: str) -> Working:
+        """Send back an answer that does not fit what was asked for, unless that was done often enough."""
+        if state.rejected >= self.walk.doors.corrections:
+            raise ModelFailed(
+                f"The model's answer does not fit what was asked for{often(state.rejected)}: {problem}. "
+                f"It answered {came(text) or 'nothing'}."
+            ) from None
+        await self.walk.record(events.Corrected(reason=f"the answer does not fit: {problem}"))
+        await self.walk.look()
+        self.walk.remember(step, f"The answer does not fit what was asked for: {problem}", is_error=True)
+        return Working(state.rejected + 1, state.unfinished)
+
+    async def handed_over(self, state: Working, decided: Decided, question: str) -> Working:
+        """Give the screen to a person because the agent asks for one. Raises `GaveUp` if nobody is waited for."""
+        walk = self.walk
+        if walk.doors.person is None:
+            await walk.record(events.HandedOver(question=question))
+            raise GaveUp(f"The agent needs a person: {question}", layer=self.executor.layer)
+        told = await walk.doors.person.help(walk, question)
+        await walk.look()
+        walk.remember(decided.step, told)
+        return Working(state.rejected, state.unfinished)
+
+    async def acted(self, state: Working, decided: Decided) -> Working:
+        """Do a step that is one for hands, unless it would press once more what is pressed once only."""
+        step, before, once = decided.step, decided.before, self.once
+        after = Working(state.rejected, state.unfinished)
+        pressed = await once.pressed_by(step, before, self.walk.scene(before.frame))
+        if once.was_pressed(pressed):
+            await self._refuse(step, await self.executor.follow(once.again(pressed, self.guide)))
+            return after
+        if pressed and once.too_often(step, before):
+            each = "has an effect each time it is pressed: press it once only. Nothing was done."
+            await self._refuse(step, f"{named(pressed)} {each}")
+            return after
+        promised = await self.executor.follow(self.guide.promised())
+        once.press(pressed)
+        try:
+            told, is_error = await self.executor.act(self.walk, step), False
         except StoreLost:
             raise
-        except ScreenChanged as error:
-            if once is not None:
-                once.pressed -= pressed  # nothing was sent
-            if guide is not None:
-                guide.surprised()
-            await walk.look_after_change(step, str(error), started_s=started)
-            await stock.take(walk)
-            continue
+        except ScreenChanged as error:  # nothing was sent
+            once.take_back(pressed)
+            self.guide.surprised()
+            await self.walk.look_after_change(step, str(error), started_s=decided.started_s)
+            await self._unstick()
+            return after
         except (InvalidUsage, SecretRefused) as error:
             # The model asked for something hands cannot do. Nothing was sent, or a few signs of a secret at most.
-            if once is not None:
-                once.pressed -= pressed
+            once.take_back(pressed)
             told, is_error = str(error), True
-        assert before is not None
-        sentence = await walk.verify(before, call, started_s=started, repeat=not pressed)
-        expected = "" if is_error else promised
-        walk.remember(step, f"{told} {sentence}", is_error=is_error)
-        await stock.take(walk)
+        verdict = await self.walk.verify(before, step.tool_call, started_s=decided.started_s, repeat=not pressed)
+        self.walk.remember(step, f"{told} {verdict}", is_error=is_error)
+        await self._unstick()
+        return after if is_error else Working(state.rejected, state.unfinished, promised)
 
+    async def _refuse(self, step: Step, why: str) -> None:
+        """Do nothing of a step, and tell whoever decided it why."""
+        await self.walk.record(events.Corrected(reason=why))
+        self.walk.remember(step, why, is_error=True)
 
-async def _back(walk: Walk, guide: Guide | None, act: Act) -> str:
-    return await (guide.backtrack(walk) if guide is not None else escape(walk, act))
+    async def _unstick(self) -> None:
+        await self.executor.follow(self.stuck.check(self.walk.transcript, self.guide))
 
-
-async def _out_of_steps(walk: Walk, decide: Decide, max_steps: int, *, layer: str, last: bool) -> LimitReached | GaveUp:
-    """Ask once for the best answer so far; whatever comes of that but a kill, the limit was reached."""
-    if not last:
-        return GaveUp(f"The goal was not reached within {max_steps} steps.", layer=layer)
-    partial = None
-    try:
-        final = await decide(walk, True)
-        await walk.decided(final)
-        if isinstance(final.tool_call, AnswerCall):
-            partial = final.tool_call.content
-    except Killed:
-        raise
-    except HoloError as error:
-        await walk.record(events.Corrected(reason=f"no partial answer at the step limit: {error}"))
-    return LimitReached(
-        f"The goal was not reached within {max_steps} steps; raise max_steps (on the command line --max-steps) or "
-        "split the goal.",
-        limit="max_steps",
-        partial_answer=partial,
-    )
+    async def _out_of_steps(self) -> LimitReached | GaveUp:
+        """Ask once for the best answer so far; whatever comes of that but a kill, the limit was reached."""
+        walk, max_steps = self.walk, self.max_steps
+        if not self.last:
+            return GaveUp(f"The goal was not reached within {max_steps} steps.", layer=self.executor.layer)
+        partial = None
+        try:
+            final = await self.decide(walk, True)
+            await walk.decided(final)
+            if isinstance(final.tool_call, AnswerCall):
+                partial = final.tool_call.content
+        except Killed:
+            raise
+        except HoloError as error:
+            await walk.record(events.Corrected(reason=f"no partial answer at the step limit: {error}"))
+        return LimitReached(
+            f"The goal was not reached within {max_steps} steps; raise max_steps (on the command line --max-steps) or "
+            "split the goal.",
+            limit="max_steps",
+            partial_answer=partial,
+        )

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from holo_tasks.core.chords import chords_in
-from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Write
@@ -21,8 +20,10 @@ from holo_tasks.core.pressing import LINE_ENDS
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.step import Step
 from holo_tasks.loop.click_retry import fits
-from holo_tasks.loop.guide import Guide
-from holo_tasks.loop.walk import PATIENCE_S, Walk
+from holo_tasks.loop.guide import AnyGuide
+from holo_tasks.loop.instructions import Course, GiveUp, Look, LookForEffect, Wait
+from holo_tasks.loop.take_picture import Seen
+from holo_tasks.loop.walk import PATIENCE_S
 
 SPACE, ALT = keysym("space"), MODIFIERS["alt"]
 _BLANKS = LINE_ENDS | {" "}
@@ -30,30 +31,33 @@ ENTER = "Enter"
 """How the key that submits a form is declared."""
 
 
+async def _nobody_knows() -> bool:
+    return False
+
+
 @dataclass
 class Once:
     """The buttons of a sub-goal that have an effect, by what is written on them, and which of them were pressed.
 
-    ``not_done`` looks whether an effect is there: it returns true if it is certain that it is not, false if nobody can
-    say, and raises where the effect was found.
+    Without labels it holds nothing back. ``not_done`` looks whether an effect is there: it returns true if it is
+    certain that it is not, false if nobody can say, and raises where the effect was found.
     """
 
-    labels: tuple[str, ...]
-    not_done: Callable[[], Awaitable[bool]]
+    labels: tuple[str, ...] = ()
+    not_done: Callable[[], Awaitable[bool]] = _nobody_knows
     pressed: set[str] = field(default_factory=set)
 
-    async def pressed_by(self, walk: Walk, step: Step) -> frozenset[str]:
+    async def pressed_by(self, step: Step, seen: Seen, scene: Scene) -> frozenset[str]:
         """Return which of the buttons a step may press: all of them where nobody can say which."""
-        seen = walk.seen
-        gesture = to_gesture(step.tool_call, seen.shot) if seen is not None else None
-        if gesture is None or seen is None:
+        gesture = to_gesture(step.tool_call, seen.shot) if self.labels else None
+        if gesture is None:
             return frozenset()
         entered = frozenset({ENTER} if _enters(gesture) else ()) & set(self.labels)
-        if await self._by_keys(gesture, walk.scene(seen.frame)):
+        if await self._by_keys(gesture, scene):
             return entered | self._buttons
         called = str(getattr(step.tool_call, "element", ""))
         for at in _aims(gesture):
-            entered |= await self._on(seen.frame, at, called, walk.doors.reader)
+            entered |= await self._on(seen.frame, at, called, scene.reader)
         return entered
 
     async def _on(self, frame: Frame, at: Point, called: str, reader: TextReader | None) -> frozenset[str]:
@@ -111,10 +115,9 @@ class Once:
         """Say whether one of some buttons may have been pressed before."""
         return not self.pressed.isdisjoint(labels)
 
-    def too_often(self, walk: Walk, step: Step) -> bool:
+    def too_often(self, step: Step, seen: Seen) -> bool:
         """Say whether a step alone would press a button more than once, as a double click does."""
-        gesture = to_gesture(step.tool_call, walk.seen.shot) if walk.seen is not None else None
-        match gesture:
+        match gesture := to_gesture(step.tool_call, seen.shot):
             case Click(count=count):
                 return count > 1
             case Hotkey(repeat=repeat):
@@ -129,30 +132,34 @@ class Once:
             case _:
                 return False
 
-    async def again(self, walk: Walk, labels: Set[str], guide: Guide | None) -> str:
+    def press(self, labels: Set[str]) -> None:
+        """Count buttons as pressed: before the press, so that they are whatever comes of it."""
+        self.pressed |= labels
+
+    def take_back(self, labels: Set[str]) -> None:
+        """Count buttons as not pressed after all: nothing was sent, or their effect is certainly not there."""
+        self.pressed -= labels
+
+    def again(self, labels: Set[str], guide: AnyGuide) -> Course[str]:
         """Say what is to be made of a second press, which is not done: it may be in vain, or one too many.
 
-        Waits for a state that the work may end in, then looks for the effect. Raises `GaveUp` if nobody can say.
+        Waits for a state that the work may end in, then looks for the effect. Gives up if nobody can say.
         """
-        if guide is None or not guide.after:
-            await walk.pause(PATIENCE_S)  # nothing tells when a slow effect would be there
+        if not guide.after:
+            yield Wait(PATIENCE_S)  # nothing tells when a slow effect would be there
         pressed = named(labels & self.pressed)
-        if guide is not None and await guide.arrived(walk):
+        if (yield from guide.arrived()):
             return f"{pressed} was pressed before, and it worked: the program is at ‘{guide.here}’. Answer now."
-        if not await self.not_done():
-            raise GaveUp(
-                f"{pressed} was pressed, and nobody knows whether that came about; it was not pressed again.",
-                layer=guide.layer if guide is not None else "model",
-            )
-        self.pressed -= labels
-        await walk.look()
-        if guide is not None:
-            await guide.clear(walk)
+        if not (yield LookForEffect(self.not_done)):
+            yield GiveUp(f"{pressed} was pressed, and nobody knows whether that came about; it was not pressed again.")
+        self.take_back(labels)
+        yield Look()
+        yield from guide.clear()
         return f"{pressed} was pressed before and had no effect: that was looked up. Begin again."
 
-    def ended(self, guide: Guide | None) -> bool:
+    def ended(self, guide: AnyGuide) -> bool:
         """Say whether the effect is there to be seen, so that nothing but the answer is left."""
-        return bool(self.pressed) and guide is not None and guide.here in guide.after
+        return bool(self.pressed) and guide.here in guide.after
 
 
 def named(labels: Set[str]) -> str:

@@ -2,55 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from holo_tasks.core import events
 from holo_tasks.core.actions import WaitCall
-from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.stuck import stuck
-from holo_tasks.loop.walk import Walk
+from holo_tasks.core.transcript import Transcript
+from holo_tasks.loop.guide import AnyGuide
+from holo_tasks.loop.instructions import Course, GiveUp, Record, TakeStock, Tell
 
 NO_PROGRESS = 12
 """So many steps without a screen that was not there before in this sub-goal are no progress. Waiting does not count."""
 PICTURES, BACK, ENOUGH = 2, 3, 4
-"""The so-many-th time that an agent is stuck, it is shown what it did too, is taken back, or is not let go on."""
-
-Back = Callable[[], Awaitable[str]]
-"""Takes the program back to where one can go on from; returns what was done, in a sentence."""
+"""At this detection, counted from one, a stuck agent is also shown what it did, is taken back, or has to give up."""
 
 
 @dataclass
-class Stock:
+class StuckRecovery:
     """How often an agent was found stuck, since which step it has not been, and what it has seen.
 
-    ``times`` begins higher for those that cannot be told anything.
+    ``times`` begins higher for a script: a warning does not help it.
     """
 
-    back: Back
-    layer: str = "model"
-    since: int = 0
     times: int = 0
+    since: int = 0
     idle: int = 0
     screens: set[str] = field(default_factory=set)
 
-    async def take(self, walk: Walk) -> None:
-        """See to an agent that goes round in circles, but not at every step. Raises `GaveUp` when that is enough."""
-        reason = self._reason(walk)
+    def check(self, transcript: Transcript, guide: AnyGuide) -> Course[None]:
+        """After each step, see to an agent that goes round in circles. Gives up when that is enough."""
+        reason = self._reason(transcript)
         if not reason:
             return
-        transcript = walk.transcript
         self.since, self.idle, self.times = transcript.left_out + len(transcript.turns), 0, self.times + 1
         if self.times >= ENOUGH:
-            await walk.record(events.TookStock(reason=reason))
-            raise GaveUp(f"The agent is stuck and did not get out of it: {reason}.", layer=self.layer)
-        said = await self.back() if self.times == BACK else ""
-        strip = await walk.take_stock(pictures=self.times >= PICTURES)
-        walk.show(said)
-        await walk.record(events.TookStock(reason=reason, strip=strip))
+            yield Record(events.TookStock(reason=reason))
+            yield GiveUp(f"The agent is stuck and did not get out of it: {reason}.")
+        done = (yield from guide.backtrack()) if self.times == BACK else ""
+        strip: str = yield TakeStock(pictures=self.times >= PICTURES)
+        yield Tell(done)
+        yield Record(events.TookStock(reason=reason, strip=strip))
 
-    def _reason(self, walk: Walk) -> str:
-        transcript = walk.transcript
+    def _reason(self, transcript: Transcript) -> str:
         turns = transcript.turns
         last = turns[-1]
         if not isinstance(last.step.tool_call, WaitCall):

@@ -74,7 +74,7 @@ STILL_S = 0.25
 _INVERTED = bytes(range(255, -1, -1))
 
 Annotate = Callable[[RedactedFrame], RedactedFrame]
-Whereabouts = Callable[[Frame], Awaitable[tuple[str, bool]]]
+Whereabouts = Callable[[], Awaitable[tuple[str, bool]]]
 
 
 class Person(Protocol):
@@ -133,7 +133,7 @@ class Walk:
     secrets: frozenset[str] | None = None
     """The names of the secrets that whoever decides may have typed; None for all that the desktop has."""
     whereabouts: Whereabouts | None = field(default=None, repr=False)
-    """Tells the state after an action, and whether it is one to be in; None where no states are declared."""
+    """Tells the state of the newest screen, after an action, and whether it is one to be in."""
     step: int = 0
     seen: Seen | None = None
     _corrections: Corrections | None = field(default=None, repr=False)
@@ -430,7 +430,7 @@ class Walk:
         after = await self.look(after_action=True)
         # What changed under a mask is not told: it would be known from where, and how often.
         verdict = judge(before.redacted, after.redacted, self._expected)
-        state, right = await self.whereabouts(after.frame) if self.whereabouts else ("", True)
+        state, right = await self.whereabouts() if self.whereabouts else ("", True)
         if not right and verdict.outcome in ("changed", "elsewhere"):
             verdict = replace(verdict, outcome="wrong_state")
         await self._note(

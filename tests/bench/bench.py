@@ -88,6 +88,7 @@ async def _agent(desktop: Any, base_url: str, *, as_tasks: bool) -> dict[str, li
     from holo_tasks.audit import Destination, open_trace
     from holo_tasks.core.transcript import Transcript
     from holo_tasks.loop import loop
+    from holo_tasks.loop.executor import Executor
     from holo_tasks.loop.walk import Walk
     from holo_tasks.machine.home import holo_home
     from holo_tasks.models.client import ModelEndpoint
@@ -109,7 +110,7 @@ async def _agent(desktop: Any, base_url: str, *, as_tasks: bool) -> dict[str, li
             walk = Walk(run.doors(), run.guard, 1, Transcript("Count."))
             decide = decide_as_task if as_tasks else lambda walk, answer_only: walk.decide(answer_only=answer_only)
             act = act_as_task if as_tasks else lambda walk, step: walk.act(step)
-            await loop.pursue(walk, read=str, decide=decide, act=act, max_steps=1000)
+            await loop.pursue(Executor(walk, act), read=str, decide=decide, max_steps=1000)
             return run.trace
 
     trace = await bench()

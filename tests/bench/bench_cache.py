@@ -137,6 +137,7 @@ async def _look_up(home: Path, base_url: str, case: Case, mood: int) -> Ran:
         from holo_tasks.agent.agent_step import act_as_task
         from holo_tasks.core.transcript import Transcript
         from holo_tasks.loop import loop
+        from holo_tasks.loop.executor import Executor
         from holo_tasks.loop.walk import Walk
 
         async def decide(walk: Walk, answer_only: bool) -> Step:
@@ -148,7 +149,7 @@ async def _look_up(home: Path, base_url: str, case: Case, mood: int) -> Ran:
 
         walk = Walk(run.doors(), run.guard, 1, Transcript(case.goal))
         started = time.monotonic()
-        answered = await loop.pursue(walk, read=str, decide=decide, act=act_as_task, max_steps=60)
+        answered = await loop.pursue(Executor(walk, act_as_task), read=str, decide=decide, max_steps=60)
         ran.seconds = time.monotonic() - started
         ran.answer, ran.steps, ran.calls = answered.text, answered.steps, client.calls
         ran.micro_usd = run.guard.spent_micro

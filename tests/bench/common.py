@@ -176,12 +176,12 @@ def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = N
 async def pursue(walk: Walk, *, max_steps: int = 60) -> str:
     """Work on a walk's task without Prefect; return the answer's text."""
     from holo_tasks.loop import loop
+    from holo_tasks.loop.executor import Executor
 
     answered = await loop.pursue(
-        walk,
+        Executor(walk, lambda walk, step: walk.act(step)),
         read=str,
         decide=lambda walk, answer_only: walk.decide(answer_only=answer_only),
-        act=lambda walk, step: walk.act(step),
         max_steps=max_steps,
     )
     return answered.text

@@ -15,6 +15,7 @@ from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.person import GIVE_UP, Answer
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.states import State
+from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide
 from holo_tasks.loop.loop import Answered, pursue
 from holo_tasks.loop.screens import Interruption, Screens, Way
@@ -42,7 +43,9 @@ class Clock:
 class Case:
     """A program, a model that says what it is told to, and a guide between them."""
 
-    def __init__(self, program: ColouredProgram, screens: Screens, *said: Any, **declared: Any) -> None:
+    def __init__(
+        self, program: ColouredProgram, screens: Screens, *said: Any, layer: str = "model", **declared: Any
+    ) -> None:
         self.program, self.recorder, self.model = program, MemoryRecorder(), MemoryModel([*said, DONE])
         self.walk = walk_of(as_model(self.model), desktop=program, recorder=self.recorder, now_s=Clock())
 
@@ -52,13 +55,14 @@ class Case:
             self.given.append(screens)
             return await do()
 
-        self.guide = Guide(screens, Colours(), perform, Walk.act, **declared)
+        self.guide = Guide(screens, **declared)
+        self.executor = Executor(self.walk, Walk.act, layer, Colours(), perform)
 
     async def pursue(self) -> Answered[str]:
         async def decide(walk: Walk, final: bool) -> Any:
             return await walk.decide(answer_only=final)
 
-        return await pursue(self.walk, read=str, decide=decide, act=Walk.act, max_steps=20, guide=self.guide)
+        return await pursue(self.executor, read=str, decide=decide, max_steps=20, guide=self.guide)
 
     async def gives_up(self, why: str) -> None:
         with pytest.raises(GaveUp, match=why):
@@ -267,9 +271,9 @@ async def test_no_other_new_window_is_escaped_beside_a_state_that_can_be_told(ho
         program.solid = False
     case = Case(program, screens(program, closed=how != "not closed"), CLICK, CLICK)
     if how == "declared":
-        case.guide.recogniser = Dialogs(program)
+        case.executor.recognizer = Dialogs(program)
     if how == "known by then":
-        case.guide.recogniser = Dialogs(program, first=True)
+        case.executor.recognizer = Dialogs(program, first=True)
     await case.pursue()
     assert ESCAPE not in program.gestures
     assert case.acted
@@ -491,5 +495,5 @@ async def test_no_way_is_taken_in_a_hung_program_and_no_popup_cleared_on_it() ->
         program.hung_looks = 10_000
         await case.walk.look()
         with pytest.raises(GaveUp, match="hung"):
-            await case.guide.reach(case.walk, "form")
+            await case.executor.follow(case.guide.reach("form"))
         assert program.screen == screen

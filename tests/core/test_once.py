@@ -15,7 +15,8 @@ from holo_tasks.core.gestures import Gesture, Hotkey, Pause
 from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.permit import TextReader
 from holo_tasks.core.programs import Owner
-from holo_tasks.loop.guide import Guide
+from holo_tasks.loop.executor import Executor
+from holo_tasks.loop.guide import Guide, Unguided
 from holo_tasks.loop.loop import Answered, pursue
 from holo_tasks.loop.press_once import ENTER, Once
 from holo_tasks.loop.screens import Screens
@@ -96,7 +97,8 @@ class Case:
 
         self.once = Once(labels, not_done)
         known = Screens([state("form"), state("filed"), state("working", busy=True)], timeout_seconds=2.0)
-        self.guide = Guide(known, Colours(), perform, Walk.act, after=("filed",)) if guided else None
+        self.guide = Guide(known, after=("filed",)) if guided else Unguided()
+        self.executor = Executor(self.walk, Walk.act, "model", Colours(), perform)
         self.finals: list[bool] = []
 
     async def pursue(self) -> Answered[str]:
@@ -104,9 +106,7 @@ class Case:
             self.finals.append(final)
             return await walk.decide(answer_only=final)
 
-        return await pursue(
-            self.walk, read=str, decide=decide, act=Walk.act, max_steps=9, guide=self.guide, once=self.once
-        )
+        return await pursue(self.executor, read=str, decide=decide, max_steps=9, guide=self.guide, once=self.once)
 
     @property
     def presses(self) -> int:

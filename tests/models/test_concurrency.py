@@ -9,6 +9,7 @@ from pathlib import Path
 from holo_tasks.audit import Destination
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.transcript import Transcript
+from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.walk import Doors, Walk
 from holo_tasks.models.build_model import model_at
@@ -43,7 +44,7 @@ async def converse(endpoint: ModelEndpoint, number: int, folder: Path) -> tuple[
     async def decide(walk: Walk, answer_only: bool) -> object:
         return await walk.decide(answer_only=answer_only)
 
-    found = await pursue(walk, read=str, decide=decide, act=Walk.act, max_steps=10)  # type: ignore[arg-type]
+    found = await pursue(Executor(walk, Walk.act), read=str, decide=decide, max_steps=10)  # type: ignore[arg-type]
     await recorder.close()
     return found.value, len(desktop.gestures)
 

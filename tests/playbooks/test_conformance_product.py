@@ -16,6 +16,7 @@ from holo_tasks.core.model import Model
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.loop.ask import Question, ask
+from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.client import ModelEndpoint
@@ -82,7 +83,7 @@ async def decide(walk: Walk, final: bool) -> Step:
 
 async def work(model: Model, task: str = "Save the file.", steps: int = 40) -> str:
     walk = walk_of(model, transcript=Transcript(task))
-    done = await pursue(walk, read=str, decide=decide, act=lambda it, step: it.act(step), max_steps=steps)
+    done = await pursue(Executor(walk, Walk.act), read=str, decide=decide, max_steps=steps)
     return done.text
 
 
@@ -125,7 +126,7 @@ async def test_going_in_circles_keeps_the_contract(name: str, dialect: Dialect) 
     circles = [*({"tool": "click", "element": "Save", "x": 500, "y": 250} for _ in range(14)), SCRIPT[-1]]
     async with served(name, dialect, script=circles) as (_, model):
         walk = walk_of(model, desktop=PaintedDesktop(frozen=True), transcript=Transcript("Save the file."))
-        await pursue(walk, read=str, decide=decide, act=lambda it, step: it.act(step), max_steps=40)
+        await pursue(Executor(walk, Walk.act), read=str, decide=decide, max_steps=40)
 
 
 @pytest.mark.parametrize("fault", ALL_FAULTS["localize"].values(), ids=ALL_FAULTS["localize"])

@@ -9,6 +9,7 @@ import pytest
 from nasty_clerk import APPS, Clerk, seed_of
 
 from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide
 from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.screens import Screens
@@ -40,15 +41,13 @@ async def test_a_tip_that_comes_up_late_is_closed_once_and_the_entry_filed_once(
         async def perform(do: Any, what: str, meanwhile: Screens) -> Any:
             return await done(walk_of(model, desktop=desktop), do.brain(recogniser, screens))
 
-        guide = Guide(screens, recogniser, perform, Walk.act, before="menu", after=("filed",), layer="script")
+        guide = Guide(screens, before="menu", after=("filed",))
         found = await pursue(
-            walk_of(model, desktop=desktop, recorder=recorder),
+            Executor(walk_of(model, desktop=desktop, recorder=recorder), Walk.act, "script", recogniser, perform),
             read=str,
             decide=lambda walk, final: brain.decide(walk),
-            act=Walk.act,
             max_steps=40,
             guide=guide,
-            layer="script",
         )
         assert found.text == "filed"
         assert clerk.store.filed_once(entry)

@@ -20,7 +20,7 @@ from holo_tasks.handoff import hand_over as handoff
 from holo_tasks.handoff.page import Pictured
 from holo_tasks.loop import consent as consenting
 from holo_tasks.loop.consent import Approver, Asked, consent
-from holo_tasks.loop.guide import escape
+from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.subgoal_context import stepping
 from holo_tasks.safety.approvals import Approvals, OnRequest
@@ -375,7 +375,7 @@ async def test_nobody_is_asked_about_the_agents_own_way_back(approvals: Approval
     desktop = PaintedDesktop(frozen=True)
     one = walk(desktop, on_request(approvals), reader=reader)
     await one.look()
-    assert "could not be pressed" in await escape(one, Walk.act)
+    assert "could not be pressed" in await Executor(one, Walk.act).escape()
     assert approvals.waiting() == []
     with pytest.raises(NeedsPerson):
         await one.act(a_step("hotkey", keys=["esc"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holo_tasks.core.step import Step
+from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.script_port import Brain, Intent
 from holo_tasks.loop.walk import Walk
@@ -18,7 +19,7 @@ async def done(walk: Walk, brain: Brain, intents: list[Intent] | None = None, ma
         return step
 
     try:
-        found = await pursue(walk, read=str, decide=decide, act=lambda it, step: it.act(step), max_steps=max_steps)
+        found = await pursue(Executor(walk, Walk.act), read=str, decide=decide, max_steps=max_steps)
         return found.text
     finally:
         await brain.close()

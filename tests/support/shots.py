@@ -22,6 +22,7 @@ from holo_tasks.core.ports import Desktop, ModelClient, Recorder, Redactor, Repl
 from holo_tasks.core.step import Step
 from holo_tasks.core.toolbox import Toolbox
 from holo_tasks.core.transcript import Did, Observed, Told, Transcript, Turn
+from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import Answered, pursue
 from holo_tasks.loop.walk import Doors, Walk
 from holo_tasks.models.build_model import model_at
@@ -148,10 +149,9 @@ def walk_of(
 async def work(walk: Walk, max_steps: int = 30) -> Answered[str]:
     """Work on a sub-goal until it is answered, without Prefect."""
     return await pursue(
-        walk,
+        Executor(walk, Walk.act),
         read=str,
         decide=lambda it, final: it.decide(answer_only=final),
-        act=lambda it, step: it.act(step),
         max_steps=max_steps,
     )
 

@@ -1,0 +1,134 @@
+"""Carries out what the guards of the loop ask for: whatever looks at the screen or acts on it for them is here."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, assert_never
+
+from holo_tasks.core import events
+from holo_tasks.core.actions import HotkeyCall
+from holo_tasks.core.errors import GaveUp, InvalidUsage, NeedsPerson, PolicyRefused, ScreenChanged
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.person import GIVE_UP, Answer
+from holo_tasks.core.states import Recogniser
+from holo_tasks.core.step import Step
+from holo_tasks.loop import instructions as do
+from holo_tasks.loop.screens import Do, Screens
+from holo_tasks.loop.take_picture import Seen
+from holo_tasks.loop.walk import Walk
+
+T = TypeVar("T")
+
+Act = Callable[[Walk, Step], Awaitable[str]]
+Perform = Callable[[Do, str, Screens], Awaitable[Any]]
+"""Does what was declared, a script or a whole sub-goal; the text says what for, the screens what may come up."""
+
+
+@dataclass
+class Executor:
+    """Looks and acts in one sub-goal, for one layer.
+
+    ``recognizer`` tells the states of the screens and ``perform`` does what was declared for them; without declared
+    screens nobody asks for either.
+    """
+
+    walk: Walk
+    act: Act
+    layer: str = "model"
+    recognizer: Recogniser | None = None
+    perform: Perform | None = None
+
+    async def follow(self, course: do.Course[T]) -> T:
+        """Carry out one instruction of a course after another; return what it comes to.
+
+        Raises what an instruction raises, and `GaveUp` where the course gives up: it is not gone on with then.
+        """
+        answer: Any = None
+        while True:
+            try:
+                wanted = course.send(answer)
+            except StopIteration as end:
+                found: T = end.value
+                return found
+            answer = await self._carry_out(wanted)
+
+    async def _carry_out(self, wanted: do.Instruction) -> Any:
+        """Do what one instruction says; return what the course is sent for it."""
+        walk, doors = self.walk, self.walk.doors
+        match wanted:
+            case do.Look():
+                await walk.look()
+            case do.Glance():
+                return await doors.desktop.look()
+            case do.Recognize(states, glanced):
+                frame = self._newest(glanced)
+                return do.View(frame, await self._known().recognise(frame, states))
+            case do.Shows(state, glanced):
+                return await self._known().holds(self._newest(glanced), state)
+            case do.TitleWithKeyboard():
+                return (await doors.desktop.owner_at(None)).title
+            case do.Now():
+                return doors.now_s()
+            case do.Wait(seconds):
+                await walk.pause(seconds)
+            case do.Perform():
+                await self._perform(wanted)
+            case do.Escape():
+                return await self.escape()
+            case do.LookForEffect(not_done):
+                return await not_done()
+            case do.Record(event):
+                await walk.record(event)
+            case do.Tell(words):
+                walk.show(words)
+            case do.TakeStock(pictures):
+                return await walk.take_stock(pictures=pictures)
+            case do.GiveUp(why):
+                raise GaveUp(why, layer=self.layer)
+            case _:
+                assert_never(wanted)
+        return None
+
+    @property
+    def seen(self) -> Seen:
+        """What was looked at last."""
+        assert self.walk.seen is not None
+        return self.walk.seen
+
+    async def escape(self) -> str:
+        """Press Escape, by the same doors as every action; return what came of it, in a sentence."""
+        walk, before = self.walk, self.seen
+        call = HotkeyCall(tool_name="hotkey", keys=["esc"])
+        started = walk.doors.now_s()
+        walk.step += 1
+        await walk.record(events.Backtracked(by="Escape"))
+        step = Step(thought="Nothing came of it; going back.", tool_call=call)
+        await walk.decided(step, scripted=True)
+        doors, walk.doors = walk.doors, replace(walk.doors, approver=None)  # nobody is asked about a way back
+        try:
+            await self.act(walk, step)
+        except ScreenChanged as error:
+            await walk.look()
+            return f"Escape was not pressed to get back: {error}"
+        except (PolicyRefused, InvalidUsage) as error:
+            return f"Escape could not be pressed to get back: {error}"
+        finally:
+            walk.doors = doors
+        await walk.verify(before, call, started_s=started)
+        return "Escape was pressed to get back."
+
+    async def _perform(self, wanted: do.Perform) -> None:
+        """Do what was declared. Raises `NeedsPerson` if a person was asked there and gave up."""
+        assert self.perform is not None
+        said = await self.perform(wanted.do, wanted.what, wanted.screens)
+        if isinstance(said, Answer) and said.choice == GIVE_UP:
+            raise NeedsPerson(f"{said.by} gave up: {wanted.what}{f' ({said.note})' if said.note else ''}.")
+        await self.walk.look()
+
+    def _newest(self, glanced: Frame | None) -> Frame:
+        return self.seen.frame if glanced is None else glanced
+
+    def _known(self) -> Recogniser:
+        assert self.recognizer is not None
+        return self.recognizer
