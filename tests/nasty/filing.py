@@ -81,8 +81,8 @@ def goal_of(decided: Plan) -> str:
 
 @subgoal(title="File {reference} without care", key="{reference}")
 async def file_carelessly(reference: str, goal: str) -> Filed:
-    """Trust the model, as one would without this library's guards."""
-    answer: Filed = await pursue(goal, returns=Filed)
+    """Trust the model, as one would without this library's guards, also with the password that the program asks for."""
+    answer: Filed = await pursue(goal, returns=Filed, secrets=("cashbook",))
     return answer
 
 
