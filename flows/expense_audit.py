@@ -22,9 +22,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel, holo_agent, load_block
+from holo_blocks import AuditBucket, HoloMailbox, holo_agent, load_block
 from holo_tasks import (
     NOT_DONE,
+    Effect,
     InvalidUsage,
     LimitReached,
     ModelFailed,
@@ -163,9 +164,8 @@ def _reading(reference: str, token: str) -> Script:
     title="Look up {reference}",
     key="{token}",
     data=["reference"],
-    effect=False,
-    layers=("model", "script"),
-    script=_reading,
+    effect=None,
+    layers=["model", _reading],
 )
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def look_up(reference: str, token: str) -> PortalRecord:
@@ -191,7 +191,7 @@ async def flag_on_file(reference: str, reason: Reason, note: str, token: str) ->
     return FlagFiled(flag=None, already=True)
 
 
-@subgoal(title="Look again at {reference}", data=["reference"], effect=False)
+@subgoal(title="Look again at {reference}", data=["reference"], effect=None)
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def read_record(reference: str) -> PortalRecord:
     """Read a transaction as it is now, whatever was read of it before."""
@@ -203,7 +203,7 @@ async def read_record(reference: str) -> PortalRecord:
     key="{token}",
     inputs=["reference"],
     data=["reference", "reason", "note"],
-    probe=flag_on_file,
+    effect=Effect(probe=flag_on_file),
 )
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def file_flag(reference: str, reason: Reason, note: str, token: str) -> FlagFiled:
@@ -217,9 +217,7 @@ async def file_flag(reference: str, reason: Reason, note: str, token: str) -> Fl
     return filed
 
 
-@subgoal(
-    title="Ask a person what {receipt.short_id} says", key="{receipt.receipt_id}", inputs=["receipt"], effect=False
-)
+@subgoal(title="Ask a person what {receipt.short_id} says", key="{receipt.receipt_id}", inputs=["receipt"], effect=None)
 async def ask_what_it_says(receipt: Receipt) -> Reading:
     """Have a person read a receipt. A note that is no use is asked for once more, then left for a person."""
     # What is wrong with the letter comes first, what it does not say last; a person needs no list of all between.
@@ -385,13 +383,12 @@ async def expense_audit(
     letters = await read_mailbox(await load_block(HoloMailbox, mailbox))
     read = await asyncio.to_thread(_receipts, letters)
     bucket = await load_block(AuditBucket, audit)
-    model_block, desktop_block = await load_block(HoloModel, model), await load_block(HoloDesktop, desktop)
     findings: list[Finding] = []
     written, started = 0, datetime.now(UTC)
     async with holo_agent(
-        title="Expense audit",
-        model=model_block,
-        desktop=desktop_block,
+        "Expense audit",
+        model=model,
+        desktop=desktop,
         audit=bucket,
         allow="act",
         handoff=HandOff(ask_person_seconds) if ask_person_seconds else False,

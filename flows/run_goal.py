@@ -8,7 +8,7 @@ from typing import Literal
 from prefect import flow
 from pydantic import Field
 
-from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent, load_block
+from holo_blocks import AuditBucket, holo_agent, load_block
 from holo_tasks import HandOff, InvalidUsage, cost_guardrail, pursue, subgoal
 from holo_tasks.audit.pages.report import write_report
 from holo_tasks.core.person import LONGEST_S
@@ -65,9 +65,9 @@ async def run_goal(
     page = await asyncio.to_thread(page_named, report) if report else None
     bucket = await load_block(AuditBucket, audit)
     async with holo_agent(
-        title=goal[:200],
-        model=await load_block(HoloModel, model),
-        desktop=await load_block(HoloDesktop, desktop),
+        goal[:200],
+        model=model,
+        desktop=desktop,
         audit=bucket,
         allow=allow,
         max_steps=max_steps,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from holo_tasks.agent.agent_step import agent_step
     from holo_tasks.agent.cost_guardrail import cost_guardrail
     from holo_tasks.agent.judge import judge
+    from holo_tasks.agent.limits import limits
     from holo_tasks.agent.localize import localize
     from holo_tasks.agent.open_agent import open_agent
     from holo_tasks.agent.pursue import pursue
@@ -53,11 +54,13 @@ if TYPE_CHECKING:
     from holo_tasks.core.person import Answer, HandOff
     from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window
     from holo_tasks.handoff.hand_over import hand_over
-    from holo_tasks.loop.screens import Interruption, Screens, Way
+    from holo_tasks.loop.screens import Interruption, Route, Screens, Way
     from holo_tasks.run.artifacts import publish_markdown, publish_table
+    from holo_tasks.run.hooks import HandOffOpened, Hooks, ItemFinished, LimitHit, StepTaken
     from holo_tasks.run.journal import NOT_DONE, NotDone
     from holo_tasks.run.run import current_run, progress
     from holo_tasks.run.secret_sources import SecretSpec
+    from holo_tasks.run.subgoal_options import Effect, SubgoalOptions
     from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
     from holo_tasks.scripts.hands import Hands
@@ -68,6 +71,15 @@ _HOMES = {
     "agent_step": "agent.agent_step",
     "EvidenceFailed": "audit.errors",
     "NOT_DONE": "run.journal",
+    "Effect": "run.subgoal_options",
+    "SubgoalOptions": "run.subgoal_options",
+    "limits": "agent.limits",
+    "HandOffOpened": "run.hooks",
+    "Hooks": "run.hooks",
+    "ItemFinished": "run.hooks",
+    "LimitHit": "run.hooks",
+    "StepTaken": "run.hooks",
+    "Route": "loop.screens",
     "NotDone": "run.journal",
     "Limits": "core.budget",
     "DesktopFailed": "core.errors",
@@ -124,14 +136,19 @@ __all__ = [
     "Asked",
     "Box",
     "DesktopFailed",
+    "Effect",
     "EvidenceFailed",
     "GaveUp",
     "HandOff",
+    "HandOffOpened",
     "Hands",
     "HoloError",
+    "Hooks",
     "Interruption",
     "InvalidUsage",
+    "ItemFinished",
     "Killed",
+    "LimitHit",
     "LimitReached",
     "Limits",
     "ModelFailed",
@@ -141,11 +158,14 @@ __all__ = [
     "PolicyRefused",
     "Redaction",
     "RedactionFailed",
+    "Route",
     "Rules",
     "Screens",
     "Script",
     "SecretSpec",
     "State",
+    "StepTaken",
+    "SubgoalOptions",
     "Text",
     "TokenConflict",
     "Way",
@@ -156,6 +176,7 @@ __all__ = [
     "hand_over",
     "is_done",
     "judge",
+    "limits",
     "localize",
     "open_agent",
     "progress",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import wraps
-from typing import Any, NoReturn, ParamSpec
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
+from prefect.blocks.core import Block
 from prefect.settings import get_current_settings
 
 from holo_blocks.audit_bucket import AuditBucket
 from holo_blocks.desktop import HoloDesktop
+from holo_blocks.loading import load_block
 from holo_blocks.model import HoloModel
 from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.core.budget import Limits
@@ -27,13 +29,13 @@ from holo_tasks.machine.patience import awaited
 from holo_tasks.models.encoding import Tier
 from holo_tasks.prefect_server.local_only import check_rest, enter_late
 from holo_tasks.run.artifacts import publish_link
+from holo_tasks.run.hooks import Hooks
 from holo_tasks.run.lazy_desktop import LazyDesktop
 from holo_tasks.run.run import Run, current_run
-from holo_tasks.run.secret_sources import SecretSpec
-from holo_tasks.safety.masking.settings import Redaction
-from holo_tasks.safety.policy import Rules, Trust
+from holo_tasks.safety.policy import Trust
 
 P = ParamSpec("P")
+B = TypeVar("B", bound=Block)
 
 
 class _Opened(AbstractAsyncContextManager[Run]):
@@ -65,59 +67,60 @@ def _opened(
     return opened
 
 
-@renamed(token="key=")
+@renamed(
+    token="key=",
+    rules="rules= of the desktop block, or of a copy of it",
+    redaction="redaction= of the desktop block, or of a copy of it",
+    secrets="named_secrets= of the desktop block, or of a copy of it",
+    local_only="local_only= of the model block, or set HOLO_LOCAL_ONLY",
+)
 @_opened
 @asynccontextmanager
 async def holo_agent(
-    *,
     title: str,
-    model: HoloModel,
-    desktop: HoloDesktop,
-    audit: AuditBucket,
+    *,
+    model: HoloModel | str,
+    desktop: HoloDesktop | str,
+    audit: AuditBucket | str,
     allow: Trust | None = None,
-    rules: Rules | None = None,
-    redaction: Redaction | None = None,
     key: str = "",
     limits: Limits | None = None,
     max_steps: int = 50,
     max_corrections: int = CORRECTIONS,
     image_quality: Tier = "default",
-    advisors: Mapping[str, HoloModel] | None = None,
+    advisors: Mapping[str, HoloModel | str] | None = None,
     cache_decisions: bool = False,
-    local_only: bool = False,
-    secrets: Sequence[SecretSpec | str] = (),
     handoff: HandOff | bool = False,
+    hooks: Hooks | None = None,
 ) -> AsyncIterator[Run]:
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
-    Looks only, unless ``allow="act"``. ``rules`` and ``redaction`` take the place of those of the desktop block.
-    ``key`` names the business item. ``advisors`` are further models, by name, that `judge` can ask.
-    ``cache_decisions`` reuses decisions of the model where all that it was shown is the same. ``local_only``, like the
-    model block's field and ``HOLO_LOCAL_ONLY``, refuses whatever is not on this machine. ``secrets`` name more that may
-    be typed as {{secret:NAME}} besides those of the desktop block: as `SecretSpec`, or as ``NAME`` or ``NAME=PROGRAM``.
+    ``title`` names the run. ``model``, ``desktop``, ``audit`` and ``advisors`` are blocks, or the names of saved ones;
+    rules, redaction and secrets are the desktop block's, and the model block says whether all must be on this machine.
+    Looks only, unless ``allow="act"``. ``key`` names the business item. ``limits`` hold for the whole run.
+    ``advisors`` are further models, by name, that `judge` can ask.
+    ``cache_decisions`` reuses decisions of the model where all that it was shown is the same.
     ``max_corrections`` is how often, each step, the model is told what is wrong with its reply; each is a call.
-    ``handoff`` waits for a person where the model asks for one and where an action needs a yes.
+    ``handoff`` waits for a person where the model asks for one and where an action needs a yes. ``hooks`` are told of
+    steps, limits, hand-offs and finished items.
     What can be checked is checked before anything is started; everything is taken down again when this is left.
     """
-    destination = audit.destination()
+    model, desktop = await _block(HoloModel, model), await _block(HoloDesktop, desktop)
+    destination = (await _block(AuditBucket, audit)).destination()
+    others = {name: await _block(HoloModel, other) for name, other in (advisors or {}).items()}
     profile = model.profile()
     async with AsyncExitStack() as stack:
-        endpoint = model.endpoint(local_only=local_only)
+        endpoint = model.endpoint()
         stack.push_async_callback(endpoint.close)
         here = endpoint.local_only
         prefect_url = get_current_settings().api.url
         if here:
             enter_late(os.environ, prefect_url)
             desktop.check_here()
-        named = {
-            name: await stack.enter_async_context(each.advisor(local_only=here))
-            for name, each in (advisors or {}).items()
-        }
+        named = {name: await stack.enter_async_context(each.advisor(local_only=here)) for name, each in others.items()}
         if here:
             destination = await asyncio.to_thread(check_rest, destination, prefect_url)
-        known = await desktop.resolved_secrets(
-            one if isinstance(one, SecretSpec) else SecretSpec.parse(one) for one in secrets
-        )
+        known = await desktop.resolved_secrets()
         await awaited(lambda: asyncio.to_thread(destination.check))
         views = AsyncExitStack()
         screen = LazyDesktop(lambda: _start(desktop, known, views), rebuilt=desktop.makes_its_own)
@@ -130,8 +133,8 @@ async def holo_agent(
                 destination=destination,
                 dialect=model.dialect,
                 allow=allow,
-                rules=rules or desktop.rules,
-                redaction=redaction or desktop.redaction,
+                rules=desktop.rules,
+                redaction=desktop.redaction,
                 key=key,
                 limits=limits,
                 max_steps=max_steps,
@@ -141,12 +144,22 @@ async def holo_agent(
                 cache_decisions=cache_decisions,
                 secrets=known,
                 handoff=handoff,
+                hooks=hooks,
             ) as run:
                 run.live_view = desktop.live_view
                 yield run
         finally:
             await views.aclose()
             await screen.close()
+
+
+async def _block(kind: type[B], given: B | str) -> B:
+    """Return a block, which may be given by its name."""
+    if isinstance(given, str):
+        return await load_block(kind, given)
+    if not isinstance(given, kind):
+        raise InvalidUsage(f"{given!r} is no {kind.__name__}: give a block of that kind, or the name of a saved one.")
+    return given
 
 
 async def _start(

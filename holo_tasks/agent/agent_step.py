@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
+from types import MappingProxyType
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from prefect import tags, task
-from prefect.cache_policies import NO_CACHE, CachePolicy
+from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict
 
 from holo_tasks.agent.decision_cache import SAME_DECISION
+from holo_tasks.agent.prefect_options import check_task_options
 from holo_tasks.core.actions import label
-from holo_tasks.core.errors import HoloError, InvalidUsage, ScreenChanged, TransientModelFault
+from holo_tasks.core.errors import HoloError, ScreenChanged, TransientModelFault
 from holo_tasks.core.step import Step
 from holo_tasks.loop.script_port import Brain
 from holo_tasks.loop.walk import Walk
@@ -55,21 +57,21 @@ class StepDecorator(Protocol):
     def __call__(self, function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
 
 
-def agent_step(
-    *, acts: bool, title: str | None = None, retries: int = len(BACKOFF_S), cache_policy: CachePolicy = NO_CACHE
-) -> StepDecorator:
+def agent_step(*, acts: bool, title: str | None = None, **task_options: Any) -> StepDecorator:
     """Make an async function an agent step: a Prefect task with the caching and retries that are safe for it.
 
     ``acts`` says whether it may change the world. A step that acts is never retried, because nobody knows what a
     failed one did; one that only looks or asks is retried on transient faults, with back-off, inside the deadline
     of the guardrails around it. Neither is cached unless ``cache_policy`` says by what; one that acts never is.
-    ``title`` is a format string over the arguments. Goes above `cost_guardrail`.
+    ``title`` is a format string over the arguments. ``task_options`` are those of Prefect's tasks; what would break a
+    promise, such as ``retries`` of a step that acts, raises `InvalidUsage`. Goes above `cost_guardrail`.
 
     Inside a sub-goal with a key one that acts is written down before it begins, as the agent's own actions are: after
     an interruption it is not done again before its effect was looked for.
     """
+    check_task_options(task_options, acts=acts)
     if not acts:
-        return _step_as_task(acts=False, title=title, retries=retries, cache_policy=cache_policy)
+        return _step_as_task(acts=False, title=title, task_options=task_options)
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         @wraps(function)
@@ -82,32 +84,30 @@ def agent_step(
             await journal.done(number)
             return done
 
-        return _step_as_task(acts=True, title=title, cache_policy=cache_policy)(noted)
+        return _step_as_task(acts=True, title=title, task_options=task_options)(noted)
 
     return decorate
 
 
 def _step_as_task(
-    *, acts: bool, title: str | None = None, retries: int = 0, cache_policy: CachePolicy = NO_CACHE
+    *, acts: bool, title: str | None = None, task_options: Mapping[str, Any] = MappingProxyType({})
 ) -> StepDecorator:
-    cached = cache_policy is not NO_CACHE
-    if acts and cached:
-        raise InvalidUsage("A step that acts cannot be cached: the second time, nothing would happen.")
+    options: dict[str, Any] = {"cache_policy": NO_CACHE, **task_options}
+    retries = options.setdefault("retries", 0 if acts else len(BACKOFF_S))
+    if retries:
+        options = {
+            "retry_delay_seconds": [BACKOFF_S[min(n, len(BACKOFF_S) - 1)] for n in range(retries)],
+            "retry_jitter_factor": 0.3,
+            "retry_condition_fn": _is_transient,
+            **options,
+        }
+    cached = options["cache_policy"] is not NO_CACHE or "cache_key_fn" in options
+    if cached:
+        options.setdefault("result_serializer", "json")
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-        patience: dict[str, Any] = {"retries": 0}
-        if not acts and retries:
-            patience = {
-                "retries": retries,
-                "retry_delay_seconds": [BACKOFF_S[min(n, len(BACKOFF_S) - 1)] for n in range(retries)],
-                "retry_jitter_factor": 0.3,
-                "retry_condition_fn": _is_transient,
-            }
-        keeping: dict[str, Any] = {"result_serializer": "json"} if cached else {}
         name = None if title is None else HushedName(title)
-        made = task(task_run_name=name, cache_policy=cache_policy, persist_result=cached, **keeping, **patience)(
-            hushing_errors(ending_as_killed(function))
-        )
+        made = task(task_run_name=name, persist_result=cached, **options)(hushing_errors(ending_as_killed(function)))
         return cast("Callable[P, Awaitable[R]]", made)
 
     return decorate

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import inspect
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
@@ -15,19 +13,14 @@ from prefect import Flow, Task
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 
-from holo_tasks.core.budget import Guard, Limits, out_of_time
+from holo_tasks.agent.limits import before_deadline, limited
+from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.run.final_states import failed_state
-from holo_tasks.run.journal import not_untouched
 from holo_tasks.run.kept_work import bound, check_template, fill
-from holo_tasks.run.run import current_guard, guarded
-from holo_tasks.run.subgoal_context import current_subgoal
-from holo_tasks.safety.budgets import item_key
 
 P = ParamSpec("P")
 R = TypeVar("R")
-AGAIN_S = 0.5
-"""How often it is looked whether the clock of a scope runs again."""
 
 
 def cost_guardrail(
@@ -74,15 +67,15 @@ def cost_guardrail(
 
         def scope(args: Any, kwargs: Any) -> AbstractContextManager[Guard]:
             arguments = bound(signature, args, kwargs)
-            key = _key(name) if budget is None else f"shared:{fill(budget, arguments)}"
-            return guarded(f"‘{name}’", _limits(given, arguments), key)
+            shared = None if budget is None else fill(budget, arguments)
+            return limited(name, _limits(given, arguments), shared)
 
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
             async def guarded_async(*args: P.args, **kwargs: P.kwargs) -> Any:
                 try:
-                    with scope(args, kwargs) as guard, not_untouched(guard):
+                    with scope(args, kwargs) as guard:
                         return await before_deadline(guard, function(*args, **kwargs))
                 except HoloError as error:
                     if _is_flow(guarded_async):
@@ -94,7 +87,7 @@ def cost_guardrail(
         @wraps(function)
         def guarded_sync(*args: P.args, **kwargs: P.kwargs) -> R | State[Any]:
             try:
-                with scope(args, kwargs) as guard, not_untouched(guard):
+                with scope(args, kwargs):
                     returned = function(*args, **kwargs)
                     if inspect.isawaitable(returned):
                         if inspect.iscoroutine(returned):
@@ -137,45 +130,7 @@ def _number(name: str, text: str) -> float | None:
         raise InvalidUsage(f"{name} must be a number, not {text!r}.") from None
 
 
-def _key(name: str) -> str:
-    """Name the budget of a scope so that a later attempt finds it again; empty to take it from the scope around."""
-    here = current_subgoal()
-    if here is not None and here.token:
-        return item_key(here.token, f"{here.goal}/{name}")
-    if current_guard() is not None:
-        return ""
-    context = FlowRunContext.get()
-    return f"flow:{context.flow_run.id}/{name}" if context and context.flow_run else ""
-
-
 def _is_flow(wrapped: Callable[..., Any]) -> bool:
     """Say whether a guarded function is what Prefect runs as the present flow: then it may return a state."""
     context = FlowRunContext.get()
     return bool(context and context.flow and context.flow.fn is wrapped)
-
-
-async def before_deadline(guard: Guard, work: Awaitable[R]) -> R:
-    """Await something, but not past the scope's own deadline, which moves on while a person has the screen."""
-    if guard.limits.timeout_seconds is None:
-        return await work
-    loop, handle = asyncio.get_running_loop(), None
-
-    def look() -> None:
-        nonlocal handle
-        left_s = guard.left_s(time.monotonic())
-        if left_s <= 0:
-            timer.reschedule(loop.time())
-        else:
-            handle = loop.call_later(min(left_s, AGAIN_S) if guard.stops else left_s, look)
-
-    try:
-        async with asyncio.timeout(None) as timer:
-            look()
-            return await work
-    except TimeoutError:
-        if timer.expired() or guard.left_s(time.monotonic()) <= 0:
-            raise out_of_time(guard) from None
-        raise
-    finally:
-        if handle is not None:
-            handle.cancel()

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from holo_tasks.agent.agent_step import agent_step
-from holo_tasks.agent.cost_guardrail import before_deadline
+from holo_tasks.agent.limits import before_deadline
 from holo_tasks.core import events
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import InvalidUsage, UnusableReply

@@ -24,7 +24,7 @@ from holo_tasks.loop.script_port import Brain
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.journal import NOT_DONE, journalled
 from holo_tasks.run.run import Run, progress
-from holo_tasks.run.subgoal_options import MODEL, PERSON, SCRIPT, Handling
+from holo_tasks.run.subgoal_options import MODEL, PERSON, SCRIPT, SubgoalOptions
 from holo_tasks.safety.ledger import Claim
 
 MOST_ASKED = 3
@@ -53,7 +53,7 @@ class Layered:
 
     run: Run
     walk: Walk
-    handling: Handling
+    options: SubgoalOptions
     read: AnswerReader[Any]
     max_steps: int
     perform: Perform
@@ -67,7 +67,7 @@ class Layered:
     def __post_init__(self) -> None:
         self._secrets = self.walk.secrets
         self._task = self.walk.transcript.task
-        self._once = Once(self.handling.once, self._certainly_not_done)  # over all layers
+        self._once = Once(self.options.press_once, self._certainly_not_done)  # over all layers
         self._check_windows()
 
     async def answer(self) -> Answered[Any]:
@@ -76,7 +76,7 @@ class Layered:
         Limits, kills, refusals and faults that concern everybody are for no other layer. Raises `EffectFound` when the
         answer is what the probe read.
         """
-        layers, why, doubt = list(self.handling.layers), "", ""
+        layers, why, doubt = list(self.options.order), "", ""
         while True:
             self.layer = layers.pop(0)
             begun = await self._intents()
@@ -103,7 +103,7 @@ class Layered:
 
     async def _by(self, layer: str, *, last: bool) -> Answered[Any]:
         """Let the model or the script work, with a history of its own."""
-        if not last or PERSON in self.handling.layers:  # whoever comes next is asked first
+        if not last or PERSON in self.options.order:  # whoever comes next is asked first
             self.walk.doors = replace(self.walk.doors, person=None)
         brain = self._brain(layer)
         self.walk.secrets = self._secrets if brain is None else None  # a script is its author's own words
@@ -140,7 +140,7 @@ class Layered:
 
     async def _after_person(self, answer: Answer) -> Answered[Any]:
         """Take up what a person leaves: look, then take the result off the screen, or try again."""
-        others = [layer for layer in self.handling.layers if layer != PERSON] or [MODEL]
+        others = [layer for layer in self.options.order if layer != PERSON] or [MODEL]
         if answer.choice == AGAIN:
             self._begin_anew(answer.sentence)
             self.layer = others[0]
@@ -213,17 +213,17 @@ class Layered:
         return Executor(self.walk, act_by(layer), layer, self.run.recogniser, self.perform)
 
     def _guide(self, brain: Brain | None = None) -> AnyGuide:
-        handling = self.handling
-        if handling.screens is None:
+        options = self.options
+        if options.known_screens is None:
             return Unguided()
         expect = (lambda: brain.intent.expect) if brain else str
-        return Guide(handling.screens, handling.before, handling.after, expect)
+        return Guide(options.known_screens, options.begins, options.ends, expect)
 
     def _brain(self, layer: str) -> Brain | None:
         if layer != SCRIPT:
             return None
-        assert self.handling.script is not None
-        return self.handling.script.brain(self.run.recogniser, self.handling.screens)
+        assert self.options.script is not None
+        return self.options.script.brain(self.run.recogniser, self.options.known_screens)
 
     def _decide(self, brain: Brain | None) -> Decide:
         if brain is None:
@@ -232,7 +232,7 @@ class Layered:
         async def decide(walk: Walk, answer_only: bool) -> Step:
             step = await decide_by_script(walk, brain)
             # A script says of each step whether it is safe to repeat, whatever is written on its target.
-            walk.safe_to_repeat = ("*",) if brain.intent.safe else self.handling.safe_to_repeat
+            walk.safe_to_repeat = ("*",) if brain.intent.safe else self.options.retry_click
             return step
 
         return decide
@@ -254,9 +254,9 @@ class Layered:
             _asked=False,
             _spans={},
             whereabouts=None,
-            safe_to_repeat=self.handling.safe_to_repeat,
+            safe_to_repeat=self.options.retry_click,
         )
 
     def _check_windows(self) -> None:
-        if self.handling.screens is not None:
-            self.run.watch(self.handling.screens)
+        if self.options.known_screens is not None:
+            self.run.watch(self.options.known_screens)

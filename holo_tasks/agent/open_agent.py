@@ -44,6 +44,7 @@ from holo_tasks.prefect_server.local_only import check_advisors, check_rest, ent
 from holo_tasks.prefect_server.temporary import OPEN, is_open
 from holo_tasks.run.dead_letters import file_noted
 from holo_tasks.run.flow_context import attempt, deployment_id, flow_run_id
+from holo_tasks.run.hooks import Hooks, Subscribed
 from holo_tasks.run.journal import not_untouched
 from holo_tasks.run.listening import Listener, Overheard
 from holo_tasks.run.log_filter import one_line_errors
@@ -98,6 +99,7 @@ async def open_agent(
     home: Path | None = None,
     began_s: float | None = None,
     aloud: Listener | None = None,
+    hooks: Hooks | None = None,
 ) -> AsyncIterator[Run]:
     """Open a run on a desktop that is up, with the usual doors: looks only, unless ``allow="act"``.
 
@@ -112,7 +114,7 @@ async def open_agent(
     ``max_corrections`` is how often, each step, the model is told what is wrong with its reply; each is a call.
     ``handoff`` makes the agent wait for a person where the model asks for one, and where an action needs a yes; else
     the work ends there.
-    ``aloud`` is told what a person who waits for this run may want to know.
+    ``aloud`` is told what a person who waits for this run may want to know; ``hooks`` are the flow's own.
     ``began_s`` is when the work began that a kill of everything is to stop, on the monotonic clock: now, by default.
 
     The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
@@ -148,8 +150,8 @@ async def open_agent(
         await asyncio.to_thread(warn_if_open, prefect_url)
     where = home or holo_home()
     store = store_at(where)
-    for told in await asyncio.to_thread(file_noted, where):
-        logger.warning("%s", told)
+    for noted in await asyncio.to_thread(file_noted, where):
+        logger.warning("%s", noted)
     kept = (rules or Rules()).under(allow)
     if said := unread(kept):
         _log().warning("%s", said)
@@ -162,7 +164,8 @@ async def open_agent(
     book = RunBook(store)
     await awaited(lambda: asyncio.to_thread(book.check))  # before there is a trace of a run that cannot begin
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
-    kept_by: Recorder = Overheard(recorder, aloud.hear) if aloud else recorder
+    told = Subscribed(hooks)
+    kept_by: Recorder = Overheard(recorder, (told.hear, aloud.hear) if aloud else (told.hear,))
     run: Run | None = None
     quiet = ExitStack()
     if scrubber:
@@ -214,6 +217,7 @@ async def open_agent(
         ) as run:
             run.home, run.deployment_id, run.attempt = where, deployment_id(), attempt()
             run.log, run.ask = _log(), shows
+            run.told, told.aside = told, run.do_aside
             if aloud:
                 run.wants = aloud.wants
                 aloud.begins(model.name, recorder.uri)

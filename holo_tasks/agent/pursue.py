@@ -16,6 +16,7 @@ from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage, LimitReached, UnfitItem
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.outside import is_placeholder, named, plain, quoted, strings_in, told
+from holo_tasks.core.renamed import renamed
 from holo_tasks.core.secret import names_in
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.loop.loop import AnswerReader
@@ -27,12 +28,25 @@ from holo_tasks.run.journal import not_untouched
 from holo_tasks.run.killed import as_killed
 from holo_tasks.run.run import Resolved, Run, current_guard, current_run, ending, progress, to_text
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, has_token, inside
-from holo_tasks.run.subgoal_options import SCRIPT, Handling, handling_of
+from holo_tasks.run.subgoal_options import SubgoalOptions
 from holo_tasks.safety.scrubbing import hushed, hushed_plain
 
 MAX_GOAL_CHARACTERS = 100_000
 
 
+_OPTIONS = "options=SubgoalOptions({})"
+
+
+@renamed(
+    screens=_OPTIONS.format("screens=…"),
+    before=_OPTIONS.format("screens=SCREENS.route(begins=…)"),
+    after=_OPTIONS.format("screens=SCREENS.route(ends=…)"),
+    layers=_OPTIONS.format("layers=[…]"),
+    script=_OPTIONS.format("layers=[Script(…)]"),
+    safe_to_repeat=_OPTIONS.format("effect=Effect(retry_click=…)"),
+    once=_OPTIONS.format("effect=Effect(press_once=…)"),
+    secrets=_OPTIONS.format("secrets=…"),
+)
 async def pursue(
     goal: str,
     *,
@@ -40,14 +54,7 @@ async def pursue(
     returns: Any = str,
     max_steps: int | None = None,
     region: Box | None = None,
-    screens: Screens | None = None,
-    before: str | None = None,
-    after: str | Sequence[str] | None = None,
-    layers: Sequence[str] | None = None,
-    script: Scripted | None = None,
-    safe_to_repeat: Sequence[str] | None = None,
-    once: Sequence[str] | None = None,
-    secrets: Sequence[str] | None = None,
+    options: SubgoalOptions | None = None,
 ) -> Any:
     """Let the agent work on a goal until it answers; return the answer as ``returns``.
 
@@ -61,13 +68,15 @@ async def pursue(
     reads, there as on the screen: rules say what it may do.
 
     Only the author of the goal names secrets: the model may have those typed that the goal names, as
-    ``{{secret:NAME}}``, or, where ``secrets`` is given, those alone. It never may have one typed because the screen or
-    the data name it. Without ``secrets``, raises `InvalidUsage` if an argument of the sub-goal has brought the name in.
+    ``{{secret:NAME}}``, or, where the options give ``secrets``, those alone. It never may have one typed because the
+    screen or the data name it. Without ``secrets``, raises `InvalidUsage` if an argument of the sub-goal has
+    brought the name in.
 
     ``returns`` is any type pydantic can validate: the model is told its JSON schema, and an answer that does not
     fit is sent back, as often as a reply that is none. ``max_steps`` is for each layer. ``region`` shows the model only
-    that part of the screen, in screen pixels. The rest is as in `subgoal`, which it is taken from where it is not
-    given. Raises a `HoloError` whose status says how it ended.
+    that part of the screen, in screen pixels. ``options`` are those of the sub-goal around, but for what they say
+    otherwise: the screens, the layers, the labels of the effect, the secrets. What is written down of its actions is as
+    that sub-goal says. Raises a `HoloError` whose status says how it ended.
     """
     run = current_run()
     text = goal.strip()
@@ -78,31 +87,22 @@ async def pursue(
     here = (current_subgoal() or Subgoal(0, named(hushed(text)), "", "")).numbered(run)
     values = hushed_plain(plain({**here.data, **(data or {})}))
     block = quoted(values) if values else ""
-    handling = handling_of(
-        screens=screens,
-        before=before,
-        after=after,
-        layers=layers,
-        script=script,
-        safe_to_repeat=safe_to_repeat,
-        once=once,
-        secrets=secrets,
-        around=here.handling,
-    )
-    handling.check_script()
+    if options is not None:
+        options.check_for_pursue()
+    options = (options or SubgoalOptions()).inside(here.options)
     guard = current_guard() or run.guard
     walk = Walk(
-        run.doors(reads=bool(handling.safe_to_repeat or handling.script or handling.once)),
+        run.doors(reads=bool(options.retry_click or options.script or options.press_once)),
         guard,
         here.number,
         Transcript(task_text(text, here.told_progress, returns, block)),
         region,
         here.token or run.token,
-        handling.safe_to_repeat,
-        _secrets_of(text, handling, here),
+        options.retry_click,
+        _secrets_of(text, options.secrets, here),
     )
     layered = Layered(
-        run, walk, handling, reader_for(returns), max_steps or run.max_steps, perform, here.probe, told(values)
+        run, walk, options, reader_for(returns), max_steps or run.max_steps, perform, here.probe, told(values)
     )
     await run.skipping.tell(run)
     await walk.record(
@@ -131,6 +131,7 @@ async def pursue(
         except BaseException as error:
             status, reason = ending(error, guard)
             if isinstance(error, LimitReached):
+                run.told.limit(error)
                 answer = error.partial_answer or ""
             if isinstance(error, asyncio.CancelledError) and (ended := as_killed(error, run.switch)) is not error:
                 raise ended from error
@@ -152,16 +153,16 @@ async def pursue(
             run.do_aside(_publish_timeline(run, here))
 
 
-def _secrets_of(goal: str, handling: Handling, here: Subgoal) -> frozenset[str]:
+def _secrets_of(goal: str, secrets: Sequence[str] | None, here: Subgoal) -> frozenset[str]:
     """Return the secrets that the model may have typed. Raises `InvalidUsage` if the author may not have named them."""
     # A goal that holds a value is told with its name in its place.
-    allowed = names_in(hushed(goal)) if handling.secrets is None else frozenset(handling.secrets)
+    allowed = names_in(hushed(goal)) if secrets is None else frozenset(secrets)
     strange = sorted(names_in(goal) - allowed)
-    if strange and handling.secrets is not None:
+    if strange and secrets is not None:
         strange = sorted(set(strange) - _named_by_arguments(goal, here))
     if strange:
         raise InvalidUsage(f"The goal names the secret {strange[0]!r}, and secrets= does not: put it there, too.")
-    if handling.secrets is not None or not is_placeholder(goal):
+    if secrets is not None or not is_placeholder(goal):
         return allowed  # where the author says which, no argument can bring in another
     for name, value in here.data.items():
         if any(is_placeholder(text) and text.strip() in goal for text in strings_in(value)):
@@ -197,10 +198,10 @@ async def perform(do: Do, what: str, screens: Screens | None = None) -> Any:
     """
     around = current_subgoal()
     token, advisor = (around.token, around.advisor) if around else ("", "")
-    here = Subgoal(0, what, "", token, advisor, handling=Handling(screens=screens))
+    here = Subgoal(0, what, "", token, advisor, options=SubgoalOptions(screens=screens))
     with inside(here), progress(1):
         if isinstance(do, Scripted):
-            return await pursue(what, layers=(SCRIPT,), script=do)
+            return await pursue(what, options=SubgoalOptions(layers=[do]))
         return await do()
 
 

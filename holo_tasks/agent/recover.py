@@ -19,7 +19,7 @@ async def recover_to(state: str, *, screens: Screens | None = None) -> None:
     Raises `GaveUp`, which is a `NeedsPerson`, if it does not get there.
     """
     run, here = current_run(), current_subgoal()
-    screens = screens or (here.handling.screens if here else None)
+    screens = screens or (here.options.known_screens if here else None)
     if screens is None:
         raise InvalidUsage("There are no screens declared here; give recover_to(…, screens=Screens(…)).")
     screens.state(state)

@@ -226,12 +226,18 @@ class _Once:
             await self.books.settle(self.kept, self.call)
 
         await surely(keep())
+        self._tell("answered")
         return result
+
+    def _tell(self, status: str, why: str = "") -> None:
+        if self.books.run is not None:
+            self.books.run.told.item(self.call.token, self.call.title, status, why)
 
     async def _file(self, error: BaseException) -> None:
         if self.finished:
             return
         status, why = ending(error, current_guard())
+        self._tell(status, why)
         await file_unfinished(
             self.books.items,
             self.books.home,

@@ -10,18 +10,20 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
-from prefect import get_run_logger
+from prefect import get_run_logger, tags
 from prefect.context import FlowRunContext
 from prefect.exceptions import Pause
 from prefect.states import Completed
 
 from holo_tasks.agent.layers import EffectFound
+from holo_tasks.agent.limits import before_deadline, limited
+from holo_tasks.agent.prefect_options import check_flow_options
 from holo_tasks.agent.pursue import perform
 from holo_tasks.core.budget import Limits
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson
 from holo_tasks.core.visible_text import shell_word
 from holo_tasks.handoff.suspend import leave_suspended
-from holo_tasks.loop.screens import Screens, Scripted
+from holo_tasks.loop.screens import Route, Screens
 from holo_tasks.run.final_states import failed_state
 from holo_tasks.run.flow_context import flow_run_id
 from holo_tasks.run.journal import NOT_DONE, current_journal, journalled, left_to_person, look_for_effect
@@ -43,13 +45,14 @@ from holo_tasks.run.same_work import work_of
 from holo_tasks.run.secret_filter import HushedFlow, HushedName, hushing_errors
 from holo_tasks.run.stored_results import stored
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, inside
-from holo_tasks.run.subgoal_options import MODEL, SCRIPT, Handling, handling_of
+from holo_tasks.run.subgoal_options import ANY_EFFECT, MODEL, Effect, Layer, SubgoalOptions
 from holo_tasks.run.unfinished import file_unfinished
 from holo_tasks.safety.ledger import Claim, Ledger
 from holo_tasks.safety.scrubbing import hush_error
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 FILING_S = 2.0
 """How long a run that is being stopped takes to put its item on the list."""
 
@@ -67,21 +70,51 @@ _PREFECTS_OWN = frozenset({"return_state", "wait_for"})
 """Of a call that asks Prefect for more than the result a flow run is made always."""
 
 
-class _SubgoalFlow(HushedFlow[P, R]):
+class SubgoalFlow(HushedFlow[P, R]):
     """The flow of a sub-goal. No flow run is made for a call whose result is known."""
 
-    known: Kept | None = None
+    def __init__(self, known: Kept, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        flow_options = dict(check_flow_options(options))
+        self.run_tags = frozenset(flow_options.pop("tags", ()))
+        # What a sub-goal came to is kept in the ledger by business item: Prefect would match results by
+        # call order, which gives one sub-goal another's result when a retry plans differently.
+        super().__init__(
+            fn=function,
+            name=known.goal,
+            flow_run_name=HushedName(known.title),
+            persist_result=False,
+            retries=0,
+            validate_parameters=False,
+            **flow_options,
+        )
+        self.known, self._options = known, dict(options)
+
+    def with_options(self, **flow_options: Any) -> SubgoalFlow[P, R]:
+        """Return the same sub-goal with other options of Prefect's; what is known under its key stays known."""
+        made: SubgoalFlow[P, R] = SubgoalFlow(self.known, self.fn, {**self._options, **flow_options})
+        made._storage, made._entrypoint = self._storage, self._entrypoint
+        return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        run, known = running_here(), self.known
-        usual: Callable[[], Any] = lambda: super(_SubgoalFlow, self).__call__(*args, **kwargs)  # noqa: E731
-        if run is None or run.ledger is None or known is None or not known.token or _PREFECTS_OWN & kwargs.keys():
+        run = running_here()
+        usual: Callable[[], Any] = lambda: super(SubgoalFlow, self).__call__(*args, **kwargs)  # noqa: E731
+        if self.run_tags:
+            usual = self._tagged(usual)
+        if run is None or run.ledger is None or not self.known.token or _PREFECTS_OWN & kwargs.keys():
             return usual()
-        return self._unless_done(run, known, run.ledger, usual, args, kwargs)
+        return self._unless_done(run, run.ledger, usual, args, kwargs)
+
+    def _tagged(self, usual: Callable[[], Any]) -> Callable[[], Any]:
+        async def tagged() -> Any:
+            with tags(*self.run_tags):
+                return await usual()
+
+        return tagged
 
     async def _unless_done(
-        self, run: Run, known: Kept, ledger: Ledger, usual: Callable[[], Awaitable[Any]], args: Any, kwargs: Any
+        self, run: Run, ledger: Ledger, usual: Callable[[], Awaitable[Any]], args: Any, kwargs: Any
     ) -> Any:
+        known = self.known
         found = await asyncio.to_thread(known.found, ledger, args, kwargs)
         if found is None:
             return await usual()
@@ -91,56 +124,56 @@ class _SubgoalFlow(HushedFlow[P, R]):
         return found.result
 
 
+class SubgoalCall(Protocol[P, R_co]):
+    """A sub-goal as it is called: with the signature of its function."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R_co]: ...
+
+    def with_options(self, **flow_options: Any) -> SubgoalCall[P, R_co]:
+        """Return the same sub-goal with other options of Prefect's flows."""
+        ...
+
+
 class Decorator(Protocol):
     """Keeps the wrapped function's signature."""
 
-    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> SubgoalCall[P, R]: ...
 
 
 @overload
-def subgoal(function: Callable[P, Awaitable[R]], /) -> Callable[P, Awaitable[R]]: ...
+def subgoal(function: Callable[P, Awaitable[R]], /) -> SubgoalCall[P, R]: ...
 @overload
 def subgoal(
     *,
-    title: str | None = None,
     key: str | None = None,
+    title: str | None = None,
     inputs: Sequence[str] | None = None,
     data: Sequence[str] = (),
     advisor: str | None = None,
-    effect: bool = True,
-    probe: Callable[..., Awaitable[Any]] | None = None,
-    precondition: Callable[..., Awaitable[bool]] | None = None,
-    screens: Screens | None = None,
-    before: str = "",
-    after: str | Sequence[str] = (),
-    layers: Sequence[str] = (MODEL,),
-    script: Scripted | Callable[..., Scripted] | None = None,
-    safe_to_repeat: Sequence[str] = (),
-    once: Sequence[str] = (),
-    secrets: Sequence[str] | None = None,
+    effect: Effect | None = ANY_EFFECT,
+    screens: Screens | Route | None = None,
+    layers: Layer | Sequence[Layer] = MODEL,
+    secrets: str | Sequence[str] | None = None,
     ledger: str | None = None,
+    limits: Limits | None = None,
+    **flow_options: Any,
 ) -> Decorator: ...
 def subgoal(
     function: Callable[P, Awaitable[R]] | None = None,
     /,
     *,
-    title: str | None = None,
     key: str | None = None,
+    title: str | None = None,
     inputs: Sequence[str] | None = None,
     data: Sequence[str] = (),
     advisor: str | None = None,
-    effect: bool = True,
-    probe: Callable[..., Awaitable[Any]] | None = None,
-    precondition: Callable[..., Awaitable[bool]] | None = None,
-    screens: Screens | None = None,
-    before: str = "",
-    after: str | Sequence[str] = (),
-    layers: Sequence[str] = (MODEL,),
-    script: Scripted | Callable[..., Scripted] | None = None,
-    safe_to_repeat: Sequence[str] = (),
-    once: Sequence[str] = (),
-    secrets: Sequence[str] | None = None,
+    effect: Effect | None = ANY_EFFECT,
+    screens: Screens | Route | None = None,
+    layers: Layer | Sequence[Layer] = MODEL,
+    secrets: str | Sequence[str] | None = None,
     ledger: str | None = None,
+    limits: Limits | None = None,
+    **flow_options: Any,
 ) -> Any:
     """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
 
@@ -156,128 +189,124 @@ def subgoal(
     it adds to the title is cleaned and bounded.
     ``advisor`` names the model that `judge` asks inside, also in sub-goals inside this one that name none.
 
-    Under a key every action is written down before it is tried, unless ``effect`` is false: then the sub-goal only
-    looks things up, and may be done again from the start. When an attempt was interrupted after it acted, ``probe`` is
-    called with the same arguments: it returns the sub-goal's result if the effect is there, `NOT_DONE` if it is certain
-    that it is not, and None if it cannot tell. Without a certain word nothing is repeated: `NeedsPerson`.
-    ``precondition`` says, before an interrupted sub-goal is worked on again, whether the screen is as it must be.
+    Under a key every action is written down before it is tried, and ``effect`` says what becomes of an attempt that was
+    interrupted after it acted: see `Effect`. With ``effect=None`` the sub-goal only looks things up, and is done again.
 
-    The rest holds for each `pursue` inside that does not say otherwise. ``screens`` are the program's: what comes up is
-    cleared and what works is waited for before every decision. The work begins in the state ``before``, and no answer
-    is taken unless the screen is one of ``after``. ``layers`` are who works on it, one after the other when one gives
-    up: ``"model"``, ``"script"``, ``"person"``, who is last. ``script`` is a `Script`, or makes one of the arguments.
-    A click on a label of ``safe_to_repeat`` that changed nothing is done once more. One of ``once`` has an effect: it
-    is not clicked again before it was seen what came of it, by ``after`` or by ``probe``; with the effect on the
-    screen only the answer is left. ``"Enter"`` is the key. ``secrets`` are the names of those that
-    the model may have typed; without it they are those that the goal names.
+    ``screens``, ``layers`` and ``secrets`` hold for each `pursue` inside that does not say otherwise: see
+    `SubgoalOptions`. On known screens, what comes up is cleared and what works is waited for before every decision.
+    Without ``secrets`` the model may have those typed that the goal names.
+
+    ``limits`` hold for each call, its retries and re-runs together, as under `cost_guardrail`. ``flow_options`` are
+    those of Prefect's flows, and ``tags``; what would break a promise, such as ``retries``, raises `InvalidUsage`.
     """
-    general = handling_of(
-        screens=screens,
-        before=before,
-        after=after,
-        layers=layers,
-        script=None,
-        safe_to_repeat=safe_to_repeat,
-        once=once,
-        secrets=secrets,
-        around=Handling(),
-    )
-    if (SCRIPT in general.layers) != (script is not None):
-        raise InvalidUsage("A script is a layer of its own: give both script= and layers= with 'script' in it.")
+    check_flow_options(flow_options)
+    options = SubgoalOptions(screens=screens, layers=layers, effect=effect, secrets=secrets)
+    if limits is not None and not isinstance(limits, Limits):
+        raise InvalidUsage(f"limits= is Limits(max_cost_usd=…, …), not {limits!r}.")
 
-    def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+    def decorate(function: Callable[P, Awaitable[R]]) -> SubgoalFlow[P, R]:
         if not any(map(inspect.iscoroutinefunction, (function, inspect.unwrap(function)))):
             raise InvalidUsage(f"{function.__name__!r} is under @subgoal, which is awaited: make it `async def`.")
         signature = inspect.signature(function)
-        outside = _named_arguments(signature, data)
         for what, template in (("title", title), ("key", key)):
             check_template(f"The {what} of {function.__name__!r}", template, signature)
         known = Kept.of(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
+        defined = _Defined(known, options, advisor or "", _named_arguments(signature, data), limits)
 
         @wraps(function)
         @hushing_errors
         async def body(*args: P.args, **kwargs: P.kwargs) -> R:
-            call, around = known.call(args, kwargs), current_subgoal()
-            # Where the work begins and ends, and who does it, does not hold for a look at what came of it.
-            looking = (
-                (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {call.title}", screens))
-                if probe
-                else None
-            )
-            here = Subgoal(
-                number=0,
-                title=call.title,
-                progress="",
-                token=call.token,
-                advisor=advisor or (around.advisor if around else ""),
-                goal=known.goal,
-                handling=replace(general, script=_script(script, args, kwargs)),
-                probe=looking,
-                data={name: call.given[name] for name in outside},
-                arguments={name: value for name, value in call.given.items() if name not in outside},
-                titled_by_data=bool(outside & fields_of(known.title)),
-                around=around,
-            )
-            resume = known.resume(call)
-            try:
-                found = await _run_subgoal(
-                    here,
-                    known,
-                    call.inputs,
-                    lambda: function(*args, **kwargs),
-                    _Again(
-                        effect,
-                        looking,
-                        (lambda: precondition(*args, **kwargs)) if precondition else None,
-                    ),
-                )
-            except HoloError as error:
-                hush_error(error)
-                await _file(here, error, error.status, resume)
-                return cast("R", failed_state(error))  # Prefect raises the error to whoever awaits the result
-            except (Pause, BaseExceptionGroup) as error:
-                # Out of a group of tasks it comes as a part of the group.
-                suspended = error if isinstance(error, Pause) else current_run().suspended
-                if suspended is None:
-                    if isinstance(error, Exception):
-                        await _file(here, error, "invalid", resume)
-                    raise
-                status, why = ending(suspended)
-                await surely(_file(here, suspended, status, resume, why))
-                await surely(leave_suspended(suspended))
-                raise suspended from (None if suspended is error else error)
-            except asyncio.CancelledError as error:
-                status, why = ending(error, current_guard())
-                filing = asyncio.ensure_future(_file(here, error, status, resume, why))
-                await asyncio.wait({filing}, timeout=FILING_S)
-                ended = as_killed(error, current_run().switch)
-                raise ended from (None if ended is error else error)
-            except Exception as error:
-                await _file(here, error, "invalid", resume)
-                raise
-            return cast("R", _completed(found, here.resolved))
+            return cast("R", await defined.worked_on(function, args, kwargs))
 
-        # What a sub-goal came to is kept in the ledger by business token: Prefect would match results by
-        # call order, which gives one sub-goal another's result when a retry plans differently.
-        made: Any = _SubgoalFlow(
-            fn=body,
-            name=known.goal,
-            flow_run_name=HushedName(known.title),
-            persist_result=False,
-            retries=0,
-            validate_parameters=False,
-        )
-        made.known = known
-        return cast("Callable[P, Awaitable[R]]", made)
+        return SubgoalFlow(known, body, flow_options)
 
     return decorate(function) if function is not None else decorate
 
 
-def _script(script: Any, args: Any, kwargs: Any) -> Scripted | None:
-    """Return a sub-goal's script; one made of the arguments is checked as it is made, before anything is done."""
-    if script is None or isinstance(script, Scripted):
-        return script
-    return cast("Scripted", script(*args, **kwargs))
+@dataclass(frozen=True)
+class _Defined:
+    """What a sub-goal is declared to be; ``data`` are the arguments from outside."""
+
+    known: Kept
+    options: SubgoalOptions
+    advisor: str
+    data: frozenset[str]
+    limits: Limits | None
+
+    async def worked_on(self, function: Callable[..., Awaitable[Any]], args: Any, kwargs: Any) -> Any:
+        """Work on a call of the sub-goal; return its result, or a state of Prefect's that holds what went wrong."""
+        known, call, around = self.known, self.known.call(args, kwargs), current_subgoal()
+        changes, screens = self.options.what_it_changes, self.options.known_screens
+        probe, precondition = changes.probe, changes.precondition
+        # Where the work begins and ends, and who does it, does not hold for a look at what came of it.
+        looking = (
+            (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {call.title}", screens))
+            if probe
+            else None
+        )
+        here = Subgoal(
+            number=0,
+            title=call.title,
+            progress="",
+            token=call.token,
+            advisor=self.advisor or (around.advisor if around else ""),
+            goal=known.goal,
+            options=self.options.called(args, kwargs),
+            probe=looking,
+            data={name: call.given[name] for name in self.data},
+            arguments={name: value for name, value in call.given.items() if name not in self.data},
+            titled_by_data=bool(self.data & fields_of(known.title)),
+            around=around,
+        )
+        ready = (lambda: precondition(*args, **kwargs)) if precondition else None
+        return await _filed_on_failure(
+            here,
+            known.resume(call),
+            lambda: _run_subgoal(
+                here,
+                known,
+                call.inputs,
+                lambda: self._limited(function, args, kwargs),
+                _Again(changes.changes, looking, ready),
+            ),
+        )
+
+    async def _limited(self, function: Callable[..., Awaitable[Any]], args: Any, kwargs: Any) -> Any:
+        if self.limits is None:
+            return await function(*args, **kwargs)
+        with limited(self.known.goal, self.limits) as guard:
+            return await before_deadline(guard, function(*args, **kwargs))
+
+
+async def _filed_on_failure(here: Subgoal, resume: Mapping[str, Any], work: Callable[[], Awaitable[Any]]) -> Any:
+    """Do the work of a sub-goal; put its item on the dead-letter list where that does not come to its result."""
+    try:
+        found = await work()
+    except HoloError as error:
+        hush_error(error)
+        await _file(here, error, error.status, resume)
+        return failed_state(error)  # Prefect raises the error to whoever awaits the result
+    except (Pause, BaseExceptionGroup) as error:
+        # Out of a group of tasks it comes as a part of the group.
+        suspended = error if isinstance(error, Pause) else current_run().suspended
+        if suspended is None:
+            if isinstance(error, Exception):
+                await _file(here, error, "invalid", resume)
+            raise
+        status, why = ending(suspended)
+        await surely(_file(here, suspended, status, resume, why))
+        await surely(leave_suspended(suspended))
+        raise suspended from (None if suspended is error else error)
+    except asyncio.CancelledError as error:
+        status, why = ending(error, current_guard())
+        filing = asyncio.ensure_future(_file(here, error, status, resume, why))
+        await asyncio.wait({filing}, timeout=FILING_S)
+        ended = as_killed(error, current_run().switch)
+        raise ended from (None if ended is error else error)
+    except Exception as error:
+        await _file(here, error, "invalid", resume)
+        raise
+    return _completed(found, here.resolved)
 
 
 def _completed(found: Any, layers: Sequence[str]) -> Any:
@@ -335,6 +364,7 @@ async def _run_subgoal(
         text, result = stored(known.returns, result)
         ledger.finish(claim, inputs, text, run.trace)
         await _settle(run, here)
+        run.told.item(here.token, here.title, "answered", layer=" + ".join(dict.fromkeys(here.resolved)))
         return result
 
 
@@ -364,6 +394,7 @@ async def _settle(run: Run, here: Subgoal) -> None:
 async def _file(here: Subgoal, error: BaseException, status: str, resume: Mapping[str, Any], why: str = "") -> None:
     """Put the sub-goal's business item on the dead-letter list."""
     run = current_run()
+    run.told.item(here.token, here.title, status, why or str(error))
     if run.items is not None:
         await file_unfinished(
             run.items,

@@ -18,7 +18,7 @@ from prefect.flow_engine import run_flow_async
 from prefect.settings import get_current_settings
 from prefect.states import Completed
 
-from holo_tasks.agent.cost_guardrail import before_deadline
+from holo_tasks.agent.limits import before_deadline
 from holo_tasks.agent.open_agent import TITLE_CHARACTERS, open_agent
 from holo_tasks.agent.pursue import pursue
 from holo_tasks.cli.exit import until_told
@@ -39,6 +39,7 @@ from holo_tasks.run.dead_letters import file_item
 from holo_tasks.run.flow_context import attempt, flow_run_id
 from holo_tasks.run.journal import left_to_person, look_for_effect
 from holo_tasks.run.run import Run, ending, working
+from holo_tasks.run.subgoal_options import SubgoalOptions
 from holo_tasks.run.untold import note_untold, tell_untold
 from holo_tasks.safety.budgets import item_key
 from holo_tasks.safety.items import Items
@@ -224,7 +225,8 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
             with left_to_person(claim):
                 with working(run, claim, effect=True) if claim else nullcontext():
                     found: str = await before_deadline(
-                        run.guard, pursue(settings.goal, data=settings.data, secrets=sorted(names))
+                        run.guard,
+                        pursue(settings.goal, data=settings.data, options=SubgoalOptions(secrets=sorted(names))),
                     )
                 run.answer = answer = found
                 if claim is not None:

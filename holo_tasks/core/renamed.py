@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from holo_tasks.core.errors import InvalidUsage
 
@@ -16,6 +17,15 @@ def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Have a function raise `InvalidUsage` for an old argument; each is given with what to write instead of it."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        if inspect.iscoroutinefunction(function):  # so is what stands for it: Prefect and others ask
+
+            @wraps(function)
+            async def awaited(*args: P.args, **kwargs: P.kwargs) -> Any:
+                check_names(function.__name__, kwargs, names)
+                return await function(*args, **kwargs)
+
+            return cast("Callable[P, R]", awaited)
+
         @wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
             check_names(function.__name__, kwargs, names)

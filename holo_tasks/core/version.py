@@ -1,3 +1,3 @@
 """The version of the library: here, and nowhere else."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -270,6 +270,7 @@ class _Waiting:
     def _tell(self, handoff: Handoff) -> None:
         """Tell people by all ways there are; none of them holds up the hand-off."""
         self.run.wants(handoff)
+        self.run.told.handoff(handoff)
         said = "A person is needed: %s Answer in Prefect's pages (Resume%s), or with `%s`; %s."
         told, when = command(handoff), until(handoff.expires_at)
         inside = flow_run_id() != self.run.flow_run_id

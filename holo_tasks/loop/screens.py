@@ -123,6 +123,10 @@ class Screens:
             raise InvalidUsage(f"There is no state {name!r}; there are: {_named(self.candidates)}.")
         return found
 
+    def route(self, *, begins: str = "", ends: str | Iterable[str] = ()) -> Route:
+        """Return the route of a sub-goal over these screens: the state it begins in, and those that it may end in."""
+        return Route(self, begins, ends)
+
     def interruption(self, state: State) -> Interruption | None:
         """Return the interruption that a state is, or None."""
         return next((one for one in self.interruptions if one.state == state), None)
@@ -160,6 +164,28 @@ class Screens:
         seconds = self.timeout_seconds
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not isfinite(seconds) or seconds < 0:
             raise InvalidUsage(f"timeout_seconds is a number of seconds, 0 or more, not {seconds!r}.")
+
+
+@dataclass(frozen=True, init=False)
+class Route:
+    """The screens of a program, the state in which the work on a sub-goal begins, and those in which it may end.
+
+    The run brings the program to the first by the ways that the screens declare, and takes no answer unless the screen
+    is one of the others. Raises `InvalidUsage` for a state that is not among the screens.
+    """
+
+    screens: Screens
+    begins: str = ""
+    ends: tuple[str, ...] = ()
+
+    def __init__(self, screens: Screens, begins: str = "", ends: str | Iterable[str] = ()) -> None:
+        given = {"screens": screens, "begins": begins, "ends": (ends,) if isinstance(ends, str) else tuple(ends)}
+        for field, value in given.items():
+            object.__setattr__(self, field, value)
+        if not (self.begins or self.ends):
+            raise InvalidUsage("A route says where the work begins= or ends=; else give the Screens themselves.")
+        for name in filter(None, (self.begins, *self.ends)):
+            screens.state(name)
 
 
 def plan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,14 +30,15 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Overheard:
-    """Records events, and has somebody hear those that are recorded."""
+    """Records events, and has others hear those that are recorded."""
 
     recorder: Recorder
-    hear: Callable[[events.Event], None]
+    listeners: Sequence[Callable[[events.Event], None]]
 
     async def keep(self, shot: Shot) -> None:
         await self.recorder.keep(shot)
 
     async def record(self, event: events.Event) -> None:
         await self.recorder.record(event)
-        self.hear(event)
+        for hear in self.listeners:
+            hear(event)

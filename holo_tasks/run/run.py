@@ -39,6 +39,7 @@ from holo_tasks.loop.corrections import CORRECTIONS, check_corrections
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import Doors, Person
 from holo_tasks.run.artifacts import publish_table
+from holo_tasks.run.hooks import Subscribed
 from holo_tasks.run.journal import current_journal, journalled
 from holo_tasks.run.killed import as_killed
 from holo_tasks.run.skipping import Skipping
@@ -127,6 +128,8 @@ class Run:
     """Of the flow run that the agent was opened in, which is the one that is paused for a person."""
     wants: Callable[[Handoff], None] = lambda handoff: None
     """Called with each hand-off, to tell who waits for this run what they are asked."""
+    told: Subscribed = field(default_factory=Subscribed)
+    """What a flow has subscribed to."""
     ask: Callable[[str, Frame], Awaitable[bool]] | None = None
     """Asks the model whether something is so on a frame, for states that are told by that."""
     sees: Recogniser | None = None
@@ -394,6 +397,9 @@ async def open_run(
             error = raised if run.suspended is None or switch.reason else run.suspended
             switch.rest()
             run.status, run.reason = ending(error, guard)
+            if run.status == LimitReached.status:
+                late = LimitReached(run.reason, limit="timeout_seconds", scope=guard.name)
+                run.told.limit(error if isinstance(error, LimitReached) else late)
             if isinstance(error, LimitReached) and error.partial_answer:
                 run.answer = error.partial_answer
             if run.status == "killed":

@@ -16,7 +16,7 @@ from holo_tasks.loop.corrections import Corrections
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.journal import not_untouched
 from holo_tasks.run.run import Run, current_guard, current_run
-from holo_tasks.run.subgoal_options import Handling
+from holo_tasks.run.subgoal_options import SubgoalOptions
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Subgoal:
     token: str
     advisor: str = ""
     goal: str = ""
-    handling: Handling = field(default_factory=Handling)
+    options: SubgoalOptions = field(default_factory=SubgoalOptions)
     probe: Callable[[], Awaitable[Any]] | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)

@@ -137,7 +137,7 @@ async def test_before_it_is_started_a_desktop_tells_whether_its_run_can_be_suspe
     @flow(name="suspendable", persist_result=False)
     async def around() -> str:
         async with holo_agent(
-            title="a test",
+            "a test",
             model=HoloModel(base_url="http://127.0.0.1:9/v1", model="holo3-1-35b-a3b"),
             desktop=HoloDesktop(**screen),
             audit=AuditBucket(local_folder=str(tmp_path)),
@@ -147,6 +147,30 @@ async def test_before_it_is_started_a_desktop_tells_whether_its_run_can_be_suspe
 
     assert why in (said := await around())
     assert bool(said) == bool(why)
+
+
+async def test_an_agent_takes_its_blocks_by_their_names(prefect: str, tmp_path: Path) -> None:
+    saved: list[Any] = [
+        HoloModel(base_url="http://127.0.0.1:9/v1", model="holo3-1-35b-a3b"),
+        HoloDesktop(app="xterm", live_view="never"),
+        AuditBucket(local_folder=str(tmp_path)),
+    ]
+    for block in saved:
+        await block.asave("by-name", overwrite=True)
+
+    @flow(name="named", persist_result=False)
+    async def around(audit: Any = "by-name", **more: Any) -> tuple[str, str, str]:
+        blocks = {"model": "by-name", "desktop": "by-name", "advisors": {"wise": "by-name"}}
+        async with holo_agent("a test", audit=audit, **blocks, **more) as run:
+            return run.title, run.live_view, str(next(iter(run.advisors)))
+
+    assert await around() == ("a test", "never", "wise")
+    with pytest.raises(InvalidUsage, match="The holo-audit-bucket block 'nobody' cannot be loaded"):
+        await around("nobody")
+    with pytest.raises(InvalidUsage, match="is no AuditBucket: give a block of that kind, or the name of a saved one"):
+        await around(HoloMailbox(maildir="/srv/mail"))
+    with pytest.raises(InvalidUsage, match="write named_secrets= of the desktop block"):
+        holo_agent("a test", model="m", desktop="d", audit="a", secrets=["pin"])  # type: ignore[call-arg]
 
 
 async def test_a_block_is_loaded_only_by_a_name_and_only_if_flows_here_may(

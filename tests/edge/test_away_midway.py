@@ -67,7 +67,7 @@ async def kept_stops_between() -> str:
     raise Unavailable("Prefect does not give a block.")
 
 
-@subgoal(key="I-1", effect=False)
+@subgoal(key="I-1", effect=None)
 async def looks() -> str:
     return str(await pursue("Press OK."))
 

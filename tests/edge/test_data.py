@@ -13,7 +13,7 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlo
 from prefect.runtime import flow_run
 from pydantic import BaseModel
 
-from holo_tasks import Hands, InvalidUsage, Script, judge, localize, progress, pursue, subgoal
+from holo_tasks import Hands, InvalidUsage, Script, SubgoalOptions, judge, localize, progress, pursue, subgoal
 from holo_tasks.core.gestures import Write
 from holo_tasks.core.outside import CLOSE, OPEN, apart
 from holo_tasks.core.secret import Secret
@@ -209,7 +209,9 @@ async def test_a_script_is_given_no_secret_by_a_value(tmp_path: Path) -> None:
     with ScriptedModel([]) as model:
         desktop = PaintedDesktop()
         script = Script(fill_in, note="plain")
-        await working(model, tmp_path, lambda: pursue("Fill in.", layers="script", script=script), desktop=desktop)
+        await working(
+            model, tmp_path, lambda: pursue("Fill in.", options=SubgoalOptions(layers=script)), desktop=desktop
+        )
     assert typed(desktop) == ["{{secret:portal}}", "plain"], "it names its own"
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from holo_tasks import (
     NOT_DONE,
+    Effect,
     InvalidUsage,
     LimitReached,
     ModelFailed,
@@ -201,7 +202,7 @@ async def test_an_action_that_a_limit_forbids_is_no_intent(world: World) -> None
 
 
 async def test_what_only_looks_simply_starts_again(world: World) -> None:
-    look = pressing(effect=False)
+    look = pressing(effect=None)
     await world.interrupted(lambda: look("I-1"))
     assert world.intents("I-1") == ()
     assert await world.run(lambda: look("I-1"), [CLICK, DONE]) == "done"
@@ -218,7 +219,7 @@ async def test_each_action_is_written_into_the_claim_of_the_token_around_it(worl
     async def plain(what: str) -> None:
         await pursue(what)
 
-    @subgoal(effect=False)
+    @subgoal(effect=None)
     async def only_look(what: str) -> None:
         await pursue(what)
 
@@ -241,7 +242,7 @@ async def test_each_action_is_written_into_the_claim_of_the_token_around_it(worl
 
 
 async def test_what_a_probe_does_itself_is_not_written_down(world: World) -> None:
-    @subgoal(effect=False)
+    @subgoal(effect=None)
     async def look_again(item: str) -> str:
         return str(await pursue("Look again."))
 
@@ -249,7 +250,7 @@ async def test_what_a_probe_does_itself_is_not_written_down(world: World) -> Non
         await pursue("Go there.")
         return NOT_DONE if await look_again(item) == "seen" else None
 
-    press = pressing(probe=probe)
+    press = pressing(effect=Effect(probe=probe))
     await world.interrupted(lambda: press("I-1"))
     seen: list[int] = []
     world.desktop._on_gesture = lambda gesture: seen.append(len(world.intents("I-1")))

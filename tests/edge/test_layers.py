@@ -12,11 +12,13 @@ from prefect import flow
 
 from holo_tasks import (
     NOT_DONE,
+    Effect,
     InvalidUsage,
     LimitReached,
     Limits,
     NeedsPerson,
     PolicyRefused,
+    SubgoalOptions,
     cost_guardrail,
     pursue,
     recover_to,
@@ -27,7 +29,6 @@ from holo_tasks.core.events import AnyEvent
 from holo_tasks.core.gestures import Click, Hotkey
 from holo_tasks.loop.screens import Interruption, Screens, Way
 from holo_tasks.run.run import Run
-from holo_tasks.run.subgoal_options import Handling, handling_of
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
 from holo_tasks.scripts.hands import Hands
@@ -96,27 +97,27 @@ class Worked:
 
 
 @pytest.mark.parametrize(
-    ("layers", "said", "script", "value", "changes"),
+    ("layers", "said", "value", "changes"),
     [
-        (("model", "script"), [CLICK, ASK], ENTER, "by script", [("model", "script")]),
-        (("model", "script"), ["babble"], ENTER, "by script", [("model", "script")]),
-        (("model", "script"), [CLICK], ENTER, "by script", [("model", "script")]),
-        (("model", "script"), [DONE], LOST, "by model", []),
-        (("script", "model"), [DONE], ENTER, "by script", []),
-        (("script", "model"), [DONE], LOST, "by model", [("script", "model")]),
+        (("model", ENTER), [CLICK, ASK], "by script", [("model", "script")]),
+        (("model", ENTER), ["babble"], "by script", [("model", "script")]),
+        (("model", ENTER), [CLICK], "by script", [("model", "script")]),
+        (("model", LOST), [DONE], "by model", []),
+        ((ENTER, "model"), [DONE], "by script", []),
+        ((LOST, "model"), [DONE], "by model", [("script", "model")]),
     ],
 )
 async def test_a_layer_that_gives_up_hands_over_to_the_next(
-    tmp_path: Path, layers: Sequence[str], said: list[Any], script: Script, value: str, changes: list[Any]
+    tmp_path: Path, layers: Sequence[Any], said: list[Any], value: str, changes: list[Any]
 ) -> None:
     worked = Worked(tmp_path, said)
-    await worked.by(lambda: pursue("Press OK.", layers=layers, script=script, max_steps=2))
+    await worked.by(lambda: pursue("Press OK.", max_steps=2, options=SubgoalOptions(layers=layers)))
     assert worked.value == value
     assert worked.changes == changes
     layer = value.removeprefix("by ")
     assert worked.closed == [("answered", layer)]
     assert worked.run.layers == {layer: 1}
-    if layers[0] == "script":
+    if layers[0] != "model":
         assert len(worked.model.requests) == len(changes), "a script costs no call"
         assert ("gave up: I do not know this screen." in str(worked.model.requests)) == bool(changes)
 
@@ -131,7 +132,7 @@ async def test_with_the_model_alone_it_ends_as_it_always_did(tmp_path: Path) -> 
 
 async def test_refusals_and_limits_are_for_no_other_layer(tmp_path: Path) -> None:
     async def work() -> Any:
-        return await pursue("Press OK.", layers=("model", "script"), script=ENTER)
+        return await pursue("Press OK.", options=SubgoalOptions(layers=["model", ENTER]))
 
     refused = await Worked(tmp_path, [CLICK]).by(work, allow="read")
     limited = await Worked(tmp_path, [CLICK]).by(work, limits=Limits(max_actions=1))
@@ -141,10 +142,10 @@ async def test_refusals_and_limits_are_for_no_other_layer(tmp_path: Path) -> Non
     assert [type(gesture) for gesture in limited.desktop.gestures] == [Click]
 
 
-def filing(probe: Any, layers: Sequence[str] = ("model", "script")) -> Callable[[str], Awaitable[str]]:
+def filing(probe: Any, layers: Sequence[Any] = ("model", ENTER)) -> Callable[[str], Awaitable[str]]:
     """Return a sub-goal with an effect, whose model clicks and then asks a person."""
 
-    @subgoal(title="File {item}", key="{item}", probe=probe, layers=layers, script=ENTER)
+    @subgoal(title="File {item}", key="{item}", effect=Effect(probe=probe), layers=layers)
     async def file_it(item: str) -> str:
         return str(await pursue("File it.", returns=str)) + "!"
 
@@ -211,7 +212,7 @@ async def test_a_person_is_the_last_layer(
             handoffs.answer(found[0].id, choice, note="as you say", by="ada")
 
     person = asyncio.ensure_future(answering())
-    await worked.by(lambda: pursue("Press OK.", layers=("model", "person")))
+    await worked.by(lambda: pursue("Press OK.", options=SubgoalOptions(layers=("model", "person"))))
     await person
     assert worked.value == value
     assert worked.changes == [("model", "person")]
@@ -249,7 +250,7 @@ async def test_a_person_who_leaves_another_screen_than_the_work_may_end_on_is_as
     program = ColouredProgram("form")
     known = Screens([state("form"), state("filed")], timeout_seconds=0.1)
 
-    @subgoal(layers=("model", "person"), screens=known, after="filed")
+    @subgoal(layers=("model", "person"), screens=known.route(ends="filed"))
     async def file_it() -> str:
         return str(await pursue("File it."))
 
@@ -275,7 +276,7 @@ async def test_what_the_probe_says_counts_more_than_what_a_person_says(tmp_path:
     async def probe() -> Any:
         return found.pop(0)
 
-    @subgoal(key="I-1", probe=probe, layers=("model", "person"))
+    @subgoal(key="I-1", effect=Effect(probe=probe), layers=("model", "person"))
     async def file_it() -> str:
         return str(await pursue("File it."))
 
@@ -288,7 +289,7 @@ async def test_what_the_probe_says_counts_more_than_what_a_person_says(tmp_path:
 
 
 async def test_a_layer_shows_in_prefect(tmp_path: Path, prefect_url: str) -> None:
-    @subgoal(layers=("model", "script"), script=ENTER)
+    @subgoal(layers=("model", ENTER))
     async def press_it() -> str:
         return str(await pursue("Press it."))
 
@@ -325,7 +326,7 @@ async def test_an_interruption_may_be_cleared_by_a_whole_sub_goal(tmp_path: Path
 
     known = Screens([state("menu")], [Interruption(state("sign on"), sign_on, name="session")])
 
-    @subgoal(screens=known, before="menu", after="menu")
+    @subgoal(screens=known.route(begins="menu", ends="menu"))
     @cost_guardrail(max_actions=5)
     async def read_it() -> str:
         return str(await pursue("Read it."))
@@ -375,26 +376,80 @@ async def test_a_flow_may_have_the_program_brought_to_a_state(tmp_path: Path) ->
     assert [event.how for event in worked.events if event.kind == "state" and event.how] == ["takes the way to ‘menu’"]
 
 
+MENU = Screens([state("menu")])
+
+
 @pytest.mark.parametrize(
-    "declared",
+    ("declared", "told"),
     [
-        {"layers": ()},
-        {"layers": ("person", "model")},
-        {"layers": ("model", "oracle")},
-        {"layers": ("script",)},
-        {"script": ENTER},
-        {"before": "menu"},
-        {"screens": Screens([state("menu")]), "after": "form"},
+        (lambda: subgoal(layers=()), "at least one of them"),
+        (lambda: subgoal(layers=("person", "model")), "put 'person' at the end"),
+        (lambda: subgoal(layers=("model", "oracle")), "not 'oracle'"),
+        (lambda: subgoal(layers=("model", "script")), r"put the Script\(…\) there"),
+        (lambda: subgoal(layers=[ENTER, LOST]), "one script"),
+        (lambda: subgoal(screens="menu"), r"screens= is a Screens, or SCREENS\.route"),
+        (lambda: subgoal(effect=False), "or None for what only looks things up"),
+        (lambda: subgoal(secrets=[""]), "secrets= holds texts"),
+        (lambda: MENU.route(), "says where the work begins"),
+        (lambda: MENU.route(begins="form"), "no state 'form'; there are: menu"),
+        (lambda: MENU.route(ends=("menu", "form")), "no state 'form'"),
+        (lambda: Effect(probe="look"), "give the function itself"),
+        (lambda: Effect(press_once=("Save", "OK"), retry_click="OK"), "OK cannot be both"),
+        (lambda: Effect(changes=False, press_once="OK"), "leave probe=, precondition= and press_once= away"),
+        (lambda: subgoal(limits=0.5), r"limits= is Limits\(max_cost_usd=…"),
     ],
 )
-def test_what_does_not_fit_together_is_refused_as_it_is_declared(declared: dict[str, Any]) -> None:
-    with pytest.raises(InvalidUsage):
+def test_what_does_not_fit_together_is_refused_as_it_is_declared(declared: Callable[[], Any], told: str) -> None:
+    with pytest.raises(InvalidUsage, match=told):
+        declared()
 
-        @subgoal(**declared)
-        async def work() -> None: ...
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"token": "{item}"}, "write key="),
+        ({"probe": print}, r"write effect=Effect\(probe=…\)"),
+        ({"once": ("Save",)}, r"write effect=Effect\(press_once=…\)"),
+        ({"safe_to_repeat": ("Save",)}, r"write effect=Effect\(retry_click=…\)"),
+        ({"before": "menu"}, r"write screens=SCREENS\.route\(begins=…\)"),
+        ({"script": ENTER}, r"write layers=\[…, Script\(…\)\]"),
+    ],
+)
+async def test_an_old_name_is_answered_with_the_new_one(old: dict[str, Any], new: str) -> None:
+    with pytest.raises(InvalidUsage, match=new):
+        subgoal(**old)
+    if "token" not in old and "probe" not in old:
+        with pytest.raises(InvalidUsage, match=r"write options=SubgoalOptions\("):
+            await pursue("Press OK.", **old)
 
 
 def test_a_single_label_is_not_taken_for_its_letters() -> None:
-    nothing: dict[str, None] = dict.fromkeys(("screens", "before", "after", "layers", "script", "secrets"))
-    found = handling_of(**nothing, safe_to_repeat="Refresh", once="Submit", around=Handling())
-    assert (found.safe_to_repeat, found.once) == (("Refresh",), ("Submit",))
+    found = Effect(retry_click="Refresh", press_once="Submit")
+    assert (found.retry_click, found.press_once) == (("Refresh",), ("Submit",))
+    assert SubgoalOptions(layers="model", secrets="password").secrets == ("password",)
+
+
+def test_options_are_filled_in_by_those_around() -> None:
+    around = SubgoalOptions(MENU.route(begins="menu"), ["model", "person"], Effect(press_once="Save"), "password")
+    inner = SubgoalOptions().inside(around)
+    assert (inner.known_screens, inner.begins, inner.ends) == (MENU, "menu", ())
+    assert (inner.order, inner.press_once, inner.secrets) == (("model", "person"), ("Save",), ("password",))
+    other = SubgoalOptions(MENU, ENTER, None, ()).inside(around)
+    assert (other.begins, other.order, other.script, other.press_once, other.secrets) == (
+        "",
+        ("script",),
+        ENTER,
+        (),
+        (),
+    )
+
+
+def test_a_script_is_made_of_the_arguments_and_pursue_has_none() -> None:
+    options = SubgoalOptions(layers=["model", lambda item: ENTER if item == "I-1" else None])
+    assert options.called(("I-1",), {}).script is ENTER
+    with pytest.raises(InvalidUsage, match="makes a Script of the sub-goal's arguments, not None"):
+        options.called((), {"item": "I-2"})
+    with pytest.raises(InvalidUsage, match="no arguments to make a script of"):
+        options.check_for_pursue()
+    with pytest.raises(InvalidUsage, match=r"give them to @subgoal\(effect=Effect\(…\)\)"):
+        SubgoalOptions(effect=Effect(probe=print)).check_for_pursue()  # type: ignore[arg-type]

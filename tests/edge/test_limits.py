@@ -27,7 +27,7 @@ DONE = step("answer", content="done")
 pytestmark = pytest.mark.usefixtures("prefect")
 
 
-@subgoal(title="Press OK for {item}", key="{item}", effect=False)
+@subgoal(title="Press OK for {item}", key="{item}", effect=None)
 @cost_guardrail(max_actions=3)
 async def press(item: str) -> str:
     answer: str = await pursue("Press OK.")

@@ -27,12 +27,12 @@ from tests.support.scripted_model import ScriptedModel, step
 pytestmark = pytest.mark.usefixtures("prefect")
 
 FLOW = """
-from holo_tasks import NOT_DONE, pursue, subgoal
+from holo_tasks import NOT_DONE, Effect, pursue, subgoal
 
 async def nothing_there(invoice):
     return NOT_DONE
 
-@subgoal(key="{{invoice}}", probe=nothing_there{options})
+@subgoal(key="{{invoice}}", effect=Effect(probe=nothing_there){options})
 async def pay(invoice: str) -> str:
     return await pursue(f"Pay {{invoice}} in the portal of {portal}.")
 """

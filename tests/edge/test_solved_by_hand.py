@@ -10,7 +10,7 @@ import pytest
 from nasty_clerk import Clerk
 from prefect import flow
 
-from holo_tasks import pursue
+from holo_tasks import SubgoalOptions, pursue
 from holo_tasks.core.frame import Frame
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.safety.handoffs import Handoff, Handoffs
@@ -48,7 +48,7 @@ async def test_a_person_solves_the_puzzle_over_the_live_link_and_what_they_type_
     async def work() -> tuple[str, str]:
         async with agent(model, desktop, tmp_path) as run:
             goal = "File the entry that is filled in."
-            return run.trace, await pursue(goal, layers=("model", "person"), max_steps=5)
+            return run.trace, await pursue(goal, options=SubgoalOptions(layers=("model", "person")), max_steps=5)
 
     async def by_hand(handoff: Handoff) -> None:
         (word, *_) = clerk.plan.words

@@ -17,7 +17,7 @@ from prefect.types import SecretDict
 from pydantic import SecretStr
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
-from holo_tasks import DesktopFailed, agent_step, publish_table, pursue, subgoal
+from holo_tasks import DesktopFailed, SecretSpec, agent_step, publish_table, pursue, subgoal
 
 TOLD: dict[str, Any] = json.loads(sys.stdin.readline())
 
@@ -85,12 +85,14 @@ async def canaries() -> None:
         secret_access_key=SecretStr(TOLD["secret_key"]),
     )
     async with holo_agent(
-        title=f"letter {secret('letter')}",
+        f"letter {secret('letter')}",
         model=HoloModel(base_url=TOLD["model"], model="holo3-1-35b-a3b"),
-        desktop=HoloDesktop(app=TOLD["app"]),
+        desktop=HoloDesktop(
+            app=TOLD["app"],
+            named_secrets=tuple(map(SecretSpec.parse, ("password", "letter", "note", "error", "licence"))),
+        ),
         audit=bucket,
         allow="act",
-        secrets=["password", "letter", "note", "error", "licence"],
     ) as run:
         run.answer = await deal_with(f"my code is {secret('letter')}, Zoë", "L-1")
         print("told:", run.answer, flush=True)

@@ -37,7 +37,7 @@ async def asking() -> str:
 @flow(name="suspending", persist_result=False)
 async def suspending(base_url: str, folder: str, broken: str, look: bool = True, within: bool = False) -> Any:
     async with holo_agent(
-        title="a test",
+        "a test",
         model=HoloModel(base_url=base_url, model="holo3-1-35b-a3b"),
         desktop=HoloDesktop(),
         audit=AuditBucket(local_folder=str(Path(folder, "runs"))),

@@ -28,7 +28,7 @@ async def test_a_run_can_be_watched_all_along(tmp_path: Path, monkeypatch: pytes
     # A server of Prefect's takes a minute to start, and would show the same.
     monkeypatch.setattr("holo_tasks.run.artifacts.acreate_link_artifact", take)
     async with holo_agent(
-        title="to be watched",
+        "to be watched",
         model=HoloModel(base_url="http://127.0.0.1:9/v1"),
         desktop=HoloDesktop(width=320, height=240, live_view="always"),
         audit=AuditBucket(local_folder=str(tmp_path)),

@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable
 from holo_tasks import (
     NOT_DONE,
     Answer,
+    Effect,
     Interruption,
     NotDone,
     Screens,
     Script,
     State,
+    SubgoalOptions,
     Text,
     Way,
     hand_over,
@@ -96,7 +98,7 @@ async def look_whether_filed(reference: str, goal: str) -> Filed | NotDone | Non
     """Ask the program itself: its menu lists what was filed today."""
     await recover_to("menu", screens=SCREENS)
     listed = await pursue(
-        "Read what is listed as filed today.", screens=SCREENS, layers=("script",), script=Script(list_filed), once=()
+        "Read what is listed as filed today.", options=SubgoalOptions(screens=SCREENS, layers=Script(list_filed))
     )
     if plain(reference) in plain(listed):
         return Filed(filed=True)
@@ -109,12 +111,8 @@ def filing(screens: Screens) -> Callable[[str, str], Awaitable[Filed]]:
     @subgoal(
         title="File {reference}",
         key="{reference}",
-        screens=screens,
-        before="menu",
-        after=FILED,
-        safe_to_repeat=("New entry",),
-        once=("Submit", "Save"),
-        probe=look_whether_filed,
+        effect=Effect(probe=look_whether_filed, press_once=("Submit", "Save"), retry_click="New entry"),
+        screens=screens.route(begins="menu", ends=FILED),
     )
     async def file_carefully(reference: str, goal: str) -> Filed:
         answer: Filed = await pursue(goal, returns=Filed)

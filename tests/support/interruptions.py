@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from prefect import flow
 
-from holo_tasks import pursue, subgoal
+from holo_tasks import Effect, pursue, subgoal
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.gestures import Gesture
 from holo_tasks.safety.items import Item, Items
@@ -86,7 +86,7 @@ def pressing(found: Any = None, **options: Any) -> Callable[..., Any]:
         probes.append(item)
         return found
 
-    @subgoal(key="{item}", **({"probe": probe} if found is not None else {}), **options)
+    @subgoal(key="{item}", **({"effect": Effect(probe=probe)} if found is not None else {}), **options)
     async def press(item: str) -> str:
         answer: str = await pursue("Press OK.")
         return answer

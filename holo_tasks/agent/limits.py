@@ -1,0 +1,159 @@
+"""`limits`: ceilings on money, actions, time and calls for a block of code."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
+from types import TracebackType
+from typing import TypeVar
+
+from prefect.context import FlowRunContext
+
+from holo_tasks.core.budget import Guard, Limits, out_of_time
+from holo_tasks.core.errors import InvalidUsage, LimitReached
+from holo_tasks.run.journal import not_untouched
+from holo_tasks.run.run import current_guard, guarded, running_here
+from holo_tasks.run.subgoal_context import current_subgoal
+from holo_tasks.safety.budgets import item_key
+from holo_tasks.safety.scrubbing import check_open
+
+R = TypeVar("R")
+POLL_INTERVAL_S = 0.5
+"""How often the clock of a scope that stands still is looked at."""
+
+
+def limits(
+    *,
+    max_cost_usd: float | None = None,
+    max_actions: int | None = None,
+    timeout_seconds: float | None = None,
+    max_calls_per_5_minutes: int | None = None,
+    name: str = "limits",
+    budget: str | None = None,
+) -> LimitScope:
+    """Limit what everything inside a block of code may spend, as `cost_guardrail` does for a function.
+
+        async with limits(max_cost_usd=0.50, timeout_seconds=60):
+            await pursue("Read the newest message.")
+
+    Limits nest: what is spent inside is charged to all scopes around it. Money, actions and calls count over retries
+    and re-runs, under the ``name`` of the block and its place in the flow run; ``budget`` names one to share with other
+    flows and workers. ``async with`` also stops what hangs at the deadline; ``with`` checks the deadline at each step.
+    Raises `LimitReached` when a limit is reached, and `InvalidUsage` without any limit.
+    """
+    given = Limits(max_cost_usd, max_actions, timeout_seconds, max_calls_per_5_minutes)
+    if given == Limits():
+        raise InvalidUsage("limits() guards nothing without a limit: limits(max_cost_usd=0.50).")
+    if budget is not None:
+        check_open("The budget", budget)
+    return LimitScope(name, given, budget)
+
+
+class LimitScope(AbstractContextManager[Guard], AbstractAsyncContextManager[Guard]):
+    """A block of code under limits; it can be entered again, and then counts as another one of its name."""
+
+    def __init__(self, name: str, limits: Limits, budget: str | None = None) -> None:
+        self.name, self.limits, self.budget = name, limits, budget
+        self._open: list[ExitStack | AsyncExitStack] = []
+
+    def __enter__(self) -> Guard:
+        with ExitStack() as stack:
+            guard = stack.enter_context(limited(self.name, self.limits, self.budget, numbered=True))
+            self._open.append(stack.pop_all())
+            return guard
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        stack = self._open.pop()
+        assert isinstance(stack, ExitStack)
+        return stack.__exit__(kind, error, trace)
+
+    async def __aenter__(self) -> Guard:
+        async with AsyncExitStack() as stack:
+            guard = stack.enter_context(limited(self.name, self.limits, self.budget, numbered=True))
+            await stack.enter_async_context(deadline(guard))
+            self._open.append(stack.pop_all())
+            return guard
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        stack = self._open.pop()
+        assert isinstance(stack, AsyncExitStack)
+        return await stack.__aexit__(kind, error, trace)
+
+
+@contextmanager
+def limited(name: str, limits: Limits, budget: str | None = None, *, numbered: bool = False) -> Iterator[Guard]:
+    """Open a scope by the name of what runs in it; what an earlier attempt at the same spent under it counts.
+
+    Calls of one function within a business item share what they may spend; with ``numbered`` each time is another one.
+    """
+    key = _key(name, numbered=numbered) if budget is None else f"shared:{budget}"
+    with guarded(f"‘{name}’", limits, key) as guard, not_untouched(guard):
+        try:
+            yield guard
+        except LimitReached as error:
+            if run := running_here():
+                run.told.limit(error)
+            raise
+
+
+def _key(name: str, *, numbered: bool) -> str:
+    """Name the budget of a scope so that a later attempt finds it again; empty to take it from the scope around."""
+    here, around = current_subgoal(), current_guard()
+    if here is not None and here.token:
+        if numbered and around is not None:
+            around.opened[name] = around.opened.get(name, 0) + 1
+            name = f"{name}#{around.opened[name]}"
+        return item_key(here.token, f"{here.goal}/{name}")
+    if around is not None:
+        return ""
+    context = FlowRunContext.get()
+    return f"flow:{context.flow_run.id}/{name}" if context and context.flow_run else ""
+
+
+@asynccontextmanager
+async def deadline(guard: Guard) -> AsyncIterator[None]:
+    """Cancel what runs inside at the scope's own deadline, which moves on while a person has the screen."""
+    if guard.limits.timeout_seconds is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    handle: asyncio.TimerHandle | None = None
+
+    def look() -> None:
+        nonlocal handle
+        left_s = guard.left_s(time.monotonic())
+        if left_s <= 0:
+            timer.reschedule(loop.time())
+        else:
+            handle = loop.call_later(min(left_s, POLL_INTERVAL_S) if guard.stops else left_s, look)
+
+    try:
+        async with asyncio.timeout(None) as timer:
+            look()
+            yield
+    except TimeoutError:
+        if timer.expired() or guard.left_s(time.monotonic()) <= 0:
+            raise out_of_time(guard) from None
+        raise
+    finally:
+        if handle is not None:
+            handle.cancel()
+
+
+async def before_deadline(guard: Guard, work: Awaitable[R]) -> R:
+    """Await something, but not past the scope's own deadline."""
+    async with deadline(guard):
+        return await work
