@@ -147,6 +147,19 @@ def test_the_library_does_not_know_its_blocks() -> None:
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
 
 
+def test_what_verifies_a_trace_loads_no_page_and_no_template() -> None:
+    arrows = graph()
+    found = {module for module in arrows if module.startswith("holo_tasks.audit.verifier")}
+    assert found
+    while more := {name for module in found for name in arrows.get(module, ())} - found:
+        found |= more
+    assert not {module for module in found if module.startswith("holo_tasks.audit.pages")}
+    for module in found:
+        path = HOUSE.parent.joinpath(*module.split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        assert not imports(path) & {"jinja2", "markupsafe"}, module
+
+
 def test_flows_and_what_stands_beside_them_need_nothing_of_the_tests() -> None:
     for path in (ROOT / "flows").rglob("*.py"):
         guilty = [name for name in imports(path) if name.split(".")[0] == "tests"]

@@ -17,7 +17,7 @@ from PIL import Image
 from holo_tasks.audit import DamagedTrace, open_trace
 from holo_tasks.audit.pages.gesture_marks import Arrow, Ring, caption, marks
 from holo_tasks.audit.pages.report import write_report
-from holo_tasks.audit.pages.report_head import _reason
+from holo_tasks.audit.pages.report_head import came_to
 from holo_tasks.audit.pages.run_view import Call, Step, Subgoal, tell
 from holo_tasks.audit.pages.thumbnails import smaller, thumbnail
 from holo_tasks.audit.pages.timeline import escaped, subgoal_markdown
@@ -315,7 +315,7 @@ def test_a_killed_run_says_once_why_and_what_was_cut_off_was_killed():
         )
     )
     assert story.status_of(story.subgoals[0]) == "killed"
-    assert _reason(story) == ""
+    assert came_to(story) == ""
 
 
 def test_the_filmstrip_says_what_it_is(synthetic, tmp_path):

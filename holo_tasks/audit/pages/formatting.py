@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -46,11 +45,6 @@ bytes that are no UTF-8, which could not be written."""
 def visible(text: str) -> str:
     """Text with its control characters made visible."""
     return _CONTROL.sub("\ufffd", text)
-
-
-def safe(text: object) -> str:
-    """Text from a trace as HTML text or attribute value; control characters become visible."""
-    return html.escape(visible(str(text)))
 
 
 def money(micro_usd: int | None) -> str:

@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from statistics import median
-from string import Template
 
 from holo_tasks.audit.many_runs import Gathered, normalised
-from holo_tasks.audit.pages.charts import Bar, Kind, bar_chart
-from holo_tasks.audit.pages.formatting import STATUS_WORDS, count, duration, moment, money, safe
-from holo_tasks.audit.pages.page import asset, end, head, whole_page
+from holo_tasks.audit.pages.charts import Bar, Chart, Kind
+from holo_tasks.audit.pages.formatting import STATUS_WORDS, count, duration, moment, money
+from holo_tasks.audit.pages.page import whole_page, write_page
 from holo_tasks.core.person import SUSPENDED
 
 MOST_BARS = 60
@@ -106,19 +105,25 @@ def as_json(rows: Sequence[Row]) -> dict[str, object]:
 def write_index(rows: Sequence[Row], out: Path, *, where: str) -> Path:
     """Write the page to ``out``, whole or not at all."""
     rows = sorted(rows, key=lambda row: _sortable(row.begun), reverse=True)
-    script = asset("index_page.js")
-    title = f"Runs in {where}"
-    found = Counter(row.status for row in rows)
-    body = Template(asset("index_page.html")).substitute(
-        title=safe(title),
-        summary=_tiles(rows),
-        overview=_over_time([row for row in _sound(rows) if not row.idle]) + _why(rows) + _by_work(_sound(rows)),
-        status_options="".join(f'<option value="{key}">{_status(key)[1]} ({found[key]})</option>' for key in found),
-        rows="".join(map(_row, rows)),
-        footer=f"{count(len(rows), 'trace')} read; the trace of each run is the evidence, this page is made from it.",
-    )
+    sound = _sound(rows)
     with whole_page(out, "index") as page:
-        page.write(head(title, script) + body + end(script))
+        write_page(
+            page,
+            "index.html",
+            "index_page.js",
+            title=f"Runs in {where}",
+            rows=rows,
+            damaged=len(rows) - len(sound),
+            tiles=_tiles(rows),
+            over_time=_over_time([row for row in sound if not row.idle]),
+            failures=_failures(rows).most_common(),
+            works=_by_work(sound),
+            statuses=Counter(row.status for row in rows),
+            status_words=_status,
+            chip=_chip,
+            sortable=_sortable,
+            when=_when,
+        )
     return out
 
 
@@ -153,15 +158,14 @@ def _status(status: str) -> tuple[str, str]:
 
 
 def _failures(rows: Iterable[Row]) -> Counter[tuple[str, str]]:
-    failed = (row for row in rows if row.status not in ("answered", "running") and not row.suspended)
-    return Counter((row.status, row.kind_of_failure) for row in failed)
+    return Counter((row.status, row.kind_of_failure) for row in filter(_is_other, rows))
 
 
-def _tiles(rows: Sequence[Row]) -> str:
+def _tiles(rows: Sequence[Row]) -> list[tuple[str, str]]:
     sound = _sound(rows)
     rate = _rate(sound)
     known = [row.cost_micro_usd for row in sound if row.cost_micro_usd is not None]
-    tiles = [
+    return [
         ("Runs", f"{len(rows):,}"),
         ("Answered", "–" if rate is None else f"{rate:.0%}"),
         ("Cost", _cost(sound)),
@@ -169,61 +173,62 @@ def _tiles(rows: Sequence[Row]) -> str:
         ("Median duration", duration(median(row.seconds for row in sound)) if sound else "–"),
         ("Steps", f"{sum(row.steps for row in sound):,}"),
     ]
-    damaged = len(rows) - len(sound)
-    banner = (
-        f'<p class="banner bad" role="note"><strong>{count(damaged, "trace")} damaged or unreadable.</strong>'
-        " They count as runs and are listed below, but are left out of all rates, costs and times.</p>\n"
-        if damaged
-        else ""
-    )
-    return banner + '<dl class="tiles">' + "".join(f"<div><dt>{a}</dt><dd>{b}</dd></div>" for a, b in tiles) + "</dl>"
 
 
-def _over_time(rows: Sequence[Row]) -> str:
-    dated = [(at, row) for row in rows if (at := moment(row.begun))]
-    if not dated:
-        return ""
-    first, last = min(at for at, _ in dated), max(at for at, _ in dated)
-    form, each = ("%Y-%m", "Month") if last - first > timedelta(days=MOST_BARS) else ("%Y-%m-%d", "Day")
-    if last - first <= timedelta(days=2):
-        form, each = "%Y-%m-%d %H h", "Hour"
-    groups: dict[str, list[Row]] = defaultdict(list)
-    for at, row in sorted(dated, key=lambda pair: pair[0]):
-        groups[at.strftime(form)].append(row)
-    shown = list(groups.items())[-MOST_BARS:]
-    runs = [
-        Bar(
-            name,
-            [
-                sum(row.status == "answered" for row in group),
-                sum(row.status not in ("answered", "running") and not row.suspended for row in group),
-            ],
-        )
-        for name, group in shown
-    ]
+@dataclass(frozen=True)
+class OverTime:
+    """Charts with their headings; of runs that all began in one hour, day or month a sentence says enough."""
+
+    charts: Sequence[tuple[str, Chart]] = ()
+    told: str = ""
+
+
+def _over_time(rows: Sequence[Row]) -> OverTime:
+    each, shown = _by_time(rows)
+    if not shown:
+        return OverTime()
+    runs = [Bar(name, [sum(map(_is_answered, group)), sum(map(_is_other, group))]) for name, group in shown]
     known = [row for _, group in shown for row in group]
-    going_on = sum(row.status == "running" for row in known)
-    suspended = sum(row.suspended for row in known)
-    costs = [Bar(name, [sum(row.cost_micro_usd or 0 for row in group)]) for name, group in shown]
-    span = f"{count(len(shown), each.lower())} with runs, from {shown[0][0]} to {shown[-1][0]}, UTC"
-    answered = sum(bar.parts[0] for bar in runs)
-    other = sum(bar.parts[1] for bar in runs)
-    spent = _cost(known)
-    legend = f'<span><i class="answered"></i>Answered {answered}</span><span><i class="failed"></i>Other {other}</span>'
-    legend += f"<span>Still running {going_on}</span>" if going_on else ""
-    legend += f"<span>Suspended {suspended}</span>" if suspended else ""
+    answered, other = (sum(bar.parts[part] for bar in runs) for part in (0, 1))
+    going_on, suspended = sum(row.status == "running" for row in known), sum(row.suspended for row in known)
     ends = f"{answered} answered, {other} did not"
     ends += (f", {going_on} still running" if going_on else "") + (f", {suspended} suspended" if suspended else "")
+    spent = _cost(known)
     if len(shown) == 1:
-        told = f"All in one {each.lower()}, {shown[0][0]}, UTC: {ends}. {spent} together."
-        return f'<section><h2>Runs over time</h2><p class="lead">{told}</p></section>\n'
-    about = f"{span}. {ends}."
+        return OverTime(told=f"All in one {each.lower()}, {shown[0][0]}, UTC: {ends}. {spent} together.")
+    span = f"{count(len(shown), each.lower())} with runs, from {shown[0][0]} to {shown[-1][0]}, UTC"
+    legend = [("answered", f"Answered {answered}"), ("failed", f"Other {other}")]
+    legend += [("", f"Still running {going_on}")] if going_on else []
+    legend += [("", f"Suspended {suspended}")] if suspended else []
     kinds = [Kind("answered", "Answered"), Kind("failed", "Other")]
-    success = bar_chart("success", "Runs over time", about, kinds, runs, str,
-                        each=each, legend=f"{legend}<span>{span}</span>")  # fmt: skip
-    cost = bar_chart("cost", "Cost over time", f"{span}. {spent} together.", [Kind("cost", "Cost")], costs,
-                     money, each=each, legend=f'<span><i class="cost"></i>{spent}</span>')  # fmt: skip
-    return f"<section><h2>Runs over time</h2>{success}</section>\n<section><h2>What they cost</h2>{cost}</section>\n"
+    success = Chart("success", "Runs over time", f"{span}. {ends}.", kinds, runs, str, each, [*legend, ("", span)])
+    costs = [Bar(name, [sum(row.cost_micro_usd or 0 for row in group)]) for name, group in shown]
+    told = f"{span}. {spent} together."
+    cost = Chart("cost", "Cost over time", told, [Kind("cost", "Cost")], costs, money, each, [("cost", spent)])
+    return OverTime([("Runs over time", success), ("What they cost", cost)])
+
+
+def _by_time(rows: Sequence[Row]) -> tuple[str, list[tuple[str, list[Row]]]]:
+    """The runs by hour, day or month, whichever makes few enough groups: its name, and the latest of the groups."""
+    dated = sorted(((at, row) for row in rows if (at := moment(row.begun))), key=lambda pair: pair[0])
+    if not dated:
+        return "", []
+    span = dated[-1][0] - dated[0][0]
+    form, each = ("%Y-%m", "Month") if span > timedelta(days=MOST_BARS) else ("%Y-%m-%d", "Day")
+    if span <= timedelta(days=2):
+        form, each = "%Y-%m-%d %H h", "Hour"
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for at, row in dated:
+        groups[at.strftime(form)].append(row)
+    return each, list(groups.items())[-MOST_BARS:]
+
+
+def _is_answered(row: Row) -> bool:
+    return row.status == "answered"
+
+
+def _is_other(row: Row) -> bool:
+    return row.status not in ("answered", "running") and not row.suspended
 
 
 def _sortable(begun: str) -> str:
@@ -232,61 +237,30 @@ def _sortable(begun: str) -> str:
     return found.isoformat() if found else ""
 
 
-def _why(rows: Sequence[Row]) -> str:
-    failures = _failures(rows)
-    if not failures:
-        return ""
-    lines = []
-    for (status, reason), number in failures.most_common():
-        kind, words = _status(status)
-        lines.append(
-            f'<tr><td><span class="chip {kind}">{words}</span></td>'
-            f'<td><bdi>{safe(reason) or "no reason was given"}</bdi></td><td class="num">{number}</td></tr>'
-        )
-    return _panel("Why runs did not end in an answer", (("Status", ""), ("Reason", ""), ("Runs", "num")), lines)
+@dataclass(frozen=True)
+class Work:
+    """What all runs of one title and model came to."""
+
+    title: str
+    model: str
+    runs: int
+    answered: str
+    cost: str
+    steps: str
+    seconds: float
 
 
-def _by_work(rows: Sequence[Row]) -> str:
+def _by_work(rows: Sequence[Row]) -> list[Work]:
     groups: Mapping[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         groups[(row.title, row.model)].append(row)
-    lines = []
+    works = []
     for (title, model), group in sorted(groups.items(), key=lambda pair: -len(pair[1])):
         rate = _rate(group)
-        lines.append(
-            f'<tr><td><bdi>{safe(title[:200])}</bdi></td><td><bdi class="mono">{safe(model) or "none"}</bdi></td>'
-            f'<td class="num">{len(group)}</td><td class="num">{"–" if rate is None else f"{rate:.0%}"}</td>'
-            f'<td class="num">{_cost(group)}</td><td class="num">{median(row.steps for row in group):g}</td>'
-            f'<td class="num">{duration(median(row.seconds for row in group))}</td></tr>'
-        )
-    heads = (("Work", ""), ("Model", ""), ("Runs", "num"), ("Answered", "num"), ("Cost", "num"))
-    return _panel("By work and model", (*heads, ("Median steps", "num"), ("Median time", "num")), lines)
-
-
-def _panel(title: str, heads: Sequence[tuple[str, str]], lines: Sequence[str]) -> str:
-    head_cells = "".join(f'<th scope="col" class="{kind}">{name}</th>' for name, kind in heads)
-    return (
-        f'<section><h2>{title}</h2><div class="panel" tabindex="0" role="region" aria-label="{title}"><table>'
-        f"<thead><tr>{head_cells}</tr></thead><tbody>{''.join(lines)}</tbody></table></div></section>\n"
-    )
-
-
-def _row(row: Row) -> str:
-    kind, words = _chip(row)
-    name = f'<bdi class="text">{safe(row.title[:200])}</bdi>'
-    linked = f'<a href="{safe(row.report)}">{name}</a>' if row.report else name
-    why = f'<bdi class="sub text">{safe(row.reason[:300])}</bdi>' if row.reason else ""
-    cost = "" if row.cost_micro_usd is None else row.cost_micro_usd
-    return (
-        f'<tr data-status="{row.status}"><td>{linked}{why}<bdi class="sub mono" title="{safe(row.trace)}">'
-        f"{safe(row.run_id[:120])}</bdi></td>"
-        f'<td><span class="chip {kind}">{words}</span></td><td><bdi class="mono">{safe(row.model[:120])}</bdi></td>'
-        f'<td data-key="{_sortable(row.begun)}">{safe(_when(row.begun))}</td>'
-        f"<td>{safe(row.layers)}</td>"
-        f'<td class="num" data-key="{row.steps}">{row.steps}</td>'
-        f'<td class="num" data-key="{cost}">{money(row.cost_micro_usd)}</td>'
-        f'<td class="num" data-key="{row.seconds}">{duration(row.seconds)}</td></tr>\n'
-    )
+        answered = "–" if rate is None else f"{rate:.0%}"
+        steps, seconds = f"{median(row.steps for row in group):g}", median(row.seconds for row in group)
+        works.append(Work(title[:200], model, len(group), answered, _cost(group), steps, seconds))
+    return works
 
 
 def _when(begun: str) -> str:

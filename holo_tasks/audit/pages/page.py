@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from string import Template
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
-from holo_tasks.audit.pages.formatting import safe
+from holo_tasks.audit.pages.formatting import clock, count, duration, money, visible
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.machine.private import open_private
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 _BEGINNING = 1024
 _POLICY = b"""content="default-src 'none'; img-src data:;"""
-"""What the policy of every page begins with, in page_head.html."""
+"""What the policy of every page begins with, in page.html."""
 
 
 @contextmanager
@@ -67,22 +71,53 @@ def is_page(path: Path) -> bool:
     return beginning.startswith(b"<!doctype html>") and _POLICY in beginning
 
 
-def head(title: str, script: str) -> str:
-    """Return a page up to its body; its policy lets nothing run but this very script, and nothing be fetched."""
-    style = asset("page.css")
-    return Template(asset("page_head.html")).substitute(
-        page_title=safe(title), style=style, style_hash=_csp_hash(style), script_hash=_csp_hash(script)
-    )
+def write_page(page: IO[str], template: str, script: str, **values: Any) -> None:
+    """Write a page as its template makes it, piece by piece; the page's policy lets nothing run but this very script.
 
+    Whatever a template is given is text: it is escaped, and its control characters become visible.
+    """
+    from markupsafe import Markup
 
-def end(script: str) -> str:
-    """Return the end of a page, with its script."""
-    return f"<script>{script}</script>\n</body>\n</html>\n"
+    # Only what lies beside this file is markup by itself.
+    own = {"style": Markup(asset("page.css")), "script": Markup(asset(script))}
+    pieces = _templates().get_template(template).stream(**values, **own)
+    pieces.enable_buffering(200)
+    page.writelines(pieces)
 
 
 def asset(name: str) -> str:
     """Return a file that lies beside this one."""
     return files("holo_tasks.audit.pages").joinpath(name).read_text("utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    """Jinja2 is loaded with the first page: most commands write none."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    templates = Environment(
+        loader=FunctionLoader(asset),
+        autoescape=True,
+        auto_reload=False,
+        keep_trailing_newline=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "as_json": lambda value: json.dumps(value, ensure_ascii=False),
+        "clock": clock,
+        "count_of": count,
+        "duration": duration,
+        "hashed": _csp_hash,
+        "money": money,
+    }
+    return templates
+
+
+def _shown(value: object) -> object:
+    return value if hasattr(value, "__html__") else visible(str(value))
 
 
 def _csp_hash(text: str) -> str:

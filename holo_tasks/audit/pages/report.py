@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import base64
-import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 from tempfile import TemporaryFile
 from typing import IO
 
 from holo_tasks.audit.errors import DamagedTrace
-from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, STATUS_WORDS, count, duration, money, safe
-from holo_tasks.audit.pages.page import asset, end, head, whole_page
-from holo_tasks.audit.pages.report_asides import asides
-from holo_tasks.audit.pages.report_head import header, overview
-from holo_tasks.audit.pages.report_step import picture, step_anchor, step_card
-from holo_tasks.audit.pages.run_view import MOST_TOLD, Step, Story, Subgoal, Teller
+from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, STATUS_WORDS
+from holo_tasks.audit.pages.gesture_marks import area
+from holo_tasks.audit.pages.page import whole_page, write_page
+from holo_tasks.audit.pages.report_asides import question
+from holo_tasks.audit.pages.report_head import MOST_DONE_BEFORE, came_to, charts, tiles, told_below
+from holo_tasks.audit.pages.report_step import Picture, about, figures, masked, picture_before
+from holo_tasks.audit.pages.run_view import MOST_TOLD, Step, Story, Subgoal, Teller, together
 from holo_tasks.audit.pages.thumbnails import smaller
 from holo_tasks.audit.reader import ChainCheck, Trace, check_lines, open_trace
 
@@ -40,11 +40,12 @@ class Pictures:
             self._names[sha256] = self._take_in(sha256)
         return self._names[sha256]
 
-    def write(self, page: IO[str]) -> None:
+    def taken(self) -> Iterator[tuple[str, str]]:
+        """Yield the id of each picture and its JPEG in Base64, one at a time."""
         self._waiting.seek(0)
-        page.write('<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false"><defs>\n')
-        shutil.copyfileobj(self._waiting, page)
-        page.write("</defs></svg>\n")
+        for line in self._waiting:
+            name, _, encoded = line.rstrip("\n").partition(" ")
+            yield name, encoded
 
     def _take_in(self, sha256: str) -> str | None:
         try:
@@ -55,11 +56,7 @@ class Pictures:
             return None
         name = f"p{len(self._names) + 1}"
         encoded = base64.b64encode(copy.data).decode("ascii")
-        # A square of 1000 x 1000: whoever shows it scales it to the screen it was taken of.
-        self._waiting.write(
-            f'<image id="{name}" width="1000" height="1000" preserveAspectRatio="none"'
-            f' href="data:image/jpeg;base64,{encoded}"/>\n'
-        )
+        self._waiting.write(f"{name} {encoded}\n")
         return name
 
 
@@ -90,69 +87,44 @@ def _told(trace: Trace) -> tuple[Story, ChainCheck]:
 
 
 def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, chain: ChainCheck) -> None:
-    script = asset("report_page.js")
-    title = story.opened.title if story.opened else trace.uri.rpartition("/")[2]
-    body = Template(asset("report_page.html")).substitute(
-        header=header(trace, story, chain, title),
-        overview=overview(story),
-        subgoal_options="".join(
-            f'<option value="{goal.number}">{goal.number} · {safe(goal.title[:60])}</option>' for goal in story.subgoals
-        ),
-        outcome_options="".join(
-            f'<option value="{key}">{words}</option>'
-            for key, (_, words) in OUTCOME_WORDS.items()
-            if any(step.outcome == key for step in story.steps)
-        ),
+    write_page(
+        page,
+        "report.html",
+        "report_page.js",
+        STATUS_WORDS=STATUS_WORDS,
+        OUTCOME_WORDS=OUTCOME_WORDS,
+        title=story.opened.title if story.opened else trace.uri.rpartition("/")[2],
+        trace=trace,
+        story=story,
+        chain=chain,
+        pictures=pictures,
+        outcomes={step.outcome for step in story.steps},
+        tiles=tiles(story),
+        came_to=came_to(story),
+        charts=charts(story),
+        most_done_before=MOST_DONE_BEFORE,
+        cost_of_asides=together(aside.cost_micro_usd for aside in story.asides),
+        told_below=told_below,
+        about=about,
+        area=area,
+        masked=masked,
+        figures=lambda step: figures(story, step, pictures.reference),
+        filmstrip=lambda goal: _filmstrip(story, goal, pictures),
+        question=lambda aside: question(story, aside, pictures.reference),
     )
-    page.write(head(title, script) + body)
-    _write_guided(page, story.guided)
-    for goal in story.subgoals:
-        _write_goal(page, story, goal, pictures)
-    if story.asides:
-        page.write(asides(story, pictures.reference))
-    if not story.steps:
-        page.write('<p class="panel empty">No step was taken in this run.</p>\n')
-    foot = f"{count(chain.records, 'record')} · {safe(trace.uri)} · frames are shown smaller than they were sent"
-    page.write(Template(asset("report_tail.html")).substitute(footer=foot))
-    pictures.write(page)
-    page.write(end(script))
 
 
-def _write_goal(page: IO[str], story: Story, goal: Subgoal, pictures: Pictures) -> None:
-    kind, status = STATUS_WORDS[story.status_of(goal)]
-    facts = [count(len(goal.steps), "step"), money(goal.cost_micro_usd), duration(goal.seconds)]
-    facts += [f"by {safe(goal.layer)}"] if goal.layer and goal.layer != "done before" else []
-    page.write(
-        f'<section class="goal" id="g{goal.number}" aria-labelledby="g{goal.number}-h">\n<header>'
-        f'<h3 id="g{goal.number}-h">{goal.number} · <bdi>{safe(goal.title)}</bdi></h3>'
-        f'<span class="chip {kind}">{status}</span><span class="meta">{" · ".join(facts)}</span></header>\n'
-    )
-    if goal.opened and goal.opened.goal and goal.opened.goal != goal.title:
-        page.write(f'<p class="lead text" dir="auto">{safe(goal.opened.goal)}</p>\n')
-    if goal.closed and goal.closed.reason:
-        page.write(f'<p class="said warn text"><b>Ended</b>{safe(goal.closed.reason)}</p>\n')
-    _write_guided(page, goal.guided)
-    page.write(_filmstrip(story, [step for step in goal.steps if step.action], pictures))
-    for step in goal.steps:
-        page.write(step_card(story, step, pictures.reference))
-    page.write("</section>\n")
+@dataclass(frozen=True)
+class Filmstrip:
+    """The last screens on which something was done, with the steps that did it."""
+
+    caption: str
+    frames: list[tuple[Step, Picture]]
 
 
-def _write_guided(page: IO[str], guided: list[tuple[str, str]]) -> None:
-    for name, text in guided:
-        page.write(f'<p class="said info text"><b>{safe(name)}</b>{safe(text)}</p>\n')
-
-
-def _filmstrip(story: Story, acted: list[Step], pictures: Pictures) -> str:
-    frames = []
+def _filmstrip(story: Story, goal: Subgoal, pictures: Pictures) -> Filmstrip:
+    acted, frames = [step for step in goal.steps if step.action], []
     for step in acted[-FILMSTRIP:]:
-        name = pictures.reference(step.before)
-        if name:
-            about = f"Step {step.number}: {step.label}"
-            shown = picture(story, step, step.before, name, before=True, about=about)
-            under = f"<span>{step.number} · <bdi>{safe(step.label)}</bdi></span>"
-            frames.append(f'<li><a href="#{step_anchor(step)}">{shown}{under}</a></li>')
-    if len(frames) < 3:
-        return ""
-    what = f"The last {len(frames)} actions" if len(acted) > len(frames) else "The actions"
-    return f'<p class="caption">{what}</p>\n<ol class="strip" aria-label="{what}">{"".join(frames)}</ol>\n'
+        if picture := picture_before(story, step, pictures.reference, f"Step {step.number}: {step.label}"):
+            frames.append((step, picture))
+    return Filmstrip(f"The last {len(frames)} actions" if len(acted) > len(frames) else "The actions", frames)

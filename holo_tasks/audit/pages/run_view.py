@@ -81,6 +81,11 @@ class Step:
         return "no decision"
 
     @property
+    def anchor(self) -> str:
+        """The step's place in the page."""
+        return f"s{self.subgoal}-{self.number}"
+
+    @property
     def before(self) -> str:
         """The picture the step was decided on."""
         if self.action and self.action.before:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from holo_tasks.audit.errors import DamagedTrace
-from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, STATUS_WORDS, count, duration, kinds, money, safe, visible
+from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, STATUS_WORDS, count, duration, kinds, money, visible
 from holo_tasks.audit.pages.gesture_marks import area, marks
 from holo_tasks.audit.pages.run_view import Step, Story, Subgoal, tell
 from holo_tasks.audit.pages.thumbnails import thumbnail
@@ -108,5 +108,4 @@ def _thumbnail(story: Story, step: Step, frames: Callable[[str], bytes], most_by
     if copy is None:
         return "*The picture cannot be shown.*"
     encoded = base64.b64encode(copy.data).decode("ascii")
-    about = safe(f"Screen before step {step.number}")
-    return f'<img width="320" alt="{about}" src="data:image/jpeg;base64,{encoded}">'
+    return f'<img width="320" alt="Screen before step {step.number}" src="data:image/jpeg;base64,{encoded}">'
