@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 import httpx
 from prefect.blocks.core import Block
 
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.machine.patience import awaited, is_away
 from holo_tasks.run.log_filter import one_line_errors
@@ -46,13 +47,13 @@ async def _loaded(kind: type[B], slug: str, name: str) -> B:
     except (httpx.HTTPError, RuntimeError) as error:
         if not is_away(error):
             raise
-        why = str(error).partition("\n")[0] or type(error).__name__
+        why = first_line(error)
         raise Unavailable(
             f"Prefect's server does not give the {slug} block {name!r} ({why}); try again later."
         ) from None
     except ValueError as error:
         # Prefect says this, and that a stored block does not fit its class, with the same type.
         raise InvalidUsage(
-            f"The {slug} block {name!r} cannot be loaded ({str(error).splitlines()[0]}); "
+            f"The {slug} block {name!r} cannot be loaded ({first_line(error)}); "
             "fill it in under Blocks in the Prefect UI, after `prefect block register -m holo_blocks`."
         ) from None

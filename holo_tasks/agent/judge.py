@@ -14,6 +14,7 @@ from holo_tasks.agent.agent_step import agent_step
 from holo_tasks.agent.limits import before_deadline
 from holo_tasks.core import events
 from holo_tasks.core.budget import Limits
+from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
 from holo_tasks.core.frame import Frame, Shot
 from holo_tasks.core.geometry import Box, Point
@@ -129,13 +130,10 @@ async def _judged(question: str) -> Any:
             # As JSON, in which a strict type is given what it can be: it has no dates, tuples or decimals.
             return shape.model_validate_json(json.dumps(value))
         except ValidationError as error:
-            problems = [
-                f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}"
-                for item in error.errors(include_url=False, include_input=False)
-            ]
+            problems = "; ".join(one.told("reply") for one in problems_of(error)[:3])
             raise UnusableReply(
-                f"the verdict does not fit what was asked for ({'; '.join(problems[:3])})",
-                correction=f"Your last reply did not fit: {'; '.join(problems[:3])}.",
+                f"the verdict does not fit what was asked for ({problems})",
+                correction=f"Your last reply did not fit: {problems}.",
             ) from None
 
     wanted = Question("judge", case.question, shots, shape.model_json_schema(), thinking=True)

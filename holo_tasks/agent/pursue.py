@@ -13,6 +13,7 @@ from holo_tasks.agent.layers import EffectFound, Layered
 from holo_tasks.audit import open_trace
 from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.core import events
+from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage, LimitReached, UnfitItem
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.outside import is_placeholder, named, plain, quoted, strings_in, told
@@ -226,11 +227,7 @@ def reader_for(returns: Any) -> AnswerReader[Any]:
         try:
             return adapter.validate_json(text)
         except ValidationError as error:
-            problems = [
-                f"{'.'.join(map(str, item['loc'])) or 'answer'}: {item['msg']}"
-                for item in error.errors(include_url=False, include_input=False)
-            ]
-            raise ValueError("; ".join(problems[:3])) from None
+            raise ValueError("; ".join(one.told("answer") for one in problems_of(error)[:3])) from None
 
     return read
 

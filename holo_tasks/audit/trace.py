@@ -16,6 +16,7 @@ import rfc8785
 
 from holo_tasks.audit.errors import DamagedTrace, DiskFull, EvidenceFailed
 from holo_tasks.audit.keys import SigningKey
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import FIRST, LONGEST_LINE, RUN_ID, AnyEvent, Event, Record, RunOpened
 from holo_tasks.core.frame import Shot
@@ -89,7 +90,7 @@ class LocalTrace:
             try:
                 record, line = self._signed(seq, at, head, event)
             except (rfc8785.CanonicalizationError, pydantic.ValidationError, _TooLong) as error:
-                reason = str(error).splitlines()[0]
+                reason = first_line(error)
                 written.append(EvidenceFailed(f"a {type(event).__name__} event cannot be recorded: {reason}"))
                 continue
             written.append(record)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.cli.settings import check_text
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.visible_text import exact
 from holo_tasks.machine.output import say
@@ -168,7 +169,7 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], s
             f"Prefect no longer knows the run or the deployment of {item.token!r}; run its flow by hand."
         ) from None
     except (httpx.HTTPError, PrefectException, RuntimeError) as error:
-        why = str(error).partition("\n")[0] or type(error).__name__
+        why = first_line(error)
         raise (Unavailable if is_away(error) else InvalidUsage)(
             f"Prefect's server did not take a run of {item.token!r} ({why}); check PREFECT_API_URL, then retry it."
         ) from None

@@ -25,6 +25,7 @@ from holo_tasks.cli.exit import until_told
 from holo_tasks.cli.live_lines import Aloud, said_aloud
 from holo_tasks.cli.run_settings import GOAL, Outcome, Settings, already_done
 from holo_tasks.cli.signals import cancel_at_signals
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson, Unavailable
 from holo_tasks.core.events import Status
 from holo_tasks.core.outside import named
@@ -128,7 +129,7 @@ def _until_again_s(refused: InvalidUsage, patience: Patience, settings: Settings
 
 def _not_taken(error: Exception, *, begun: bool) -> InvalidUsage:
     """Say that Prefect's server did not take the run. Of one that has begun nobody says that nothing was done."""
-    why = str(error).partition("\n")[0] or type(error).__name__
+    why = first_line(error)
     away = is_away(error) and not begun
     kind, advice = (Unavailable, "try again later") if away else (InvalidUsage, "check PREFECT_API_URL")
     return kind(f"Prefect's server did not take the run ({why}); {advice}.")

@@ -127,4 +127,4 @@ class Shot:
 
     @property
     def area(self) -> Box:
-        return self.region or Box(0, 0, self.screen.width, self.screen.height)
+        return self.region or Box.whole(self.screen)

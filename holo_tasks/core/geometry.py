@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -41,6 +42,28 @@ class Box:
     width: int
     height: int
 
+    @classmethod
+    def of_corners(cls, left: int, top: int, right: int, bottom: int) -> Box:
+        """Return the box between two edges each, as pictures are cropped."""
+        return cls(left, top, right - left, bottom - top)
+
+    @classmethod
+    def whole(cls, size: Size) -> Box:
+        """Return all of a screen."""
+        return cls(0, 0, size.width, size.height)
+
+    @classmethod
+    def near(cls, point: Point, across: int, down: int) -> Box:
+        """Return the pixels that are no further from a point than this."""
+        return cls(point.x - across, point.y - down, 2 * across + 1, 2 * down + 1)
+
+    @classmethod
+    def around(cls, boxes: Iterable[Box]) -> Box:
+        """Return the smallest box around some; there must be one."""
+        every = list(boxes)
+        left, top = min(box.left for box in every), min(box.top for box in every)
+        return cls.of_corners(left, top, max(box.right for box in every), max(box.bottom for box in every))
+
     @property
     def right(self) -> int:
         return self.left + self.width
@@ -49,9 +72,66 @@ class Box:
     def bottom(self) -> int:
         return self.top + self.height
 
-    def __str__(self) -> str:
-        return f"{self.width}x{self.height}+{self.left}+{self.top}"
+    @property
+    def corners(self) -> tuple[int, int, int, int]:
+        """The left, top, right and bottom edge, as pictures are cropped."""
+        return self.left, self.top, self.right, self.bottom
+
+    @property
+    def area(self) -> int:
+        """How many pixels it has."""
+        return self.width * self.height
 
     @property
     def center(self) -> Point:
         return Point(self.left + self.width // 2, self.top + self.height // 2)
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}+{self.left}+{self.top}"
+
+    def contains(self, point: Point) -> bool:
+        """Say whether a pixel is in the box."""
+        return self.left <= point.x < self.right and self.top <= point.y < self.bottom
+
+    def encloses(self, other: Box, *, slack: int = 0) -> bool:
+        """Say whether another box is wholly in this one, give or take so many pixels on each side."""
+        return (
+            self.left - slack <= other.left
+            and self.top - slack <= other.top
+            and other.right <= self.right + slack
+            and other.bottom <= self.bottom + slack
+        )
+
+    def intersects(self, other: Box) -> bool:
+        """Say whether two boxes have a pixel in common."""
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+    def intersection(self, other: Box) -> Box | None:
+        """Return what two boxes have in common, None if that is nothing."""
+        left, top = max(self.left, other.left), max(self.top, other.top)
+        right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
+        return Box.of_corners(left, top, right, bottom) if right > left and bottom > top else None
+
+    def clipped(self, size: Size) -> Box | None:
+        """Return what of the box is on a screen, None if nothing is."""
+        return self.intersection(Box.whole(size))
+
+    def cut_to(self, other: Box) -> Box:
+        """Return what of the box is in another one; all of the other if nothing is."""
+        return self.intersection(other) or other
+
+    def grown(self, by: int) -> Box:
+        """Return the box with so many pixels more on each side."""
+        return Box(self.left - by, self.top - by, self.width + 2 * by, self.height + 2 * by)
+
+    def moved(self, right: int, down: int) -> Box:
+        """Return a box of the same size elsewhere."""
+        return Box(self.left + right, self.top + down, self.width, self.height)
+
+    def gap(self, other: Box) -> int:
+        """Return how many pixels are between two boxes; none if they touch or overlap."""
+        across = max(self.left - other.right, other.left - self.right, 0)
+        down = max(self.top - other.bottom, other.top - self.bottom, 0)
+        return max(across, down)

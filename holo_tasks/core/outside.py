@@ -20,6 +20,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
 
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage
 
 OPEN, CLOSE = "<data>", "</data>"
@@ -56,7 +57,7 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = TypeAdapter(Any).dump_python(value, mode="json")
             json.dumps(found[name], allow_nan=False)
         except (PydanticSerializationError, ValueError, RecursionError) as error:
-            why = str(error).partition("\n")[0]
+            why = first_line(error)
             raise InvalidUsage(f"The data {name!r} cannot be told as JSON ({why}); give its text instead.") from None
     return found
 

@@ -128,7 +128,7 @@ class Scene:
 
     def shown_in(self, owner: Owner) -> Box:
         """Return where on the screen a window shows something: anywhere, if nobody knows, or a menu of it is open."""
-        return (not owner.popup and owner.box) or Box(0, 0, self.frame.size.width, self.frame.size.height)
+        return (not owner.popup and owner.box) or Box.whole(self.frame.size)
 
     async def written_at(self, at: Point | None) -> Point | None:
         """Return where keys go: the point they are written at, or that of the last click if its window has them."""

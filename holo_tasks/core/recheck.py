@@ -61,7 +61,7 @@ class Arrangement:
 
     def under(self, at: Point) -> Pane | None:
         """Return the topmost window at a point, if there is one."""
-        return next((pane for pane in reversed(self.panes) if _holds(pane.box, at)), None)
+        return next((pane for pane in reversed(self.panes) if pane.box.contains(at)), None)
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
     first, last = rows(now.windows, now.pixels.size, where)
     if _lines(before.pixels, first, last) == _lines(now.pixels, first, last):
         return ""
-    screen = Box(0, 0, now.pixels.size.width, now.pixels.size.height)
+    screen = Box.whole(now.pixels.size)
     for point in where.points:
-        if _difference(before, now, _common(_around(point, NEAR, NEAR), screen)).getbbox() is not None:
+        if _difference(before, now, Box.near(point, NEAR, NEAR).cut_to(screen)).getbbox() is not None:
             return "it looks different there"
     for area in areas(now, where):
         left = stirred(before, now, area) - (restless or {}).get(area, frozenset())
@@ -124,8 +124,8 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
         elif left:
             if _part_of(before, now, area, left) > LARGE:
                 return "its window looks different"
-            if where.clicked is not None and _holds(area, where.clicked):
-                for box in (_common(_around(where.clicked, NEAR, NEAR), screen), _row(where.clicked, area)):
+            if where.clicked is not None and area.contains(where.clicked):
+                for box in (Box.near(where.clicked, NEAR, NEAR).cut_to(screen), _row(where.clicked, area)):
                     columns = stirred(before, now, box) & left
                     if columns and not _caret(before, now, box, columns):
                         return "it looks different there"
@@ -134,22 +134,22 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
 
 def areas(now: Sighting, where: Aim) -> list[Box]:
     """Return what is looked at beside the points themselves: their rows, as wide as their windows, or the window."""
-    screen = Box(0, 0, now.pixels.size.width, now.pixels.size.height)
+    screen = Box.whole(now.pixels.size)
     if where.points:
         panes = [(point, now.windows.under(point)) for point in where.points]
-        return [_row(point, _common(pane.box, screen) if pane else screen) for point, pane in panes]
+        return [_row(point, pane.box.cut_to(screen) if pane else screen) for point, pane in panes]
     return [keyed(now.windows, screen)]
 
 
 def keyed(windows: Arrangement, screen: Box) -> Box:
     """Return where the window with the keyboard is, all of the screen if that is not known."""
     boxes = [pane.box for pane in windows.panes if pane.window == windows.focus]
-    return _common(boxes[0], screen) if boxes else screen
+    return boxes[0].cut_to(screen) if boxes else screen
 
 
 def rows(windows: Arrangement, size: Size, where: Aim) -> tuple[int, int]:
     """Return the first row of a screen that needs to be looked at, and the one after the last."""
-    screen = Box(0, 0, size.width, size.height)
+    screen = Box.whole(size)
     boxes = [Box(0, point.y, 1, 1) for point in where.points] or [keyed(windows, screen)]
     reach = max(NEAR, ROW + CARET_TALL)
     first, last = min(box.top for box in boxes) - reach, max(box.bottom for box in boxes) + reach
@@ -176,7 +176,7 @@ def _caret(before: Sighting, now: Sighting, area: Box, columns: frozenset[int]) 
     size = now.pixels.size
     top, bottom = max(0, area.top - CARET_TALL), min(size.height, area.bottom + CARET_TALL)
     top, bottom = max(top, now.pixels.top), min(bottom, now.pixels.top + len(now.pixels.bgrx) // (4 * size.width))
-    difference = _difference(before, now, Box(left, top, right - left, bottom - top))
+    difference = _difference(before, now, Box.of_corners(left, top, right, bottom))
     box = difference.getbbox() or (0, 0, 0, 0)
     bar = difference.crop(box)
     red, green, blue = bar.split()
@@ -200,23 +200,8 @@ def _lines(pixels: Pixels, first: int, last: int) -> bytes | bytearray:
     return pixels.bgrx[(first - pixels.top) * line : (last - pixels.top) * line]
 
 
-def _around(point: Point, across: int, down: int) -> Box:
-    return Box(point.x - across, point.y - down, 2 * across + 1, 2 * down + 1)
-
-
 def _row(point: Point, inside: Box) -> Box:
-    return _common(Box(inside.left, point.y - ROW, inside.width, 2 * ROW + 1), inside)
-
-
-def _holds(box: Box, at: Point) -> bool:
-    return box.left <= at.x < box.right and box.top <= at.y < box.bottom
-
-
-def _common(one: Box, other: Box) -> Box:
-    """Return what two boxes share; the other if that is nothing."""
-    left, top = max(one.left, other.left), max(one.top, other.top)
-    right, bottom = min(one.right, other.right), min(one.bottom, other.bottom)
-    return Box(left, top, right - left, bottom - top) if right > left and bottom > top else other
+    return Box(inside.left, point.y - ROW, inside.width, 2 * ROW + 1).cut_to(inside)
 
 
 def _number(pane: Pane | None) -> int:

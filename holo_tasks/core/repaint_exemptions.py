@@ -67,7 +67,7 @@ class Calm:
 
     def _beside(self, now: Sighting, at: Point, box: Box, swift: bool) -> Box | None:
         """Return what of a box has nothing to do with a point: in other rows, or on a sheet right of the point's."""
-        if _within(at, box, NEAR, NEAR):
+        if Box.near(at, NEAR, NEAR).intersects(box):
             return None
         if not _in_rows(at, box):
             return box
@@ -93,9 +93,8 @@ class Calm:
         pane, size = self._before.windows.under(at), self._before.pixels.size
         if pane is None or box.left <= at.x:
             return None
-        left, top = max(0, pane.box.left), max(0, pane.box.top)
-        right, bottom = min(size.width, pane.box.right), min(size.height, pane.box.bottom)
-        window = Box(left, top, right - left, bottom - top)
+        window = pane.box.cut_to(Box.whole(size))
+        left, top, right, _ = window.corners
         if window not in self._written:
             picture = part(self._before.pixels, window)
             self._written[window] = picture, written(picture)
@@ -110,7 +109,7 @@ class Calm:
         one = swift and beside.width > 0 and film(picture, beside)
         if beside.width <= 0 or aligned(ink, inside, found, beside, one=one):
             return None
-        between = Box(left + found.left, top + found.top, found.width, found.height)
+        between = found.moved(left, top)
         return _Beyond(between, Box(clear, box.top, beside.width, box.height), not one and blank(ink, inside, beside))
 
 
@@ -119,18 +118,12 @@ def _ink(pixels: Pixels, area: Box) -> bytes:
 
 
 def _in_rows(at: Point, box: Box) -> bool:
-    return _within(at, box, WIDER_THAN_ANY, ROW)
-
-
-def _within(at: Point, box: Box, across: int, down: int) -> bool:
-    """Say whether a part of a box is no further from a point than this."""
-    beside = box.left <= at.x + across and box.right > at.x - across
-    return beside and box.top <= at.y + down and box.bottom > at.y - down
+    return Box.near(at, WIDER_THAN_ANY, ROW).intersects(box)
 
 
 def _little(stirs: list[Stir], windows: Arrangement, size: Size) -> list[Box]:
     """Return the boxes that are so little of the window with the keyboard that its keys mean the same; all or none."""
-    window = keyed(windows, Box(0, 0, size.width, size.height))
+    window = keyed(windows, Box.whole(size))
     whole = window.width * window.height
     boxes = [stir.box for stir in stirs if stir.box.width * stir.box.height <= (SWIFT if stir.swift else SMALL) * whole]
     return boxes if sum(box.width * box.height for box in boxes) <= ALL * whole else []

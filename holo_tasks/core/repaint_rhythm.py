@@ -88,10 +88,10 @@ class Rhythms:
         changed = frozenset(tiles)
         whole = around(changed)
         going = self._pieces(frozenset(tile for tile, beat in self._beats.items() if beat.pace_s))
-        for place in [place for piece in going if _meets(whole, place := around(piece))]:
-            inside = _grown(place)
-            if not _holds(inside, whole) and any(
-                _meets(box, place) and not _holds(inside, box) for box in map(around, pieces(changed))
+        for place in [place for piece in going if whole.intersects(place := around(piece))]:
+            inside = place.grown(TILE)
+            if not inside.encloses(whole) and any(
+                box.intersects(place) and not inside.encloses(box) for box in map(around, pieces(changed))
             ):
                 self._drop(place)
 
@@ -116,7 +116,7 @@ class Rhythms:
             tile for tile, beat in self._beats.items() if beat.since_s <= since_s and not beat.late(now_s)
         )
         return tuple(
-            Stir(_grown(around(piece)), all(self._beats[tile].pace_s <= SWIFT_S for tile in piece))
+            Stir(around(piece).grown(TILE), all(self._beats[tile].pace_s <= SWIFT_S for tile in piece))
             for piece in self._pieces(found)
             if _is_full(piece)
         )
@@ -128,7 +128,7 @@ class Rhythms:
         return self._together[1]
 
     def _drop(self, place: Box) -> None:
-        for tile in [tile for tile in self._beats if _holds(place, around([tile]))]:
+        for tile in [tile for tile in self._beats if place.encloses(around([tile]))]:
             del self._beats[tile]
 
 
@@ -148,26 +148,9 @@ def around(tiles: Iterable[Tile]) -> Box:
     """Return the box around some squares, in pixels."""
     columns, rows = zip(*tiles, strict=True)
     left, top = min(columns) * TILE, min(rows) * TILE
-    return Box(left, top, (max(columns) + 1) * TILE - left, (max(rows) + 1) * TILE - top)
+    return Box.of_corners(left, top, (max(columns) + 1) * TILE, (max(rows) + 1) * TILE)
 
 
 def _is_full(piece: list[Tile]) -> bool:
     box = around(piece)
     return len(piece) * TILE * TILE >= FULL * box.width * box.height
-
-
-def _grown(box: Box) -> Box:
-    return Box(box.left - TILE, box.top - TILE, box.width + 2 * TILE, box.height + 2 * TILE)
-
-
-def _meets(one: Box, other: Box) -> bool:
-    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
-
-
-def _holds(outer: Box, inner: Box) -> bool:
-    return (
-        outer.left <= inner.left
-        and outer.top <= inner.top
-        and inner.right <= outer.right
-        and inner.bottom <= outer.bottom
-    )

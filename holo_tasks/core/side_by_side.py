@@ -35,7 +35,7 @@ def ground(picture: Image.Image, at: Point, until: int) -> Box | None:
         found = _between(picture.crop((left - MARGIN, 0, right + MARGIN, picture.height)), at.y)
         if found is not None:
             top, bottom = found
-            box = Box(left, top, right - left, bottom - top)
+            box = Box.of_corners(left, top, right, bottom)
             if _opens(picture, box):
                 return box
     return None

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from holo_tasks.core.actions import AnyCall, MoveToCall, ToolCall
+from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
 from holo_tasks.core.json_object import check_unicode
 
@@ -197,11 +198,5 @@ class Toolbox:
 
 def _problems(error: ValidationError, kind: str) -> list[str]:
     """Say what is wrong with a call, naming only fields of the tool that was meant."""
-    found: list[str] = []
-    for item in error.errors(include_url=False, include_input=False, include_context=False):
-        path = [str(part) for part in item["loc"]]
-        if path[:1] == [kind]:
-            text = f"{'.'.join(path[1:]) or 'call'}: {item['msg']}"
-            if text not in found:
-                found.append(text)
-    return found or ["the call is malformed"]
+    found = [one._replace(path=one.path[1:]).told("call") for one in problems_of(error) if one.path[:1] == (kind,)]
+    return list(dict.fromkeys(found)) or ["the call is malformed"]

@@ -60,9 +60,9 @@ def expected(gesture: Gesture, window: Box | None = None) -> Expected:
     """Say where an action should show; ``window`` is the one that had the keyboard before, if it is known."""
     match gesture:
         case Click(at=Point() as at) | Scroll(at=Point() as at) | Move(to=at) | Write(at=Point() as at):
-            return Expected((_around(at),))
+            return Expected((Box.near(at, AROUND, AROUND),))
         case Drag(start, end):
-            return Expected((_around(start), _around(end)))
+            return Expected((Box.near(start, AROUND, AROUND), Box.near(end, AROUND, AROUND)))
         case Write() | Hotkey() | HoldAndTap() if window is not None:
             return Expected((window,), keys=True)
         case _:
@@ -79,7 +79,7 @@ def judge(before: Frame, after: Frame, where: Expected = ANYWHERE) -> Verdict:
         return Verdict("unsettled", box, where.keys)
     if box is None:
         return Verdict("unchanged", box)
-    if where.boxes and not any(_touch(box, expected) for expected in where.boxes):
+    if where.boxes and not any(box.intersects(expected) for expected in where.boxes):
         blinked = box.width <= CARET_WIDE and box.height <= CARET_TALL
         return Verdict("unchanged" if blinked else "elsewhere", box, where.keys)
     return Verdict("changed", box)
@@ -88,7 +88,7 @@ def judge(before: Frame, after: Frame, where: Expected = ANYWHERE) -> Verdict:
 def changed_box(before: Frame, after: Frame) -> Box | None:
     """Return the smallest box around every pixel that differs, or None."""
     if before.size != after.size:
-        return Box(0, 0, after.size.width, after.size.height)
+        return Box.whole(after.size)
     if before.rgb == after.rgb:
         return None
     first, last = _rows(before.rgb, after.rgb, 3 * after.size.width)
@@ -112,11 +112,3 @@ def _rows(before: bytes, after: bytes, length: int) -> tuple[int, int]:
     first = next(start for start in rows if before[start : start + length] != after[start : start + length])
     last = next(start for start in reversed(rows) if before[start : start + length] != after[start : start + length])
     return first // length, last // length + 1
-
-
-def _around(at: Point) -> Box:
-    return Box(at.x - AROUND, at.y - AROUND, 2 * AROUND + 1, 2 * AROUND + 1)
-
-
-def _touch(one: Box, other: Box) -> bool:
-    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom

@@ -137,14 +137,14 @@ class Fields:
 def _wholes(after: Pixels, windows: Sequence[Box | None]) -> list[Typed]:
     """Return windows, or the screen, as fields: of each pixel it is taken that it was another before."""
     whole = Box(0, 0, *after.size)
-    inside = dict.fromkeys(common(window, whole) if window is not None else whole for window in windows)
+    inside = dict.fromkeys(window.cut_to(whole) if window is not None else whole for window in windows)
     return [_typed(box, ImageChops.invert(after), after, whole) for box in inside]
 
 
 def fields(before: Pixels, after: Pixels, window: Box | None) -> list[Typed]:
     """Return the fields of a window, or of the whole screen, that are different."""
     whole = Box(0, 0, *after.size)
-    inside = common(window, whole) if window is not None else whole
+    inside = window.cut_to(whole) if window is not None else whole
     found = dict.fromkeys(outline(before, change, inside) for change in changes(before, after, inside))
     # What lies outside of its window says nothing of it: that may be moved.
     return [_typed(box, before, after, inside) for box in found]
@@ -190,13 +190,13 @@ def changes(before: Pixels, after: Pixels, inside: Box) -> list[Box]:
                 exact[3] - exact[1],
             )
         )
-    return found if len(found) <= MOST else [_union(found)]
+    return found if len(found) <= MOST else [Box.around(found)]
 
 
 def blinked(before: Pixels, after: Pixels, window: Box | None) -> bool:
     """Say whether nothing in a window is different but what may be one text caret, gone or come or both."""
     whole = Box(0, 0, *after.size)
-    found = changes(before, after, common(window, whole) if window is not None else whole)
+    found = changes(before, after, window.cut_to(whole) if window is not None else whole)
     return len(found) <= CARETS and all(each.width <= CARET_WIDE and each.height <= CARET_TALL for each in found)
 
 
@@ -231,26 +231,14 @@ def outline(before: Pixels, change: Box, inside: Box) -> Box:
         left -= 1
     while right < inside.right and not edge([(right, y) for y in rows], 0.05):
         right += 1
-    return common(Box(left - PADDING, top - PADDING, right - left + 2 * PADDING, bottom - top + 2 * PADDING), inside)
+    return Box(left - PADDING, top - PADDING, right - left + 2 * PADDING, bottom - top + 2 * PADDING).cut_to(inside)
 
 
 def _typed(box: Box, before: Pixels, after: Pixels, whole: Box) -> Typed:
-    around = common(Box(box.left - AROUND, box.top - AROUND, box.width + 2 * AROUND, box.height + 2 * AROUND), whole)
+    around = box.grown(AROUND).cut_to(whole)
     corners = (around.left, around.top, around.right, around.bottom)
     return Typed(box, around, before.crop(corners).tobytes(), after.crop(corners).tobytes())
 
 
 def _image(picture: Picture) -> Pixels:
     return Image.frombytes("RGB", (picture.size.width, picture.size.height), picture.rgb())
-
-
-def common(one: Box, other: Box) -> Box:
-    """Return what two boxes have in common; all of the other one if that is nothing."""
-    left, top = max(one.left, other.left), max(one.top, other.top)
-    right, bottom = min(one.right, other.right), min(one.bottom, other.bottom)
-    return Box(left, top, max(0, right - left), max(0, bottom - top)) if right > left and bottom > top else other
-
-
-def _union(boxes: list[Box]) -> Box:
-    left, top = min(box.left for box in boxes), min(box.top for box in boxes)
-    return Box(left, top, max(box.right for box in boxes) - left, max(box.bottom for box in boxes) - top)

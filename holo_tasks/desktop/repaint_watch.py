@@ -80,7 +80,7 @@ class Stirs:
         with self._news:
             self._drawn.append(Repaint(time.monotonic_ns(), area))
             if len(self._drawn) > QUEUED:
-                self._drawn = [Repaint(self._drawn[-1].at_ns, _around([one.box for one in self._drawn]))]
+                self._drawn = [Repaint(self._drawn[-1].at_ns, Box.around([one.box for one in self._drawn]))]
             self._news.notify()
 
     def _watch(self) -> None:
@@ -122,13 +122,13 @@ class Stirs:
         if self._known is None or self._known.size != (size.width, size.height):
             self._blind()
             self._known = Image.new("L", (size.width, size.height))  # all is new once
-        screen = Box(0, 0, size.width, size.height)
+        screen = Box.whole(size)
         for place in _places([_aligned(one.box, screen) for one in drawn]):
             tiles = self._changed(place, self._known)
-            if len(tiles) * TILE * TILE > LARGEST * _area(screen):
+            if len(tiles) * TILE * TILE > LARGEST * screen.area:
                 self._rhythms.forget()
             elif tiles:
-                self._learn(tiles, [one for one in drawn if _meets(place, one.box)])
+                self._learn(tiles, [one for one in drawn if place.intersects(one.box)])
         if self._away():  # they may have been given the screen meanwhile
             self._blind()
 
@@ -182,21 +182,21 @@ def _places(boxes: Sequence[Box]) -> list[Box]:
     found: list[Box] = []
     for box in boxes:
         grown = box
-        while touched := [other for other in found if _meets(grown, other)]:
+        while touched := [other for other in found if grown.intersects(other)]:
             found = [other for other in found if other not in touched]
-            grown = _around([grown, *touched])
+            grown = Box.around([grown, *touched])
         found.append(grown)
-    return found if len(found) <= APART else [_around(found)]
+    return found if len(found) <= APART else [Box.around(found)]
 
 
 def _shared_out(tiles: set[Tile], drawn: Sequence[Repaint]) -> list[tuple[set[Tile], list[int]]]:
     """Return which squares were drawn together, and when: with the smallest repaint they are in, and others like it."""
     left, found = set(tiles), []
-    for one in sorted(drawn, key=lambda one: _area(one.box)):
+    for one in sorted(drawn, key=lambda one: one.box.area):
         if own := _inside(left, one.box):
             left -= own
-            most = LIKE * _area(one.box)
-            alike = [other.at_ns for other in drawn if _area(other.box) <= most and _meets(one.box, other.box)]
+            most = LIKE * one.box.area
+            alike = [other.at_ns for other in drawn if other.box.area <= most and one.box.intersects(other.box)]
             found.append((own, alike))
     return sorted(found, key=lambda part: part[1][-1])
 
@@ -208,22 +208,9 @@ def _inside(tiles: set[Tile], box: Box) -> set[Tile]:
     return {(x, y) for x, y in tiles if left <= x < right and top <= y < bottom}
 
 
-def _area(box: Box) -> int:
-    return box.width * box.height
-
-
 def _tiles(box: Box) -> set[Tile]:
     return {
         (x, y)
         for x in range(max(0, box.left) // TILE, -(-box.right // TILE))
         for y in range(max(0, box.top) // TILE, -(-box.bottom // TILE))
     }
-
-
-def _meets(one: Box, other: Box) -> bool:
-    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
-
-
-def _around(boxes: Sequence[Box]) -> Box:
-    left, top = min(box.left for box in boxes), min(box.top for box in boxes)
-    return Box(left, top, max(box.right for box in boxes) - left, max(box.bottom for box in boxes) - top)

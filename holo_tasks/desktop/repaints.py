@@ -129,6 +129,6 @@ class Repaints:
         now = self._peek()
         if now != self._before and self._before is not None:
             size = self._link.size()
-            self._seen.append(Repaint(time.monotonic_ns(), Box(0, 0, size.width, size.height)))
+            self._seen.append(Repaint(time.monotonic_ns(), Box.whole(size)))
             self._count += 1
         self._before = now

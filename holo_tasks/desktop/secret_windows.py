@@ -53,8 +53,8 @@ class TypedIn:
             pid = owner_by(link, top).pid if top else 0
         if not top:
             return Inside()
-        near = Box(field.left - NEAR, field.top - NEAR, field.width + 2 * NEAR, field.height + 2 * NEAR)
-        found = innermost if _surrounds(near, box(link, innermost)) else top
+        near = field.grown(NEAR)
+        found = innermost if near.encloses(box(link, innermost)) else top
         self._windows[found] = owner_by(link, found).pid  # not that of the field: one program may show another's
         return Inside(found, box(link, found), pid)
 
@@ -82,7 +82,7 @@ def between(before: Places, after: Places) -> Places:
     found: Places = {}
     for window in {**before, **after}:
         one, other = before.get(window), after.get(window)
-        found[window] = _hull(one, other) if one and other else one or other
+        found[window] = Box.around((one, other)) if one and other else one or other
     return found
 
 
@@ -94,13 +94,3 @@ def _pressed(link: XLink, field: Box) -> int:
         window = below
         below = link.conn.core.TranslateCoordinates(link.root, window, at.x, at.y).reply().child
     return int(window) if window != link.root else 0
-
-
-def _surrounds(outer: Box, inner: Box) -> bool:
-    across = outer.left <= inner.left and inner.right <= outer.right
-    return across and outer.top <= inner.top and inner.bottom <= outer.bottom
-
-
-def _hull(one: Box, other: Box) -> Box:
-    left, top = min(one.left, other.left), min(one.top, other.top)
-    return Box(left, top, max(one.right, other.right) - left, max(one.bottom, other.bottom) - top)

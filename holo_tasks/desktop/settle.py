@@ -97,7 +97,7 @@ def judge(settle: Settle, seen: Situation) -> Verdict:
     counted = [
         repaint.at_ns
         for repaint in seen.repaints
-        if repaint.at_ns >= (seen.acted_ns or 0) and not (restless and _within(restless, repaint.box))
+        if repaint.at_ns >= (seen.acted_ns or 0) and not (restless and restless.encloses(repaint.box))
     ]
     last = counted[-1] if counted else None
 
@@ -137,7 +137,7 @@ def blinking(repaints: Sequence[Repaint], *, since_ns: int, size: Size) -> Box |
     for repaint in reversed(repaints):
         if repaint.at_ns < since_ns:
             break
-        grown = repaint.box if area is None else _around(area, repaint.box)
+        grown = repaint.box if area is None else Box.around((area, repaint.box))
         if grown.width * grown.height * BLINK_PART > size.width * size.height:
             break
         area = grown
@@ -146,18 +146,3 @@ def blinking(repaints: Sequence[Repaint], *, since_ns: int, size: Size) -> Box |
     if area is None or apart < BLINKS or bursts[0] - bursts[-1] < BLINK_SPAN_NS:
         return None
     return area
-
-
-def _around(one: Box, other: Box) -> Box:
-    left, top = min(one.left, other.left), min(one.top, other.top)
-    right, bottom = max(one.right, other.right), max(one.bottom, other.bottom)
-    return Box(left, top, right - left, bottom - top)
-
-
-def _within(outer: Box, inner: Box) -> bool:
-    return (
-        outer.left <= inner.left
-        and outer.top <= inner.top
-        and inner.right <= outer.right
-        and inner.bottom <= outer.bottom
-    )

@@ -63,7 +63,7 @@ def between(before: Stacked, after: Stacked) -> tuple[OnScreen, ...]:
         one, other = before.get(window), after.get(window)
         both = [seen for seen in (one, other) if seen is not None]
         owners = dict.fromkeys(owner for seen in both for owner in seen.owners)
-        found.append(OnScreen(_hull([seen.box for seen in both]), tuple(owners), solid=False))
+        found.append(OnScreen(Box.around([seen.box for seen in both]), tuple(owners), solid=False))
     return tuple(found)
 
 
@@ -105,9 +105,3 @@ def _titled(link: XLink, owner: Owner, windows: list[int]) -> Owner:
         if title:
             return replace(owner, title=title)
     return owner
-
-
-def _hull(boxes: list[Box]) -> Box:
-    left, top = min(box.left for box in boxes), min(box.top for box in boxes)
-    right, bottom = max(box.right for box in boxes), max(box.bottom for box in boxes)
-    return Box(left, top, right - left, bottom - top)

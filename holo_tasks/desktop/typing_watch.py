@@ -11,7 +11,7 @@ import time
 from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
-from holo_tasks.desktop.fields import LATE_NS, Fields, Pixels, changes, common
+from holo_tasks.desktop.fields import LATE_NS, Fields, Pixels, changes
 
 AROUND = 8
 """The outline of a field is as wide, in pixels, and is drawn anew with it."""
@@ -23,7 +23,7 @@ class Landing:
     def __init__(self, fields: Fields, field: Box, name: str) -> None:
         self._fields = fields
         self._field = field
-        self._near = Box(field.left - AROUND, field.top - AROUND, field.width + 2 * AROUND, field.height + 2 * AROUND)
+        self._near = field.grown(AROUND)
         self._name = name
         self._before = fields.marked
         self._first = True
@@ -57,7 +57,7 @@ class Landing:
             # A sign may be as slim as a caret, and a caret is where the keyboard is.
             return late and bool(inside) and not astray
         # A field that is full of dots looks the same with one more.
-        return (settled and not astray) or any(_surrounds(self._near, box) for box in self._fields.drawn(began_ns))
+        return (settled and not astray) or any(self._near.encloses(box) for box in self._fields.drawn(began_ns))
 
     def _compared(self, after: Pixels) -> tuple[list[Box], list[Box]]:
         """Return what is different in the field, and what is elsewhere."""
@@ -68,14 +68,9 @@ class Landing:
         rest = after.copy()
         rest.paste(before.crop((near.left, near.top, near.right, near.bottom)), (near.left, near.top))
         windows = {window or whole for window in self._fields.windows()}
-        beside = [change for window in windows for change in changes(before, rest, common(window, whole))]
+        beside = [change for window in windows for change in changes(before, rest, window.cut_to(whole))]
         return changes(before, after, self._field), beside
 
 
 def _is_caret(change: Box) -> bool:
     return change.width <= CARET_WIDE and change.height <= CARET_TALL
-
-
-def _surrounds(outer: Box, inner: Box) -> bool:
-    across = outer.left <= inner.left and inner.right <= outer.right
-    return across and outer.top <= inner.top and inner.bottom <= outer.bottom

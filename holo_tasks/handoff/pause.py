@@ -23,6 +23,7 @@ from prefect.settings import get_current_settings
 from prefect.states import Paused, Running, Suspended
 from pydantic import Field, ValidationError, create_model
 
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import NeedsPerson
 from holo_tasks.core.person import DONE, Answer
 from holo_tasks.kill.sources import Asking
@@ -116,7 +117,7 @@ class Pausing:
             return await patiently(suspended, timeout_s)
         except AWAY as error:
             if tries == 1 and _final(error):  # it has heard of nothing else
-                return str(error).partition("\n")[0]
+                return first_line(error)
             raise NeedsPerson(
                 f"Prefect did not say whether it suspends the run ({error or 'late'}). {self._message}"
             ) from None
@@ -242,7 +243,7 @@ async def patiently(work: Callable[[], Awaitable[T]], for_s: float | None = None
             if time.monotonic() >= end_s or _final(error):
                 raise
             if again_s == 1.0:
-                logger.warning("Prefect does not answer (%s); asking again.", str(error).partition("\n")[0] or "late")
+                logger.warning("Prefect does not answer (%s); asking again.", first_line(error, "late"))
         await asyncio.sleep(again_s)
         again_s = min(2 * again_s, PATIENCE_S)
 

@@ -15,6 +15,7 @@ from prefect.settings import get_current_settings
 from prefect.states import Suspended
 from pydantic import ValidationError
 
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.person import Answer
 from holo_tasks.handoff.pause import PATIENCE_S, form, said_in, states_of
@@ -74,7 +75,7 @@ async def resume_suspended(handoff: Handoff, choice: str, note: str) -> None:
             f"deleted there, or PREFECT_API_URL is to be {handoff.api_url}."
         ) from None
     except (TimeoutError, httpx.HTTPError, PrefectException, RuntimeError) as error:
-        why = str(error).partition("\n")[0] or "no answer in time"
+        why = first_line(error, "no answer in time")
         kind = Unavailable if is_away(error) else InvalidUsage
         raise kind(f"Prefect cannot be asked about hand-off {handoff.id}: {why}; try again.") from None
     if said is None:

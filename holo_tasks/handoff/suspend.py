@@ -13,6 +13,7 @@ from prefect.context import FlowRunContext, TaskRunContext
 from prefect.exceptions import Pause
 from prefect.settings import get_current_settings
 
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage, NeedsPerson, StoreLost
 from holo_tasks.core.input_digest import digest_of
 from holo_tasks.core.person import Answer
@@ -80,7 +81,7 @@ class Suspending:
         try:
             resumed, said = await patiently(lambda: _said(run, handoffs))
         except AWAY as error:
-            why = str(error).partition("\n")[0] or "no answer in time"
+            why = first_line(error, "no answer in time")
             raise NeedsPerson(f"Prefect cannot be asked what a person has said: {why}") from None
         for waiting in await asyncio.to_thread(handoffs.unanswered, run.flow_run_id, run.attempt):
             await asyncio.to_thread(_heard, handoffs, waiting, said if waiting.id == resumed else None)

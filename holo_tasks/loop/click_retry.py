@@ -51,6 +51,4 @@ def fits(label: str, text: str) -> bool:
 
 
 def _near(at: Point, screen: Size) -> Box:
-    left, top = max(0, at.x - NEAR), max(0, at.y - NEAR)
-    right, bottom = min(screen.width, at.x + NEAR + 1), min(screen.height, at.y + NEAR + 1)
-    return Box(left, top, right - left, bottom - top)
+    return Box.near(at, NEAR, NEAR).cut_to(Box.whole(screen))

@@ -561,7 +561,7 @@ def _typed_until(error: BaseException, gesture: Gesture, frame: Frame) -> Sequen
         return told
     if not (isinstance(gesture, Write) and PLACEHOLDER.search(gesture.text)):
         return ()
-    whole = Box(0, 0, frame.size.width, frame.size.height)
+    whole = Box.whole(frame.size)
     return (Typed(whole, whole, before=frame.rgb.translate(_INVERTED), after=frame.rgb),)
 
 

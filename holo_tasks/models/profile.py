@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.money import Price
 from holo_tasks.core.shortened import shortened
@@ -189,7 +190,6 @@ def _made(name: str, base: Profile | None, fields: Mapping[str, object], what: s
     try:
         return Profile.model_validate({**(base.model_dump() if base else {}), **fields, "name": name})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        path = shortened(".".join(map(str, first["loc"])) or "all of it")
-        said = shortened(first["msg"].removeprefix("Value error, "))
-        raise InvalidUsage(f"{shortened(what)} is wrong at {path}: {said}.") from None
+        first = problems_of(error)[0]
+        place = shortened(first.place or "all of it")
+        raise InvalidUsage(f"{shortened(what)} is wrong at {place}: {shortened(first.what)}.") from None

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import HoloError, InvalidUsage, StoreLost
 from holo_tasks.core.input_digest import digest_of
 from holo_tasks.core.outside import fill_in
@@ -113,7 +114,7 @@ class Kept:
         except ValidationError as error:
             raise InvalidUsage(
                 f"What is stored as the result of {self.goal!r} for {token!r} is not what it returns by now: "
-                f"{str(error).partition(chr(10))[0]}."
+                f"{first_line(error)}."
             ) from None
 
     def resume(self, call: Call) -> Mapping[str, Any]:

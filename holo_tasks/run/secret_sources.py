@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage, Unavailable
 from holo_tasks.core.secret import NAME, Secret
 from holo_tasks.machine.patience import awaited, is_away
@@ -120,7 +121,7 @@ async def _in_block(name: str) -> str:
     except ValueError:
         return ""
     except (httpx.HTTPError, PrefectException, RuntimeError) as error:
-        why = str(error).partition("\n")[0] or type(error).__name__
+        why = first_line(error)
         kind = Unavailable if is_away(error) else InvalidUsage
         raise kind(f"Prefect's server does not tell the Secret block {name!r} ({why}).") from None
     return str(block.get())

@@ -20,6 +20,7 @@ from prefect.client.schemas.objects import State, StateType
 from prefect.exceptions import ObjectNotFound, PrefectException
 from prefect.settings import get_current_settings
 
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import HoloError
 from holo_tasks.machine import pending_notes
 from holo_tasks.models.address import shown
@@ -77,7 +78,7 @@ async def tell_untold(home: Path, *, temporary: bool = False) -> list[str]:
                     told.append(said)
                 left -= 1
     except AWAY as error:
-        why = str(error).partition("\n")[0] or type(error).__name__
+        why = first_line(error)
         told.append(f"{left} flow runs are over, and Prefect still does not hear it ({why}).")
     return told
 

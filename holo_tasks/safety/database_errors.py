@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import DatabaseAway, StoreLost
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.scrubbing import hushed
@@ -139,7 +140,7 @@ def _of_sqlite(cause: BaseException) -> tuple[str, str]:
     for known, (what, advice) in _SQLITE.items():
         if name.startswith(known):
             return what, f"{advice}, or {elsewhere} to use another one"
-    said = _first_line(cause)
+    said = hushed(first_line(cause))
     if isinstance(cause, sqlite3.OperationalError) and re.match("no such (table|column)|table .* has no column", said):
         return f"{_FOREIGN}: {said}", f"bring back the copy of before, or move it away; or {elsewhere}"
     return said, f"move it away, or {elsewhere} to use another one"
@@ -168,7 +169,3 @@ def _server_says(cause: Any) -> str:
 
 def _all_in_use() -> tuple[str, str]:
     return "all connections of this process are in use", "let it do less at a time"
-
-
-def _first_line(cause: BaseException) -> str:
-    return hushed((str(cause) or type(cause).__name__).splitlines()[0])

@@ -50,29 +50,3 @@ def way_of(gesture: Gesture) -> list[Point]:
     across, down = end.x - start.x, end.y - start.y
     steps = max(abs(across), abs(down), 1)
     return [Point(start.x + round(across * n / steps), start.y + round(down * n / steps)) for n in range(steps + 1)]
-
-
-def holds(box: Box, point: Point) -> bool:
-    """Say whether a pixel is in a box."""
-    return box.left <= point.x < box.right and box.top <= point.y < box.bottom
-
-
-def overlap(one: Box, other: Box) -> bool:
-    """Say whether two boxes have a pixel in common."""
-    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
-
-
-def surrounds(outer: Box, inner: Box) -> bool:
-    """Say whether a box lies wholly in another."""
-    return (
-        outer.left <= inner.left
-        and inner.right <= outer.right
-        and outer.top <= inner.top
-        and inner.bottom <= outer.bottom
-    )
-
-
-def common(one: Box, other: Box) -> Box:
-    """Return what two boxes have in common; they overlap."""
-    left, top = max(one.left, other.left), max(one.top, other.top)
-    return Box(left, top, min(one.right, other.right) - left, min(one.bottom, other.bottom) - top)

@@ -15,7 +15,7 @@ from holo_tasks.core.gestures import Gesture, Write
 from holo_tasks.core.permit import Permit, Scene
 from holo_tasks.core.programs import Owner, runs
 from holo_tasks.safety.confirm import Confirm, Kinds
-from holo_tasks.safety.places import Area, holds, overlap, points_of, surrounds, way_of
+from holo_tasks.safety.places import Area, points_of, way_of
 from holo_tasks.safety.written_settings import Written
 
 Trust: TypeAlias = Literal["read", "act"]
@@ -126,11 +126,11 @@ class Rules(Written):
     def _in_place(self, gesture: Gesture) -> str:
         """Return what is wrong with where the pointer would go, or nothing."""
         points = points_of(gesture)
-        inside = any(all(holds(box, point) for point in points) for box in self.regions or ())
+        inside = any(all(box.contains(point) for point in points) for box in self.regions or ())
         if self.regions is not None and points and not inside:
             return f"{_written(points)} is not inside one of the allowed regions; widen regions if that is wanted"
         for box in self.forbidden_regions:
-            if any(holds(box, point) for point in way_of(gesture)):
+            if any(box.contains(point) for point in way_of(gesture)):
                 return f"{_written(points)} enters the forbidden region {box}; change forbidden_regions if it may"
         return ""
 
@@ -182,10 +182,10 @@ class Rules(Written):
                 f"the keys would reach {_unknown(owner)}, which cannot be kept to a part of the screen; write into a "
                 "window whose program is known, or leave out regions and forbidden_regions"
             )
-        reached = any(owner.box is not None and overlap(owner.box, box) for box in self.regions or ())
+        reached = any(owner.box is not None and owner.box.intersects(box) for box in self.regions or ())
         if self.regions is not None and not reached:
             return "the window with the keyboard is outside the allowed regions; widen regions if it may be"
-        if any(owner.box is None or surrounds(box, owner.box) for box in self.forbidden_regions):
+        if any(owner.box is None or box.encloses(owner.box) for box in self.forbidden_regions):
             return "the window with the keyboard is in a forbidden region; change forbidden_regions if it may be"
         return ""
 

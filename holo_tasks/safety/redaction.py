@@ -74,7 +74,7 @@ async def masks_of(stages: Sequence[Sequence[Masker]], frame: Frame, patience_s:
 
 def painted(frame: Frame, masks: Sequence[Mask]) -> RedactedFrame:
     """Fill areas with one colour; what of an area is not on the screen is left out."""
-    on_screen = [Mask(mask.kind, box) for mask in masks if (box := _clipped(mask.box, frame.size)) is not None]
+    on_screen = [Mask(mask.kind, box) for mask in masks if (box := mask.box.clipped(frame.size)) is not None]
     if not on_screen:
         return RedactedFrame(frame)
     pixels = bytearray(frame.rgb)
@@ -89,7 +89,7 @@ def covered(frame: Frame, masks: Sequence[Mask]) -> Frame:
 
     Not `PAINT`: next to black, pale text would have too little contrast to be read.
     """
-    boxes = [box for mask in masks if (box := _clipped(mask.box, frame.size)) is not None]
+    boxes = [box for mask in masks if (box := mask.box.clipped(frame.size)) is not None]
     if not boxes:
         return frame
     pixels = bytearray(frame.rgb)
@@ -123,9 +123,3 @@ def _fill(pixels: bytearray, size: Size, box: Box, colour: bytes) -> None:
     for y in range(box.top, box.bottom):
         start = 3 * (y * size.width + box.left)
         pixels[start : start + len(row)] = row
-
-
-def _clipped(box: Box, size: Size) -> Box | None:
-    left, top = max(0, box.left), max(0, box.top)
-    width, height = min(box.right, size.width) - left, min(box.bottom, size.height) - top
-    return Box(left, top, width, height) if width > 0 and height > 0 else None

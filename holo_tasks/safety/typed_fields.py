@@ -43,7 +43,6 @@ from holo_tasks.core.frame import LOST, Frame, Mask
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Typed
 from holo_tasks.safety.masking.places import visible
-from holo_tasks.safety.places import common, holds, overlap, surrounds
 from holo_tasks.safety.typed_labels import found_labels, labels, row_of_signs
 from holo_tasks.safety.typed_looks import (
     ALIKE,
@@ -102,13 +101,13 @@ class _Known:
     @classmethod
     def of(cls, field: Typed) -> _Known:
         look = Look(field, picture_of(field, field.after))
-        corner, around = _shifted(field.box, (-field.around.left, -field.around.top)), field.around
+        corner, around = field.box.moved(-field.around.left, -field.around.top), field.around
         near = labels(look.picture, corner, Box(0, 0, around.width, around.height))
         near = [Pattern(each.shape, each.left + around.left, each.top + around.top) for each in near]
         return cls(field, [look], {(0, 0): False}, field.inside, field.hidden, near)
 
     def box(self, move: Move) -> Box:
-        return _shifted(self.field.box, move)
+        return self.field.box.moved(*move)
 
     @property
     def quiet(self) -> bool:
@@ -119,7 +118,7 @@ class _Known:
     def drawn_alone(self) -> bool:
         """Whether a window draws nothing else, so that the field is wherever that is."""
         inside = self.field.inside
-        return inside is not None and surrounds(_grown(self.field.box, ROOM), inside)
+        return inside is not None and self.field.box.grown(ROOM).encloses(inside)
 
     def follow(self, inside: Box | None) -> None:
         """Take what is in the field's window to be moved with that."""
@@ -129,7 +128,7 @@ class _Known:
             return
         by = inside.left - before.left, inside.top - before.top
         self.places = {
-            (move[0] + by[0], move[1] + by[1]) if holds(before, self.box(move).center) else move: was_cleared
+            (move[0] + by[0], move[1] + by[1]) if before.contains(self.box(move).center) else move: was_cleared
             for move, was_cleared in self.places.items()
         }
         self.inside = inside
@@ -182,7 +181,7 @@ class TypedFields:
         """Return what to paint over of fields that are lost, by where their values were read in this frame."""
         found = []
         for known in self._known:
-            there = [(box, hit) for box in known.lost for hit in seen if overlap(box, hit)]
+            there = [(box, hit) for box in known.lost for hit in seen if box.intersects(hit)]
             # As wide as the window: where a value begins and ends would tell how long it is.
             found += [Mask(KIND, Box(box.left, hit.top, box.width, hit.height)) for box, hit in there]
             if known.lost and not there and not known.part_seen:
@@ -238,7 +237,7 @@ class _Seeing:
         shown = [known.box(move) for move, was_cleared in live.items() if not was_cleared] + found
         known.places = {**{move: was for move, was in known.places.items() if move not in live}, **live}
         if known.drawn_alone and inside is not None and not live and not known.quiet:
-            return [*shown, _grown(inside, ROOM // 2)]
+            return [*shown, inside.grown(ROOM // 2)]
         known.missed, known.lost, known.part_seen = [], [], False
         if not (live or gone or known.away or all(known.places.values()) or known.drawn_alone):
             known.missed = self._program(known)
@@ -265,7 +264,7 @@ class _Seeing:
         """Return where a field is that it was before, with whether it is cleared there."""
         live = {}
         for move, was_cleared in known.places.items():
-            now = self._screen.crop(_corners(_shifted(known.field.around, move)))
+            now = self._screen.crop(known.field.around.moved(*move).corners)
             here = same_around(known.field, now)
             if here and not was_cleared:
                 live[move] = cleared(known.field, now)
@@ -292,7 +291,7 @@ class _Seeing:
         moves = found_labels(known.labels, self._shape, self._lines, inside)
         live, strange = {}, False
         for move in moves:
-            now = self._screen.crop(_corners(_shifted(known.field.around, move)))
+            now = self._screen.crop(known.field.around.moved(*move).corners)
             if not same_around(known.field, now):
                 strange = strange or not as_before(known.field, now)
             elif not cleared(known.field, now):
@@ -318,13 +317,13 @@ class _Seeing:
         for look in known.looks:
             for part, across, down in self._places_of(look):
                 at = text_box(look, across, down).center
-                if part < SURE or any(holds(known.box(each), at) for each in live if not live[each]):
+                if part < SURE or any(known.box(each).contains(at) for each in live if not live[each]):
                     continue
-                there = next((box for box in self._boxes_but(known) if holds(box, at)), None)
+                there = next((box for box in self._boxes_but(known) if box.contains(at)), None)
                 if there is not None:
                     others.append(there)
                 else:
-                    within = next((each for each in live if holds(known.box(each), at)), (across, down))
+                    within = next((each for each in live if known.box(each).contains(at)), (across, down))
                     live[within] = False
         return others
 
@@ -348,7 +347,7 @@ class _Seeing:
         """Return where the windows of a field's program are to be seen; all of the screen if nobody knows."""
         size, windows = self._frame.size, self._frame.windows
         if windows is None or not known.field.pid:
-            return [Box(0, 0, size.width, size.height)]
+            return [Box.whole(size)]
         found = []
         for place, window in enumerate(windows):
             if not window.owners or {owner.pid for owner in window.owners} & {0, known.field.pid}:
@@ -374,21 +373,9 @@ def _drawn_anew(look: Look, screen: Pixels, row: Box, inside: Box) -> Typed:
     above, height = round(size * (was.center.y - field.box.top)), round(size * field.box.height)
     top = min(row.top, row.center.y - above) - ROOM // 2
     bottom = max(row.bottom, row.center.y - above + height) + ROOM // 2
-    box = common(Box(inside.left, top, inside.width, bottom - top), inside)
-    around = common(_grown(box, NEAR), inside)
-    after = screen.crop(_corners(around))
+    box = Box(inside.left, top, inside.width, bottom - top).cut_to(inside)
+    around = box.grown(NEAR).cut_to(inside)
+    after = screen.crop(around.corners)
     before, paper = after.copy(), screen.getpixel((max(0, row.left - 1), row.top))
-    before.paste(paper, _corners(_shifted(_grown(row, 2), (-around.left, -around.top))))  # type: ignore[arg-type]
+    before.paste(paper, row.grown(2).moved(-around.left, -around.top).corners)  # type: ignore[arg-type]
     return replace(field, box=box, around=around, before=before.tobytes(), after=after.tobytes())
-
-
-def _corners(box: Box) -> tuple[int, int, int, int]:
-    return (box.left, box.top, box.right, box.bottom)
-
-
-def _shifted(box: Box, by: Move) -> Box:
-    return Box(box.left + by[0], box.top + by[1], box.width, box.height)
-
-
-def _grown(box: Box, by: int) -> Box:
-    return Box(box.left - by, box.top - by, box.width + 2 * by, box.height + 2 * by)

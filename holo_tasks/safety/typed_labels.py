@@ -14,7 +14,6 @@ from PIL import Image
 
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.mask_signs import signs
-from holo_tasks.safety.places import holds
 from holo_tasks.safety.typed_looks import ALIKE, PIECE, Pattern, Pixels, shape_of
 
 BESIDE, ABOVE = 160, 48
@@ -59,7 +58,7 @@ def found_labels(known: Sequence[Pattern], screen: Pixels, lines: bytes, inside:
         seen = []
         for _, across, down in label.found(screen, lines):
             alike = label.alike(screen, across, down)
-            if alike >= ALIKE and holds(inside, Point(label.left + across, label.top + down)):
+            if alike >= ALIKE and inside.contains(Point(label.left + across, label.top + down)):
                 seen.append((alike, (across, down)))
         best = max(seen)[0] if seen else 0
         found |= {move: None for alike, move in seen if alike == best}
@@ -81,7 +80,7 @@ def row_of_signs(screen: Pixels, inside: Box, count: int) -> Box | None:
                 continue
             rows.remove(above)
             start, end = min(above.left, left), max(above.right, right)
-            rows.append(Box(start, above.top, end - start, y + 1 - above.top))
+            rows.append(Box.of_corners(start, above.top, end, y + 1))
     for row in rows:
         # Its upper and lower ends may be of fewer edges.
         top, bottom = max(0, row.top - row.height), min(picture.height, row.bottom + row.height)

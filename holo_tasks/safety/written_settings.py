@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.shortened import shortened
 
@@ -25,9 +26,8 @@ class Written(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            place = shortened(".".join(map(str, first["loc"])) or cls.called)
-            what = shortened(first["msg"].removeprefix("Value error, "))
+            first = problems_of(error)[0]
+            place, what = shortened(first.place or cls.called), shortened(first.what)
             raise InvalidUsage(f"The {cls.called} cannot be used: {place}: {what}.") from None
 
     @classmethod

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from pydantic import ValidationError
 
+from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.states import Mark, State
 from holo_tasks.core.step import Step
@@ -154,7 +155,7 @@ class Hands:
         try:
             wanted = Read.model_validate({"right_of": right_of, "line": line, "as": as_, "optional": optional})
         except ValidationError as error:
-            raise InvalidUsage(f"hands.read: {_problem(error)}.") from None
+            raise InvalidUsage(f"hands.read: {problems_of(error)[0].told()}.") from None
         sight = await self.sight()
         found = read_values({"value": wanted}, sight.shown or sight)
         if found is None:
@@ -191,7 +192,7 @@ class Hands:
         try:
             action = Action.model_validate(written)
         except ValidationError as error:
-            raise InvalidUsage(f"hands.{next(iter(written))}: {_problem(error)}.") from None
+            raise InvalidUsage(f"hands.{next(iter(written))}: {problems_of(error)[0].told()}.") from None
         end = self._brain.now_s() + timeout_seconds
         while True:
             try:
@@ -220,8 +221,3 @@ def _typed(value: Value, kind: str) -> Any:
 
 def _named(what: str | State | Mark) -> str:
     return repr(what if isinstance(what, str) else getattr(what, "name", what))
-
-
-def _problem(error: ValidationError) -> str:
-    item = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    return f"{'.'.join(map(str, item['loc']))}: {item['msg'].removeprefix('Value error, ')}".removeprefix(": ")

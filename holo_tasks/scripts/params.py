@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, ValidationError, create_model
 
+from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage, UnfitItem
 from holo_tasks.core.outside import is_placeholder, strings_in
 
@@ -48,15 +49,13 @@ def checked_by(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> 
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, item['loc']))}: {_in_words(item['type'], item['msg'])}"
-            for item in error.errors(include_url=False, include_input=False, include_context=False)
-        ]
+        problems = problems_of(error)
+        told = "; ".join(f"{one.place}: {_in_words(one.kind, one.what)}" for one in problems[:3])
         known = ", ".join(model.model_fields) or "none"
         # A value that is missing, or that no goal takes, is the author's mistake; any other is the item's.
-        mistaken = {item["type"] for item in error.errors()} & {"missing", "extra_forbidden"}
+        mistaken = {one.kind for one in problems} & {"missing", "extra_forbidden"}
         raise (InvalidUsage if mistaken else UnfitItem)(
-            f"{what} cannot be done with these values ({'; '.join(problems[:3])}); it takes: {known}."
+            f"{what} cannot be done with these values ({told}); it takes: {known}."
         ) from None
 
 

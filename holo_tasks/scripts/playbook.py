@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.shortened import shortened
 from holo_tasks.scripts.actions import Action, Part
@@ -204,12 +205,10 @@ def parse_playbook(text: str, source: str = "playbook", folder: Path | None = No
 
 
 def _first_problem(error: ValidationError, root: yaml.Node | None, source: str) -> str:
-    problems = error.errors(include_url=False, include_context=False)
     # A misspelt key is also a missing one: the misspelt one says where to look.
-    item = max(problems, key=lambda problem: (len(problem["loc"]), problem["type"] == "extra_forbidden"))
-    line, place = _locate(root, item["loc"])
-    message = shortened(item["msg"].removeprefix("Value error, "))
-    return f"{source}:{line}: {shortened(place or 'playbook')}: {message}"
+    worst = max(problems_of(error), key=lambda one: (len(one.path), one.kind == "extra_forbidden"))
+    line, place = _locate(root, worst.path)
+    return f"{source}:{line}: {shortened(place or 'playbook')}: {shortened(worst.what)}"
 
 
 def _locate(node: yaml.Node | None, path: tuple[int | str, ...]) -> tuple[int, str]:

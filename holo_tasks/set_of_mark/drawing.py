@@ -148,9 +148,7 @@ def _scale(size: tuple[int, int]) -> float:
 
 def _outline(box: Box, size: tuple[int, int]) -> Box:
     """Return a box one pixel wider on each side, on the picture."""
-    left, top = max(0, box.left - 1), max(0, box.top - 1)
-    right, bottom = min(size[0], box.right + 1), min(size[1], box.bottom + 1)
-    return Box(left, top, right - left, bottom - top)
+    return box.grown(1).cut_to(Box(0, 0, *size))
 
 
 def _content_sums(picture: Image.Image) -> Numbers:

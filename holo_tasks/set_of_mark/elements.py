@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holo_tasks.core.geometry import Box
-from holo_tasks.vision.boxes import alike, around, distinct, holds, surrounds, within
+from holo_tasks.vision.outline_boxes import alike, distinct
 from holo_tasks.vision.outlines import (
     areas_of,
     drawings_of,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
+LINE = 2
+"""What is in a box may stand out of it by so many pixels: as wide as its line."""
 _WORD_GAP = 1.05
 """How far apart words of one text may be, in heights of a text without letters that reach below the line."""
 _TALLEST_TEXT = 80
@@ -57,16 +59,16 @@ def things_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[list[Thing], list[
     edges = without_outlines(edges, (area for area in areas if not is_spot_sized(area.box)))
     edges = without_insides(edges, (area.caret for area in areas if area.caret is not None))
     spots = spots_of(edges)
-    spots += [a.box for a in areas if is_spot_sized(a.box) and not any(surrounds(s, a.box) for s in spots)]
+    spots += [a.box for a in areas if is_spot_sized(a.box) and not any(s.encloses(a.box) for s in spots)]
     boxes = distinct(area.box for area in areas)
     texts, marked, labels = _texts_and_spots(lines, spots, boxes, edges)
     told = [*labels, *(thing.box for thing in (*texts, *marked))]
-    boxes = [box for box in boxes if not any(holds(spot.box, box) for spot in marked)]
+    boxes = [box for box in boxes if not any(spot.box.encloses(box, slack=LINE) for spot in marked)]
     # What is left of the outline of something is no drawing.
     drawings = [
         box
         for box in drawings_of(without_insides(edges, told))
-        if not any(alike(box, area) for area in boxes) and not any(within(box.center, spot.box) for spot in marked)
+        if not any(alike(box, area) for area in boxes) and not any(spot.box.contains(box.center) for spot in marked)
     ]
     return [*texts, *marked, *(Thing("drawing", box) for box in drawings)], boxes
 
@@ -74,7 +76,7 @@ def things_on(pixels: Pixels, lines: Sequence[Line]) -> tuple[list[Thing], list[
 def _is_in_letter(area: Box, lines: Sequence[Line]) -> bool:
     """Say whether an area is the inside of a letter (or of a check box that was read as one)."""
     size = max(area.width, area.height)
-    return any(size <= 0.72 * line.box.height and holds(line.box, area) for line in lines)
+    return any(size <= 0.72 * line.box.height and line.box.encloses(area, slack=LINE) for line in lines)
 
 
 def _texts_and_spots(
@@ -84,7 +86,7 @@ def _texts_and_spots(
 
     Returns texts, check boxes (and other spots), and the boxes of the texts that these were given.
     """
-    free = {spot for spot in spots if not any(within(spot.center, line.box) for line in lines)}
+    free = {spot for spot in spots if not any(line.box.contains(spot.center) for line in lines)}
     texts: list[Thing] = []
     given: dict[Box, Thing] = {}
     fitted = [_fitted(line.text, line.box, edges) for line in lines]
@@ -92,7 +94,7 @@ def _texts_and_spots(
     for piece in (piece for text in fitted for piece in _pieces(text, areas, edges, usual)):
         first = _spot_before(piece.box, spots, edges)
         if first is not None and first not in given:
-            text = _MISREAD_SPOT.sub("", piece.text) if within(first.center, piece.box) else piece.text
+            text = _MISREAD_SPOT.sub("", piece.text) if piece.box.contains(first.center) else piece.text
             given[first] = _fitted(text, _right_part(piece.box, first.right + 2), edges)
         elif here := _spots_only(piece, spots, fitted, edges):
             free.update(here)
@@ -128,7 +130,7 @@ def _spots_only(text: Thing, spots: Iterable[Box], texts: Iterable[Thing], edges
 
     One that was read as a digit or letter is taken for a spot only before another text.
     """
-    here = [spot for spot in spots if within(spot.center, text.box)]
+    here = [spot for spot in spots if text.box.contains(spot.center)]
     if not here:
         return []
     left, top = text.box.left, text.box.top
@@ -185,7 +187,7 @@ def _sides_within(text: Box, areas: Iterable[Box]) -> list[int]:
     """Return where a text crosses the left or right side of an area it is no part of."""
     row = text.center.y
     others = (area for area in areas if area.top <= row < area.bottom and not is_spot_sized(area))
-    crossed = [area for area in others if area.height >= 0.8 * text.height and not holds(area, text)]
+    crossed = [area for area in others if area.height >= 0.8 * text.height and not area.encloses(text, slack=LINE)]
     return [side for area in crossed for side in (area.left, area.right) if text.left + 2 < side < text.right - 2]
 
 
@@ -248,8 +250,10 @@ def _joined(texts: Iterable[Thing], areas: Sequence[Box], usual: float) -> list[
             gap = text.box.left - before.box.right
             most = _word_gap((text.box, before.box), usual)
             alike = -most <= gap < most - 1 and on_row(before.box, text.box) and _is_like(text.box, before.box)
-            if alike and all(holds(area, text.box) == holds(area, before.box) for area in areas):
-                found[n] = Thing("text", around((before.box, text.box)), f"{before.text} {text.text}".strip())
+            if alike and all(
+                area.encloses(text.box, slack=LINE) == area.encloses(before.box, slack=LINE) for area in areas
+            ):
+                found[n] = Thing("text", Box.around((before.box, text.box)), f"{before.text} {text.text}".strip())
                 break
         else:
             found.append(text)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.set_of_mark.elements import Thing, things_on
-from holo_tasks.vision.boxes import around, gap, holds, is_centered
+from holo_tasks.set_of_mark.elements import LINE, Thing, things_on
 from holo_tasks.vision.screen_text import Line, on_row
 
 if TYPE_CHECKING:
@@ -86,9 +85,7 @@ def resolve(marks: Iterable[Mark], number: int) -> Point:
 def _roomy(thing: Thing, size: Size) -> Box:
     """Return the box of a mark, on the picture; that of a text or drawing leaves some air around it."""
     air = 0 if thing.kind == "area" else 2
-    left, top = max(0, thing.box.left - air), max(0, thing.box.top - air)
-    right, bottom = min(size.width, thing.box.right + air), min(size.height, thing.box.bottom + air)
-    return Box(left, top, right - left, bottom - top)
+    return thing.box.grown(air).cut_to(Box.whole(size))
 
 
 def _worth(thing: Thing, pixels: Pixels) -> int:
@@ -125,10 +122,10 @@ def _sorted_out(things: list[Thing], areas: list[Box], picture: int) -> list[Thi
     kept = [thing for thing in things if thing.kind != "drawing"]
     for drawing in (thing for thing in things if thing.kind == "drawing"):
         # A drawing around something else is its frame.
-        if not any(holds(drawing.box, thing.box) for thing in kept):
+        if not any(drawing.box.encloses(thing.box, slack=LINE) for thing in kept):
             kept.append(drawing)
     for area in areas:
-        inside = [thing for thing in kept if holds(area, thing.box)]
+        inside = [thing for thing in kept if area.encloses(thing.box, slack=LINE)]
         verdict = _verdict(area, inside, picture)
         if verdict is not None:
             text, swallowed = verdict
@@ -151,21 +148,21 @@ def _verdict(area: Box, inside: list[Thing], picture: int) -> tuple[str, list[Th
         return _verdict_on_drawings(area, drawings)
     if not _is_one_text(area, texts):
         return None
-    label = around(thing.box for thing in texts)
-    if area.height > 8 * max(thing.box.height for thing in texts) and not is_centered(label, area):
+    label = Box.around(thing.box for thing in texts)
+    if area.height > 8 * max(thing.box.height for thing in texts) and not _is_centered(label, area):
         return None
     # An icon beside or above the text belongs to it; one further away has a purpose of its own.
     reach = max(16, label.height)
-    near = [thing for thing in drawings if gap(thing.box, label) <= reach]
+    near = [thing for thing in drawings if thing.box.gap(label) <= reach]
     if len(drawings) - len(near) > 2:
         return None
     return " ".join(thing.text for thing in _in_reading_order(texts)), [*texts, *near]
 
 
 def _verdict_on_drawings(area: Box, drawings: list[Thing]) -> tuple[str, list[Thing]] | None:
-    picture = around(thing.box for thing in drawings)
+    picture = Box.around(thing.box for thing in drawings)
     if _are_close(drawings):
-        if is_centered(picture, area) and area.width <= 3 * picture.width + 40:
+        if _is_centered(picture, area) and area.width <= 3 * picture.width + 40:
             return "", drawings
         # The bullets of a password, or a sign at the beginning of a field.
         if picture.left - area.left <= area.height and _smallest(drawings) <= 0.5 * area.height:
@@ -182,7 +179,7 @@ def _is_one_text(area: Box, texts: list[Thing]) -> bool:
         ordered = sorted((thing.box for thing in texts), key=lambda box: box.left)
         widest = max(after.left - before.right for before, after in pairwise(ordered))
         return widest <= (1.5 if len(texts) == 2 else 0.6) * max(box.height for box in ordered)
-    label = around(thing.box for thing in texts)
+    label = Box.around(thing.box for thing in texts)
     centered = all(abs(thing.box.center.x - area.center.x) <= 4 for thing in texts)
     return (centered and area.height <= 2 * label.height and len(texts) <= 3) or _is_wrapped(area, texts)
 
@@ -210,3 +207,9 @@ def _smallest(things: Iterable[Thing]) -> int:
 def _are_close(things: list[Thing]) -> bool:
     boxes = sorted((thing.box for thing in things), key=lambda box: box.left)
     return all(after.left - before.right <= 8 for before, after in pairwise(boxes))
+
+
+def _is_centered(inner: Box, outer: Box) -> bool:
+    """Say whether a box is about in the middle of another."""
+    across, down = abs(inner.center.x - outer.center.x), abs(inner.center.y - outer.center.y)
+    return across <= max(3, outer.width // 12) and down <= max(3, outer.height // 6)

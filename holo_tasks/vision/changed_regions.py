@@ -85,9 +85,7 @@ def _tiles(pixels: Pixels) -> Pixels:
 
 
 def _clip(left: int, top: int, width: int, height: int, size: Size) -> Box:
-    right, bottom = min(left + width, size.width), min(top + height, size.height)
-    left, top = max(0, left), max(0, top)
-    return Box(left, top, right - left, bottom - top)
+    return Box(left, top, width, height).cut_to(Box.whole(size))
 
 
 def _merged(boxes: list[Box]) -> list[Box]:
@@ -95,16 +93,10 @@ def _merged(boxes: list[Box]) -> list[Box]:
     done: list[Box] = []
     for box in boxes:
         while True:
-            other = next((b for b in done if _overlap(b, box)), None)
+            other = next((b for b in done if b.intersects(box)), None)
             if other is None:
                 break
             done.remove(other)
-            left, top = min(box.left, other.left), min(box.top, other.top)
-            right, bottom = max(box.right, other.right), max(box.bottom, other.bottom)
-            box = Box(left, top, right - left, bottom - top)
+            box = Box.around((box, other))
         done.append(box)
     return done
-
-
-def _overlap(one: Box, other: Box) -> bool:
-    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom

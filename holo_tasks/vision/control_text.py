@@ -10,7 +10,6 @@ from PIL import Image
 
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.vision.boxes import around, surrounds, within
 from holo_tasks.vision.field_labels import labels_of
 from holo_tasks.vision.input_fields import areas_and_fields, field_in, is_large
 from holo_tasks.vision.ocr_reader import Reader
@@ -25,6 +24,8 @@ REACH = 400
 """A text area may reach so far above and below a point, in pixels, and as wide as the screen."""
 MOST_LINES = 12
 """What has more lines of text is a page or a terminal: of that, the lines near to a point are what is there."""
+_OFF_SCREEN = Box(0, 0, 1, 1)
+"""What is looked at where nothing of a box is on the screen."""
 _CONTROL = 64
 """What is as wide, in pixels, on something higher than a button, is a control of its own, no hole of a letter."""
 
@@ -63,14 +64,16 @@ class ScreenText:
         field = self._read_field(frame, at)
         if field is None:
             return None
-        part = _clipped(Box(0, field.top - HIGHEST, frame.size.width, field.height + 2 * HIGHEST), frame.size)
+        part = (
+            Box(0, field.top - HIGHEST, frame.size.width, field.height + 2 * HIGHEST).clipped(frame.size) or _OFF_SCREEN
+        )
         picture = _crop(_image(frame), part)
         inside = Box(field.left, field.top - part.top, field.width, field.height)
         read = labels_of(inside, *areas_and_fields(picture), self._reader.read(picture).sight.lines)
         return field if any(matches(label, text) for label in labels for text in read) else None
 
     def _read_field(self, frame: Frame, at: Point) -> Box | None:
-        part = _clipped(Box(0, at.y - REACH, frame.size.width, 2 * REACH + 1), frame.size)
+        part = Box(0, at.y - REACH, frame.size.width, 2 * REACH + 1).clipped(frame.size) or _OFF_SCREEN
         picture = _crop(_image(frame), part)
         box = field_in(picture, Point(at.x, at.y - part.top))
         return None if box is None else Box(box.left, part.top + box.top, box.width, box.height)
@@ -92,18 +95,18 @@ class ScreenText:
         if isinstance(where, Box):
             return self._texts(screen, [where])
         box = _pressed(screen, where)
-        return self._texts(screen, [*([] if box is None else [box]), _around(where, BESIDE, ABOVE)], where)
+        return self._texts(screen, [*([] if box is None else [box]), Box.near(where, BESIDE, ABOVE)], where)
 
     def _texts(self, screen: Image.Image, boxes: Sequence[Box], at: Point | None = None) -> str:
         """Return what is written in some boxes that lie together: all lines that touch one, or that are near a point
         if they are many.
         """
-        whole, margin = around(boxes), HIGHEST if at else 0
+        whole, margin = Box.around(boxes), HIGHEST if at else 0
         wide, high = whole.width + 2 * margin, whole.height + 2 * margin
-        part = _clipped(Box(whole.left - margin, whole.top - margin, wide, high), Size(*screen.size))
+        part = Box(whole.left - margin, whole.top - margin, wide, high).clipped(Size(*screen.size)) or _OFF_SCREEN
         lines = self._reader.read(_crop(screen, part)).sight.lines
-        inside = [Box(box.left - part.left, box.top - part.top, box.width, box.height) for box in boxes]
-        found = [line for box in inside for line in lines if _touch(line.box, box)]
+        inside = [box.moved(-part.left, -part.top) for box in boxes]
+        found = [line for box in inside for line in lines if line.box.intersects(box)]
         if at is not None and len(found) > MOST_LINES:
             found = [line for line in found if abs(line.box.center.y + part.top - at.y) <= HIGHEST]
         return " ".join(line.text for line in found)
@@ -118,7 +121,7 @@ def _pressed(screen: Image.Image, at: Point) -> Box | None:
     box = _smallest(every, at)
     if box is None:
         return None
-    on_it = (other for other in every if other is not box and surrounds(box, other) and other.width >= _CONTROL)
+    on_it = (other for other in every if other is not box and box.encloses(other) and other.width >= _CONTROL)
     half = box.width * box.height // 2  # an area that takes up more is the same control, inside its frame
     if box.height > 2 * HIGHEST and any(other.width * other.height < half for other in on_it):
         return None
@@ -138,7 +141,7 @@ def _areas(picture: Image.Image) -> list[Box]:
 
 
 def _smallest(boxes: Sequence[Box], at: Point) -> Box | None:
-    there = (box for box in boxes if within(at, box))
+    there = (box for box in boxes if box.contains(at))
     return min(there, key=lambda box: box.width * box.height, default=None)
 
 
@@ -148,16 +151,3 @@ def _image(frame: Frame) -> Image.Image:
 
 def _crop(screen: Image.Image, part: Box) -> Image.Image:
     return screen.crop((part.left, part.top, part.right, part.bottom))
-
-
-def _around(at: Point, across: int, down: int) -> Box:
-    return Box(at.x - across, at.y - down, 2 * across + 1, 2 * down + 1)
-
-
-def _clipped(box: Box, size: Size) -> Box:
-    left, top = max(0, box.left), max(0, box.top)
-    return Box(left, top, max(1, min(box.right, size.width) - left), max(1, min(box.bottom, size.height) - top))
-
-
-def _touch(one: Box, other: Box) -> bool:
-    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom

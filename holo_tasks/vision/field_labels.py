@@ -97,6 +97,5 @@ def _has_middle(area: Box, inner: Box) -> bool:
 
 def _overlap(one: Box, other: Box) -> bool:
     """Say whether two boxes have more in common than the width of an outline."""
-    across = min(one.right, other.right) - max(one.left, other.left)
-    down = min(one.bottom, other.bottom) - max(one.top, other.top)
-    return min(across, down) > 2
+    shared = one.intersection(other)
+    return shared is not None and min(shared.width, shared.height) > 2

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.vision.boxes import surrounds
 from holo_tasks.vision.outlines import areas_of, edges_of
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def areas_and_fields(picture: Image.Image) -> tuple[list[Box], list[Box]]:
 
 def _field(box: Box, every: Sequence[Box], pixels: Any) -> Box | None:
     """Return the field that an area is, if it surely is one."""
-    if any(other is not box and surrounds(box, other) for other in every):
+    if any(other is not box and box.encloses(other) for other in every):
         return None
     if any(_is_row(box, other) for other in every):
         return None

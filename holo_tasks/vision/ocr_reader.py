@@ -101,9 +101,7 @@ class Reader:
         for box in self._ocr.find(part):
             text, score = self._ocr.read(part[box.top : box.bottom, box.left : box.right])
             if text and score >= 0.6:
-                lines.append(
-                    Line(text, Box(region.left + box.left, region.top + box.top, box.width, box.height), score)
-                )
+                lines.append(Line(text, box.moved(region.left, region.top), score))
         return lines
 
 

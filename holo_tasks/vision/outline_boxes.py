@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box
-from holo_tasks.vision.boxes import distinct
 from holo_tasks.vision.outlines import areas_of, edges_of
 
 
@@ -18,3 +19,23 @@ class Outlines:
         pixels = np.frombuffer(frame.rgb, np.uint8).reshape(frame.size.height, frame.size.width, 3)
         found = distinct(area.box for area in areas_of(pixels, edges_of(pixels)))
         return [box for box in found if box.width >= 10 and box.height >= 10]
+
+
+def distinct(boxes: Iterable[Box]) -> list[Box]:
+    """Return boxes from small to large, of those that are alike the smallest."""
+    found: list[Box] = []
+    for box in sorted(boxes, key=lambda box: (box.area, box.top, box.left)):
+        if not any(alike(box, other) for other in found):
+            found.append(box)
+    return found
+
+
+def alike(one: Box, other: Box) -> bool:
+    """Say whether two boxes are one thing: no side further apart than a thick border is."""
+    most = min(6, max(3, min(one.width, one.height, other.width, other.height) // 3))
+    return (
+        abs(one.left - other.left) <= most
+        and abs(one.top - other.top) <= most
+        and abs(one.right - other.right) <= most
+        and abs(one.bottom - other.bottom) <= most
+    )

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.geometry import Box
-from holo_tasks.vision.boxes import surrounds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +103,7 @@ def spots_of(edges: Pixels) -> list[Box]:
             # An edge begins one pixel before what is drawn.
             found.append(Box(x + 1, y + 1, w - 1, h - 1))
     # A ring has an edge on either side.
-    return [box for box in found if not any(box is not other and surrounds(other, box) for other in found)]
+    return [box for box in found if not any(box is not other and other.encloses(box) for other in found)]
 
 
 def is_spot_sized(box: Box) -> bool:
@@ -224,7 +223,7 @@ def _without_carets(areas: list[Area], pixels: Pixels) -> list[Area]:
             mended.append(_with_part_before(area.box, caret, pixels))
     fields = [area.box for area in mended]
     return mended + [
-        area for area in areas if not any(abs(f.top - area.box.top) <= 2 and surrounds(f, area.box) for f in fields)
+        area for area in areas if not any(abs(f.top - area.box.top) <= 2 and f.encloses(area.box) for f in fields)
     ]
 
 

@@ -20,7 +20,6 @@ from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import runs
 from holo_tasks.core.states import Absent, AnyOf, Asked, Mark, Picture, State, Text, Window, marks_in
 from holo_tasks.loop.screens import Screens
-from holo_tasks.vision.boxes import surrounds, within
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.screen_text import Sight
 from holo_tasks.vision.template_match import pixels_of, places_of, reference
@@ -147,7 +146,7 @@ class ScreenRecogniser:
         if sight is None:
             sight = known.sights[part] = await asyncio.to_thread(self._read, frame, part)
         if mark.within is not None:
-            lines = tuple(line for line in sight.lines if within(line.box.center, mark.within))
+            lines = tuple(line for line in sight.lines if mark.within.contains(line.box.center))
             sight = replace(sight, lines=lines)
         return sight.has(mark.label)
 
@@ -155,7 +154,7 @@ class ScreenRecogniser:
         """Read a frame or a part of it; the places of what is read are the frame's."""
         from PIL import Image
 
-        roomy = None if part is None else _grown(part)
+        roomy = None if part is None else part.grown(_MARGIN)
         pixels, box = pixels_of(frame, roomy)
         if box.width < 1 or box.height < 1:
             return Sight((), Size(1, 1))
@@ -194,7 +193,7 @@ def _shows_window(frame: Frame, mark: Window) -> bool | None:
         )
     unknown = False
     for place, window in enumerate(frame.windows):
-        if any(above.solid and surrounds(above.box, window.box) for above in frame.windows[place + 1 :]):
+        if any(above.solid and above.box.encloses(window.box) for above in frame.windows[place + 1 :]):
             continue  # nobody sees it
         for owner in window.owners:
             if not fnmatchcase(owner.title.casefold(), mark.title.casefold()):
@@ -205,9 +204,5 @@ def _shows_window(frame: Frame, mark: Window) -> bool | None:
     return None if unknown else False
 
 
-def _grown(box: Box) -> Box:
-    return Box(box.left - _MARGIN, box.top - _MARGIN, box.width + 2 * _MARGIN, box.height + 2 * _MARGIN)
-
-
 def _moved(box: Box, right: int, down: int) -> Box:
-    return Box(box.left + right, box.top + down, box.width, box.height)
+    return box.moved(right, down)

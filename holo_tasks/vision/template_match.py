@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.vision.boxes import gap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +81,7 @@ def places_of(pixels: Pixels, wanted: Reference, likeness: float = LIKENESS) -> 
             found.append(Found(Box(left, top, width, height), 1.0 if same else min(rate, 0.9999)))
     apart: list[Found] = []
     for one in sorted(found, key=lambda place: -place.likeness):
-        if all(gap(one.box, other.box) > 0 or not _overlap(one.box, other.box) for other in apart):
+        if all(not one.box.intersects(other.box) for other in apart):
             apart.append(one)
     return apart
 
@@ -100,7 +99,7 @@ def pixels_of(frame: Frame, within: Box | None = None) -> tuple[Pixels, Box]:
 
     whole = np.frombuffer(frame.rgb, np.uint8).reshape(frame.size.height, frame.size.width, 3)
     if within is None:
-        return whole, Box(0, 0, frame.size.width, frame.size.height)
+        return whole, Box.whole(frame.size)
     left, top = max(0, within.left), max(0, within.top)
     right, bottom = min(within.right, frame.size.width), min(within.bottom, frame.size.height)
     box = Box(left, top, max(0, right - left), max(0, bottom - top))
@@ -165,10 +164,6 @@ def _likeness(part: Pixels, wanted: Pixels, most_off: float) -> float:
     one, other = one - one.mean(), other - other.mean()
     scale = float(np.sqrt((one * one).sum() * (other * other).sum()))
     return max(0.0, float((one * other).sum()) / scale) if scale else 0.0
-
-
-def _overlap(one: Box, other: Box) -> bool:
-    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
 
 
 @lru_cache(maxsize=64)

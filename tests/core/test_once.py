@@ -21,7 +21,6 @@ from holo_tasks.loop.loop import Answered, pursue
 from holo_tasks.loop.press_once import ENTER, Once
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import Walk
-from holo_tasks.safety.places import holds
 from tests.support.coloured_program import ColouredProgram, Colours, state
 from tests.support.painted_desktop import WHOLE
 from tests.support.scripted_model import step
@@ -55,7 +54,7 @@ class Reads:
         return await self._reader(frame, where)
 
     async def field_at(self, frame: Frame, at: Point) -> Box | None:
-        return self._field if holds(self._field, at) else None
+        return self._field if self._field.contains(at) else None
 
 
 class Case:

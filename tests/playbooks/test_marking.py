@@ -24,7 +24,6 @@ from holo_tasks.core.gestures import Click, Write
 from holo_tasks.desktop import Desktop, VirtualDesktop
 from holo_tasks.set_of_mark.drawing import FONT_SIZE, PALETTE, colour_of, contrast, draw_marks, ink_on, tag_boxes
 from holo_tasks.set_of_mark.marks import MOST_MARKS, Mark, find_marks, marks_on, resolve
-from holo_tasks.vision.boxes import within
 from holo_tasks.vision.ocr_reader import Reader
 from holo_tasks.vision.screen_text import Line
 from tests.support.long import few
@@ -255,7 +254,7 @@ def test_no_picture_is_too_odd(size: tuple[int, int], seed: int | None) -> None:
     marks = marks_on(pixels, lines)
     for mark in marks:
         assert mark.point.inside(Size(*size))
-        assert within(mark.point, mark.box)
+        assert mark.box.contains(mark.point)
     assert draw_marks(Image.fromarray(pixels), marks).size == size
 
 
@@ -307,7 +306,7 @@ async def test_a_click_on_the_mark_of_a_field_gives_it_the_keyboard(reader: Read
         marks = find_marks(image(await desktop.look()), reader)
         for field, (_, _, left, top) in state.read()["at"].items():
             # The file says where a field begins; all are wider and higher than this.
-            (mark,) = [mark for mark in marks if within(Point(left + 20, top + 8), mark.box)]
+            (mark,) = [mark for mark in marks if mark.box.contains(Point(left + 20, top + 8))]
             await desktop.do(Click(mark.point))
             assert await until(lambda field=field: state.read()["focus"] == field), field  # type: ignore[misc]
 

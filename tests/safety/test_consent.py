@@ -27,7 +27,6 @@ from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.redaction import NothingToRedact
 from holo_tasks.safety.store import store_at
-from holo_tasks.vision.boxes import within
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, shot, walk_of, wrote
 
@@ -254,7 +253,7 @@ class Form:
 
     async def field_at(self, frame: Frame, at: Point) -> Box | None:
         fields = (Box(0, 0, 20, 20), Box(90, 20, 30, 170))
-        return next((box for box in fields if within(at, box)), None)
+        return next((box for box in fields if box.contains(at)), None)
 
 
 def in_field(tool: str = "click", **arguments: Any) -> Any:

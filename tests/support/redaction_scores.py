@@ -10,7 +10,6 @@ from PIL import Image, ImageDraw
 
 from holo_tasks.core.frame import Mask
 from holo_tasks.core.geometry import Box
-from holo_tasks.safety.places import overlap
 from tests.support.private_screens import PrivateScreen, Written
 
 COVERED = 0.99
@@ -83,4 +82,4 @@ def _share(painted: Image.Image, box: Box) -> float:
 def _touches(mask: Box, one: Written) -> bool:
     """Say whether a mask is for a text, rather than only reaching into its box with its padding."""
     inner = Box(one.box.left, one.box.center.y - 1, one.box.width, 3)
-    return overlap(mask, inner)
+    return mask.intersects(inner)

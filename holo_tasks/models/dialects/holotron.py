@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, ValidationError
 
 from holo_tasks.core.actions import ACTING, AnyCall
+from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import UnsureReply, UnusableReply
 from holo_tasks.core.json_object import check_unicode, parse_json_object
 from holo_tasks.core.model import Request
@@ -104,10 +105,7 @@ class Holotron:
         try:
             flat = FlatAction.model_validate(value)
         except ValidationError as error:
-            problems = "; ".join(
-                f"{'.'.join(map(str, item['loc']))}: {item['msg']}"
-                for item in error.errors(include_url=False, include_input=False)[:3]
-            )
+            problems = "; ".join(one.told() for one in problems_of(error)[:3])
             raise UnusableReply(
                 f"the model's action does not fit its format ({problems})",
                 correction=f"it did not match the format: {problems}. Reply with one corrected JSON object.",

@@ -12,7 +12,6 @@ from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.programs import Owner, may_run
 from holo_tasks.safety.masking.patterns import Pattern
-from holo_tasks.safety.places import overlap
 
 LONGEST_TITLE = 200
 
@@ -92,14 +91,14 @@ def visible(box: Box, above: Sequence[Box]) -> list[Box]:
 
 
 def _without(box: Box, cover: Box) -> list[Box]:
-    if not overlap(box, cover):
+    if not box.intersects(cover):
         return [box]
     top, bottom = max(box.top, cover.top), min(box.bottom, cover.bottom)
     left, right = max(box.left, cover.left), min(box.right, cover.right)
     pieces = [
         Box(box.left, box.top, box.width, top - box.top),
         Box(box.left, bottom, box.width, box.bottom - bottom),
-        Box(box.left, top, left - box.left, bottom - top),
-        Box(right, top, box.right - right, bottom - top),
+        Box.of_corners(box.left, top, left, bottom),
+        Box.of_corners(right, top, box.right, bottom),
     ]
     return [piece for piece in pieces if piece.width > 0 and piece.height > 0]

@@ -84,7 +84,7 @@ def rounded(box: Box, padding: int) -> Box:
     left, top = (box.left - padding) // ACROSS * ACROSS, (box.top - padding) // DOWN * DOWN
     right = -(-(box.right + padding) // ACROSS) * ACROSS
     bottom = -(-(box.bottom + padding) // DOWN) * DOWN
-    return Box(left, top, right - left, bottom - top)
+    return Box.of_corners(left, top, right, bottom)
 
 
 def _inked(frame: Frame, box: Box) -> Sequence[tuple[int, int]]:

@@ -14,7 +14,6 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.ports import Masker
 from holo_tasks.safety.masking.lines import LineReader, ReadLine
 from holo_tasks.safety.masking.placing import rounded
-from holo_tasks.safety.places import overlap
 from holo_tasks.safety.redaction import masks_of, painted
 
 KIND = "wireframe"
@@ -61,7 +60,7 @@ class Wireframe:
             masks = await masks_of((*self._stages, (seeing,)), frame, self._patience_s)
         drawn = await asyncio.to_thread(self._draw, frame, masks, seeing)
         done = painted(replace(frame, rgb=drawn.tobytes(), windows=None), masks)
-        whole = Mask(KIND, Box(0, 0, frame.size.width, frame.size.height))
+        whole = Mask(KIND, Box.whole(frame.size))
         return replace(done, masks=(whole, *done.masks))
 
     def _draw(self, frame: Frame, masks: Sequence[Mask], seen: _Seeing) -> Image.Image:
@@ -69,10 +68,10 @@ class Wireframe:
         draw = ImageDraw.Draw(image)
         for box in sorted(seen.boxes, key=lambda box: (-box.width * box.height, box.top, box.left)):
             if not _is_letter_like(box) and not any(
-                overlap(box, mask.box) and not _around(box, mask.box) for mask in masks
+                box.intersects(mask.box) and not box.encloses(mask.box.grown(1)) for mask in masks
             ):
                 draw.rectangle((box.left, box.top, box.right - 1, box.bottom - 1), outline=_EDGE)
-        shown = [line for line in seen.lines if not any(overlap(line.box, mask.box) for mask in masks)]
+        shown = [line for line in seen.lines if not any(line.box.intersects(mask.box) for mask in masks)]
         for number, line in enumerate(sorted(shown, key=lambda line: (line.box.top, line.box.left)), start=1):
             word = self._words.get(_plain(line.text))
             box = line.box if word else rounded(line.box, 0)
@@ -96,13 +95,6 @@ class _Seeing:
         self.lines = await asyncio.to_thread(self._reader.lines, frame)
         self.boxes = await asyncio.to_thread(self._outlines.outlines, frame)
         return ()
-
-
-def _around(outer: Box, inner: Box) -> bool:
-    """Say whether a mask lies well inside a box, so that the box's edge tells nothing of it."""
-    return (
-        outer.left < inner.left and outer.top < inner.top and inner.right < outer.right and inner.bottom < outer.bottom
-    )
 
 
 def _is_letter_like(box: Box) -> bool:
