@@ -252,10 +252,6 @@ def _runs(different: Sequence[int]) -> list[list[int]]:
     return runs
 
 
-def _corners(box: Box) -> Corners:
-    return (box.left, box.top, box.right, box.bottom)
-
-
 def _turns(piece: bytes) -> int:
     return sum(one != other for one, other in itertools.pairwise(piece))
 
