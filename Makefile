@@ -6,7 +6,7 @@ JOBS := 2
 SECONDS ?= 3600
 WORKERS ?= 1
 
-.PHONY: help setup demo test test-long check bench bench-models interop faults fuzz nasty lock clean
+.PHONY: help setup demo test test-long check bench bench-models interop faults fuzz nasty docs lock clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
@@ -19,6 +19,7 @@ help:
 	@echo "              write and 300 random moments (about two hours)"
 	@echo "make fuzz     give all that reads from outside what nobody should send (an hour; SECONDS=, WORKERS=)"
 	@echo "make nasty    nine nasty programs, 20 times each with and without what keeps a model from harm (four hours)"
+	@echo "make docs   build the documentation into site/"
 	@echo "make check  types, lint, arrows"
 	@echo "make setup  only install what the others need"
 
@@ -71,9 +72,14 @@ fuzz: setup
 nasty: setup
 	@$(PY) tests/nasty/runs.py
 
+# Nothing is loaded from elsewhere as the pages are built or read. A link that leads nowhere fails.
+docs: setup
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	@echo "site/index.html"
+
 lock:
 	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \
-	  --extra demo --extra postgres --extra redaction --group dev pyproject.toml --custom-compile-command "make lock" -o requirements.lock
+	  --extra demo --extra postgres --extra redaction --group dev --group docs pyproject.toml --custom-compile-command "make lock" -o requirements.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-output bench-output faults-output nasty-output tests/fuzz/crashes-output .interop
+	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache demo-output bench-output faults-output nasty-output tests/fuzz/crashes-output .interop

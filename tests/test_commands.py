@@ -33,7 +33,7 @@ LONG = {"tests/bench/bench_cache.py": "--runs 1 --pairs 5"}
 
 def named() -> set[str]:
     """Return the scripts that are named where people look for commands."""
-    texts = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").glob("*.md")]
+    texts = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]
     found = {name for path in texts for name in re.findall(r"tests/[\w/]+\.py", path.read_text(encoding="utf-8"))}
     modules = re.findall(r"-m (tests[\w.]+)", (ROOT / "Makefile").read_text(encoding="utf-8"))
     return {name for name in found if not Path(name).name.startswith("test_")} | set(modules)

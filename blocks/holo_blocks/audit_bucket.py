@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from prefect.blocks.core import Block
-from prefect.blocks.system import Secret
 from pydantic import Field, SecretStr
 
+from holo_blocks.addresses import page, picture
 from holo_tasks.audit import Destination, Trace, open_trace
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.machine.home import holo_home
@@ -22,13 +22,15 @@ class AuditBucket(Block):
         from holo_blocks import AuditBucket
 
         bucket = AuditBucket.load("BLOCK_NAME")
+
+        AuditBucket(bucket="evidence", prefix="holo", retain_days=365).save("evidence", overwrite=True)
         ```
     """
 
     _block_type_name: ClassVar[str] = "Holo Audit Bucket"
     _block_type_slug: ClassVar[str] = "holo-audit-bucket"
-    _logo_url = Secret._logo_url
-    _documentation_url = "https://docs.prefect.io/v3/concepts/blocks"  # type: ignore[assignment]
+    _logo_url = picture()
+    _documentation_url = page("holo-audit-bucket")
 
     bucket: str | None = Field(default=None, description="The bucket's name; leave it empty to use a local folder.")
     prefix: str = Field(default="", description="Put before the name of every object, for example holo/audit.")

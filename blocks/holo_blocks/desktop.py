@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from prefect.blocks.core import Block
-from prefect.blocks.system import Secret
 from prefect.types import SecretDict
 from pydantic import Field
 
+from holo_blocks.addresses import page, picture
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Size
 from holo_tasks.core.secret import Secret as TypedSecret
@@ -32,13 +32,15 @@ class HoloDesktop(Block):
         from holo_blocks import HoloDesktop
 
         desktop = HoloDesktop.load("BLOCK_NAME")
+
+        HoloDesktop(app="/opt/ledger/ledger", width=1280, height=800).save("ledger", overwrite=True)
         ```
     """
 
     _block_type_name: ClassVar[str] = "Holo Desktop"
     _block_type_slug: ClassVar[str] = "holo-desktop"
-    _logo_url = Secret._logo_url
-    _documentation_url = "https://docs.prefect.io/v3/concepts/blocks"  # type: ignore[assignment]
+    _logo_url = picture()
+    _documentation_url = page("holo-desktop")
 
     app: str | None = Field(default=None, description="The command that starts the program on a new virtual desktop.")
     display: str | None = Field(

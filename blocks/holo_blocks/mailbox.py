@@ -6,9 +6,9 @@ import asyncio
 from typing import ClassVar, Literal
 
 from prefect.blocks.core import Block
-from prefect.blocks.system import Secret
 from pydantic import Field, SecretStr
 
+from holo_blocks.addresses import page, picture
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office.mailbox import ImapAccount, Letter, read_imap, read_maildir
 
@@ -25,13 +25,15 @@ class HoloMailbox(Block):
         from holo_blocks import HoloMailbox
 
         mailbox = HoloMailbox.load("BLOCK_NAME")
+
+        HoloMailbox(maildir="/srv/mail/receipts").save("receipts", overwrite=True)
         ```
     """
 
     _block_type_name: ClassVar[str] = "Holo Mailbox"
     _block_type_slug: ClassVar[str] = "holo-mailbox"
-    _logo_url = Secret._logo_url
-    _documentation_url = "https://docs.prefect.io/v3/concepts/blocks"  # type: ignore[assignment]
+    _logo_url = picture()
+    _documentation_url = page("holo-mailbox")
 
     host: str | None = Field(default=None, description="The mail server's name; leave it empty to read a Maildir.")
     user: str | None = Field(default=None, description="The account's user at this server.")

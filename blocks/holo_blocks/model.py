@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
 from prefect.blocks.core import Block
-from prefect.blocks.system import Secret
 from pydantic import Field, SecretStr
 
+from holo_blocks.addresses import page, picture
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
 from holo_tasks.models.address import HOSTED_BASE_URL
@@ -28,14 +28,15 @@ class HoloModel(Block):
         from holo_blocks import HoloModel
 
         model = HoloModel.load("BLOCK_NAME")
+
+        HoloModel(base_url="http://127.0.0.1:8000/v1", model="my-holo").save("mine", overwrite=True)
         ```
     """
 
     _block_type_name: ClassVar[str] = "Holo Model"
     _block_type_slug: ClassVar[str] = "holo-model"
-    # Prefect's own picture: the API insists on a public address, and a package has none.
-    _logo_url = Secret._logo_url
-    _documentation_url = "https://docs.prefect.io/v3/concepts/blocks"  # type: ignore[assignment]
+    _logo_url = picture()
+    _documentation_url = page("holo-model")
 
     base_url: str = Field(
         default=HOSTED_BASE_URL,

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from decimal import Decimal
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import entry_points
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -17,10 +22,12 @@ from prefect.types import SecretDict
 from pydantic import SecretStr
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel, holo_agent, load_block
+from holo_blocks.addresses import PREFECTS_OWN, SITE, page, picture
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.handoff.suspend import Suspending
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
+from tests.support.doc_pages import DOCS
 from tests.support.prefect_api import PrefectAPI
 
 BLOCKS: list[type[Block]] = [HoloModel, AuditBucket, HoloDesktop, HoloMailbox]
@@ -31,10 +38,29 @@ class TestStandard(BlockStandardTestSuite):
     def block(self, request: pytest.FixtureRequest) -> type[Block]:
         return request.param  # type: ignore[no-any-return]
 
-    def test_has_a_valid_image(self, block: type[Block]) -> None:
-        """Prefect's test downloads the picture; there is no network here. It is one of Prefect's own."""
-        assert block._logo_url is not None
-        assert block._logo_url == Secret._logo_url
+    @pytest.fixture(autouse=True)
+    def _served(self, block: type[Block], pages: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Prefect's test downloads the logo: from these pages, served here as a firm would serve them."""
+        monkeypatch.setattr(block, "_logo_url", picture({SITE: pages}))
+
+
+@pytest.fixture(scope="module")
+def pages() -> Iterator[str]:
+    handler = partial(SimpleHTTPRequestHandler, directory=str(DOCS))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+def test_a_block_leads_to_the_pages_that_somebody_serves_and_else_to_prefects_own() -> None:
+    served = {SITE: "https://docs.internal/holo/"}
+    assert picture(served) == "https://docs.internal/holo/images/logo.png"
+    assert page("holo-model", served) == "https://docs.internal/holo/reference/blocks.html#holo-model"
+    assert picture({}) == Secret._logo_url
+    assert page("holo-model", {}) == PREFECTS_OWN
+    headings = re.findall(r"^## (.*)$", (DOCS / "reference" / "blocks.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {block.get_block_type_slug() for block in BLOCKS} == {one.lower().replace(" ", "-") for one in headings}
 
 
 def test_prefect_finds_the_blocks() -> None:

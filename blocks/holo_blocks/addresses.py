@@ -1,0 +1,32 @@
+"""Where Prefect's pages find a block's picture and its documentation.
+
+Both are addresses that a browser can reach. The package has no public ones, so whoever serves the pages that
+`make docs` builds says where, in ``HOLO_DOCS_URL``, before registering the blocks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from prefect.blocks.system import Secret
+
+SITE = "HOLO_DOCS_URL"
+PREFECTS_OWN = "https://docs.prefect.io/v3/concepts/blocks"
+
+
+def picture(environ: Mapping[str, str] | None = None) -> Any:
+    """Return the address of the blocks' logo: a PNG of these pages, else Prefect's own picture."""
+    site = _site(environ)
+    return f"{site}/images/logo.png" if site else Secret._logo_url
+
+
+def page(section: str, environ: Mapping[str, str] | None = None) -> Any:
+    """Return the address of a block's section in these pages, else of Prefect's page about blocks."""
+    site = _site(environ)
+    return f"{site}/reference/blocks.html#{section}" if site else PREFECTS_OWN
+
+
+def _site(environ: Mapping[str, str] | None) -> str:
+    return (os.environ if environ is None else environ).get(SITE, "").strip().rstrip("/")

@@ -1,0 +1,200 @@
+"""Every code block of README and docs works: none is only looked at.
+
+* Python: the blocks of a page are one module, which is imported (decorators check what they are given as they are
+  applied) and type-checked with the rest, strictly. What stands inside functions is not called, but for the tutorial's
+  files: `test_tutorial.py` runs them on a real desktop. Nothing is only compiled.
+* Shell: each command is read by the parser that will read it, `holo-tasks` and `prefect` both; variables have a line on
+  their page, files are there, extras and targets exist. What the tutorial does is done by `test_tutorial.py`, and
+  benchmarks are run by `test_commands.py`.
+* YAML and TOML: each is read by what reads it in use.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.doc_pages import DOCS, PAGES, ROOT, Block, blocks, languages
+
+BEFORE = {
+    "concepts.md": "class accounting:\n"
+    "    @staticmethod\n"
+    "    async def post(transaction_id: str, amount: str) -> str:\n        return amount\n",
+}
+"""What the blocks of a page take for granted: a reader's own."""
+NOT_OURS = {"tkinter": "the tutorial's program, which the system's Python runs"}
+PAGES_WITH_PYTHON = [page for page in PAGES if blocks("python", pages=[page])]
+
+
+def source(page: Path) -> str:
+    """Return the Python of a page as one module; a file of its own and what is only run by name is as it is there."""
+    found = [block.text for block in blocks("python", pages=[page]) if not set(NOT_OURS) & set(block.text.split())]
+    return BEFORE.get(page.name, "") + "\n\n".join(found)
+
+
+def modules(folder: Path) -> list[Path]:
+    """Write the Python of each page into a file; the tutorial's files are files already."""
+    paths = []
+    for page in PAGES_WITH_PYTHON:
+        if page.name == "tutorial.md":
+            for block in blocks("python", pages=[page]):
+                paths.append(folder / "tutorial" / block.title)
+                paths[-1].parent.mkdir(exist_ok=True)
+                paths[-1].write_text(block.text, encoding="utf-8")
+        else:
+            paths.append(folder / f"page_{page.stem.replace('-', '_').lower()}.py")
+            paths[-1].write_text(source(page), encoding="utf-8")
+    return paths
+
+
+def test_no_block_is_in_a_language_that_nobody_tries() -> None:
+    assert languages() == {"python", "sh", "toml", "yaml"}
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES_WITH_PYTHON if page.name != "tutorial.md"], ids=lambda page: page.stem
+)
+def test_the_python_of_a_page_can_be_imported(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / f"page_{page.stem.replace('-', '_').lower()}.py"
+    path.write_text(source(page), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, path.stem, module)
+    spec.loader.exec_module(module)
+
+
+def test_the_python_of_all_pages_fits_the_types(tmp_path: Path) -> None:
+    """By the settings of the project, with what `make check` has found out about the library before."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", *map(str, modules(tmp_path))],
+        cwd=ROOT,
+        env={"MYPYPATH": f"{ROOT}/blocks:{ROOT}:{tmp_path}/tutorial", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+COMMANDS = [
+    (block, line)
+    for block in blocks("sh")
+    for line in block.text.replace("\\\n", " ").splitlines()
+    if line.strip() and not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize(("block", "line"), COMMANDS, ids=lambda value: value.where if isinstance(value, Block) else "")
+def test_a_command_is_one(block: Block, line: str) -> None:
+    words = shlex.split(line, comments=True)
+    for separator in (">", "&&"):
+        if separator in words:
+            words = words[: words.index(separator)]
+    while words and (words[0] == "export" or re.match(r"[A-Z_]+=", words[0])):
+        if words[0] != "export":
+            check_variable(words[0].partition("=")[0])
+        words.pop(0)
+    if words:
+        check_command(words, block)
+
+
+def check_variable(name: str) -> None:
+    name = "HOLO_SECRET_NAME" if name.startswith("HOLO_SECRET_") else name
+    assert f"`{name}`" in (DOCS / "reference" / "environment.md").read_text(encoding="utf-8")
+
+
+def check_command(words: list[str], block: Block) -> None:
+    match words:
+        case ["holo-tasks", *rest]:
+            from holo_tasks.cli.parser import command_line
+
+            command_line().parse_args(rest)
+        case ["prefect", *rest]:
+            from prefect.cli._app import _app
+
+            _app.parse_args([word for word in rest if word != "--no-prompt"], exit_on_error=False, print_error=False)
+        case ["python", "-m", "holo_tasks.rehearsal", *rest]:
+            from holo_tasks.rehearsal.server import _parser
+
+            assert _parser().parse_args(rest)
+        case ["make", *targets]:
+            rules = (ROOT / "Makefile").read_text(encoding="utf-8")
+            assert all(re.search(rf"^{target}:", rules, re.MULTILINE) for target in targets)
+        case ["pip", "install", wanted, *rest]:
+            project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+            name, extras = re.fullmatch(r"([\w-]+)\[([\w,]+)\]", wanted).groups()  # type: ignore[union-attr]
+            assert name == project["name"]
+            assert set(extras.split(",")) <= project["optional-dependencies"].keys()
+            assert rest[:1] in ([], ["--find-links"])
+        case ["apt-get", "install", *packages]:
+            assert set(packages) <= set((ROOT / "deployments" / "setup.sh").read_text(encoding="utf-8").split()) | {
+                "xvfb"
+            }
+        case ["python", "-c", code]:
+            compile(code, block.where, "exec")
+        case ["python", name]:
+            assert any(other.title == name for other in blocks("python", pages=[block.page]))
+        case [".venv/bin/uv", "build", *_] | ["python3", "-m", "venv", _] | [".", _] | ["mkdir", _]:
+            pass  # the tutorial's beginning, which is tried in an empty folder before each release
+        case _:
+            pytest.fail(f"{block.where}: nobody tries {shlex.join(words)}")
+
+
+@pytest.mark.parametrize("block", blocks("toml", "yaml"), ids=lambda block: block.where)
+def test_a_file_is_read_by_what_reads_it(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / block.title
+    path.write_text(block.text, encoding="utf-8")
+    READERS[block.title if block.title in READERS else block.title.partition(".")[2]](path)
+
+
+def rules(path: Path) -> None:
+    from holo_tasks.safety.policy import Rules
+
+    assert Rules.read(tomllib.loads(path.read_text(encoding="utf-8")))
+
+
+def redaction(path: Path) -> None:
+    from holo_tasks.safety.masking.settings import Redaction
+
+    assert Redaction.read(tomllib.loads(path.read_text(encoding="utf-8")))
+
+
+def profiles(path: Path) -> None:
+    from holo_tasks.models.profile import profiles
+
+    assert "my-holo" in profiles(path)
+
+
+def playbook(path: Path) -> None:
+    from holo_tasks.scripts.playbook import load_playbook
+
+    assert load_playbook(path).goals
+
+
+def deployment(path: Path) -> None:
+    """As Prefect reads it: every key is one of its own, and the flow is the tutorial's."""
+    from prefect.cli.deploy._models import DeploymentConfig
+
+    (found,) = yaml.safe_load(path.read_text(encoding="utf-8"))["deployments"]
+    assert found.keys() <= DeploymentConfig.model_fields.keys()
+    assert DeploymentConfig.model_validate(found).entrypoint == "stock.py:count_stock"
+
+
+READERS: dict[str, Any] = {
+    "rules.toml": rules,
+    "redaction.toml": redaction,
+    "profiles.toml": profiles,
+    "playbook.yaml": playbook,
+    "prefect.yaml": deployment,
+}

@@ -1,0 +1,160 @@
+"""The reference pages name all that there is, and nothing that is not."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prefect.blocks.core import Block
+
+import holo_blocks
+import holo_tasks
+from holo_tasks.audit.pages.index import Row
+from holo_tasks.audit.verifier.verify import Verdict
+from holo_tasks.cli import commands
+from holo_tasks.cli.doctor.findings import Finding
+from holo_tasks.cli.handoff import _told
+from holo_tasks.cli.parser import command_line
+from holo_tasks.cli.run_settings import Outcome
+from holo_tasks.cli.runs import _plain
+from holo_tasks.core.states import State
+from holo_tasks.models.profile import Profile
+from holo_tasks.safety.handoffs import Handoff
+from holo_tasks.safety.items import Item
+from holo_tasks.safety.run_list import RunRow
+from holo_tasks.scripts.actions import Action
+from holo_tasks.scripts.playbook import Goal, Playbook, Rule
+from tests.support.doc_pages import DOCS, ROOT
+
+REFERENCE = DOCS / "reference"
+PAGE = (REFERENCE / "command-line.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## holo-tasks ([a-z ]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+
+
+def parsers(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not below:
+        yield name, parser
+    for action in below:
+        for word, each in action.choices.items():
+            yield from parsers(each, f"{name} {word}".strip())
+
+
+COMMANDS = dict(parsers(command_line()))
+
+
+def test_the_page_has_a_section_for_each_command() -> None:
+    assert SECTIONS.keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_section_has_all_that_its_command_can_be_given(name: str) -> None:
+    rows = "\n".join(line for line in SECTIONS[name].splitlines() if line.startswith("| `"))
+    actions = [action for action in COMMANDS[name]._actions if action.dest != "help"]
+    options = {option for action in actions for option in action.option_strings}
+    assert set(re.findall(r"`(--[a-z-]+)", "\n".join(re.findall(r"^\| (.*?) \|", rows, re.MULTILINE)))) == options
+    for action in actions:
+        for value in () if name == "doctor" else action.choices or ():  # its model is told as for `run`
+            assert f"`{value}`" in rows or f" {value}`" in rows
+        if not action.option_strings:
+            assert f"`{str(action.metavar).partition('|')[0]}`" in rows
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_section_has_the_exit_codes_that_its_help_names(name: str) -> None:
+    told = COMMANDS[name].epilog or ""
+    section = PAGE if name == "run" else SECTIONS[name]
+    for code in re.findall(r"\b\d+\b", told):
+        assert re.search(rf"\b{code}\b", section), f"{name}: exit code {code}"
+
+
+def fields(kind: type) -> set[str]:
+    return {field.name for field in dataclasses.fields(kind)}
+
+
+def blank(kind: type) -> dict[str, object]:
+    return dict.fromkeys(fields(kind))
+
+
+RUN = RunRow(**{**blank(RunRow), "spent_micro": 1, "limit_micro": 1})  # type: ignore[arg-type]
+HANDED = Handoff(**{**blank(Handoff), "choices": ()})  # type: ignore[arg-type]
+FOUND = Finding(**blank(Finding))  # type: ignore[arg-type]
+KEYS = {
+    "run": {"status", *commands.NO_RUN},
+    "index": commands.EMPTY["index"].keys() | fields(Row),
+    "verify": fields(Verdict),
+    "models": {"default"},
+    "handoff list": set(_told(HANDED)),
+    "runs": commands.EMPTY["runs"].keys() | set(_plain(RUN)) | fields(Item),
+    "doctor": commands.EMPTY["doctor"].keys() | set(FOUND.described()),
+}
+
+
+@pytest.mark.parametrize("name", [name for name, parser in COMMANDS.items() if "--json" in parser.format_help()])
+def test_a_section_has_the_keys_of_its_json(name: str) -> None:
+    named = {key for text in re.findall(r"Keys of .*?(?=\n\n|\Z)", SECTIONS[name], re.DOTALL) for key in ticked(text)}
+    assert {key for key in named if key.islower() and key.isidentifier()} == KEYS[name]
+    if name == "run":
+        empty = Outcome("invalid", 2, None, 0, None, None, None).to_json()
+        assert all(f'"{key}"' in empty for key in KEYS[name])
+
+
+def ticked(text: str) -> set[str]:
+    return set(re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)))
+
+
+@pytest.mark.parametrize(
+    "block", [getattr(holo_blocks, name) for name in holo_blocks.__all__], ids=lambda one: one.__name__
+)
+def test_a_block_has_a_line_for_each_field(block: type) -> None:
+    if not (isinstance(block, type) and issubclass(block, Block)):
+        pytest.skip("a function, which is on the page of the API")
+    page = (REFERENCE / "blocks.md").read_text(encoding="utf-8")
+    section = re.search(rf"^## {block._block_type_name}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    assert section
+    rows = "\n".join(line.split("|")[1] for line in section[1].splitlines() if line.startswith("| `"))
+    assert ticked(rows) == set(block.model_fields)
+
+
+def test_a_profile_has_a_line_for_each_field() -> None:
+    page = (REFERENCE / "models.md").read_text(encoding="utf-8").partition("## Fields of a profile")[2]
+    rows = {name for line in page.splitlines() if line.startswith("| `") for name in ticked(line.split("|")[1])}
+    assert rows == {*Profile.model_fields, "like"}
+
+
+@pytest.mark.parametrize("part", [Playbook, Goal, Rule, Action], ids=lambda part: part.__name__)
+def test_a_playbook_has_a_line_for_each_key(part: type[Playbook | Goal | Rule | Action]) -> None:
+    named = ticked((REFERENCE / "playbook.md").read_text(encoding="utf-8"))
+    keys = {field.alias or name for name, field in part.model_fields.items()}
+    assert not {key for key in keys if not any(re.match(rf"{key}\b", name) for name in named)}
+
+
+def test_each_variable_has_a_line() -> None:
+    named = ticked((REFERENCE / "environment.md").read_text(encoding="utf-8")) - {"HOLO_SECRET_PORTAL_PASSWORD"}
+    sources = [path for folder in ("holo_tasks", "blocks", "flows") for path in (ROOT / folder).rglob("*.py")]
+    read = {name for path in sources for name in re.findall(r'"(HOLO_[A-Z_]+)"', path.read_text(encoding="utf-8"))}
+    ours = {"HOLO_DESKTOP", "HOLO_PASTED"}  # marks of our own, set by nobody
+    wanted = {"HOLO_SECRET_NAME" if name == "HOLO_SECRET_" else name for name in read} - ours
+    assert wanted == {name for name in named if name.startswith("HOLO_") and name.isupper() and "=" not in name}
+
+
+def test_each_public_name_is_on_the_page_of_the_api() -> None:
+    page = (REFERENCE / "api.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"^::: [\w.]*?\.(\w+)$", page, re.MULTILINE))
+    errors = {
+        name
+        for name in holo_tasks.__all__
+        if isinstance(getattr(holo_tasks, name), type) and issubclass(getattr(holo_tasks, name), BaseException)
+    }
+    assert "errors" in described
+    assert set(holo_tasks.__all__) - errors - {"NOT_DONE"} <= described
+    assert set(holo_blocks.__all__) <= described
+    assert State.__name__ in described
+
+
+def test_the_readme_is_short() -> None:
+    assert len(Path(ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1000

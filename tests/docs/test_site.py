@@ -1,0 +1,30 @@
+"""The site is built strictly: no link or anchor leads nowhere, no page is in no menu, no docstring is missing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.doc_pages import DOCS, PAGES, ROOT
+
+
+def test_it_is_built_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stderr
+    pages = list((tmp_path / "site").rglob("*.html"))
+    assert len(pages) > 20
+    loaded = r'<(?:script|img|link|iframe)[^>]*(?:src|href)="?(https?:[^" >]+)'
+    assert not [found for page in pages for found in re.findall(loaded, page.read_text(encoding="utf-8"))]
+
+
+def test_links_from_outside_the_site_lead_to_files() -> None:
+    for page in (path for path in PAGES if not path.is_relative_to(DOCS)):
+        for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
