@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,14 +125,6 @@ class TraceRecorder:
     async def record(self, event: Event) -> None:
         """Append an event to the chain; durable on return."""
         await self._durable(self._submit(event))
-
-    def record_now(self, event: Event) -> None:
-        """Append an event from code that cannot await, for example a signal's last words."""
-        done = self._submit(event)
-        while not wait((done,), self._patience_s()).done:
-            if not self._patience_s():
-                raise self._hung()
-        done.result()
 
     async def close(self, timeout_s: float = 120.0, progress: Progress | None = None) -> Delivery:
         """Stop recording and wait, within bounds, until the evidence has arrived.

@@ -1,4 +1,7 @@
-"""HTML turned into plain text, table cells kept apart by tabs."""
+"""HTML turned into plain text, table cells kept apart by tabs.
+
+With the parser of Python, behind a guard: of a hostile page the time is limited and what is hidden stays hidden.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The letters in an IMAP folder, opened read-only."""
+"""The letters in an IMAP folder, opened read-only.
+
+By `imaplib` alone: what a server sends is bounded in size and time here, which no wrapper of it does.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One e-mail message, read as far as it can be read."""
+"""One e-mail message, read as far as it can be read.
+
+Not by a library for mail: each depth, size and time is limited here, since a sender may wish a worker to hang.
+"""
 
 from __future__ import annotations
 

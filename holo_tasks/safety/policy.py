@@ -190,13 +190,6 @@ class Rules(Written):
         return ""
 
 
-class TrustPolicy(Rules):
-    """The simplest rules: ``read`` refuses every input event, ``act`` all but the usual denied chords."""
-
-    def __init__(self, trust: Trust = "read") -> None:
-        super().__init__(trust=trust)
-
-
 def _in_full(call: AnyCall, gesture: Gesture) -> str:
     """Say what an action does with all that it writes, up to a length, for a person who has to say yes to it."""
     points = points_of(gesture)

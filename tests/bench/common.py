@@ -158,7 +158,7 @@ def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = N
     from holo_tasks.core.transcript import Transcript
     from holo_tasks.loop.walk import Doors, Walk
     from holo_tasks.models.encoding import ENCODERS
-    from holo_tasks.safety.policy import TrustPolicy
+    from holo_tasks.safety.policy import Rules
     from holo_tasks.safety.redaction import NothingToRedact
 
     doors = Doors(
@@ -166,7 +166,7 @@ def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = N
         redactor=NothingToRedact(),
         encoder=ENCODERS["default"],
         model=model,
-        policy=TrustPolicy("act"),
+        policy=Rules(trust="act"),
         recorder=Unrecorded(),
         now_s=time.monotonic,
     )

@@ -17,7 +17,7 @@ from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import ENCODERS
 from holo_tasks.models.profile import profile_for
 from holo_tasks.run.run import new_run_id
-from holo_tasks.safety.policy import TrustPolicy
+from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.redaction import NothingToRedact
 from tests.support.conformance import ConformanceServer
 from tests.support.painted_desktop import PaintedDesktop
@@ -35,7 +35,7 @@ async def converse(endpoint: ModelEndpoint, number: int, folder: Path) -> tuple[
         redactor=NothingToRedact(),
         encoder=ENCODERS["default"],
         model=model_at(endpoint, profile_for("holo3-1-35b-a3b")),
-        policy=TrustPolicy("act"),
+        policy=Rules(trust="act"),
         recorder=recorder,
         now_s=time.monotonic,
     )

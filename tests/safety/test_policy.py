@@ -15,7 +15,7 @@ from holo_tasks.core.permit import Permit, Scene, TextReader
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.toolbox import CALLS, Toolbox
-from holo_tasks.safety.policy import Rules, TrustPolicy
+from holo_tasks.safety.policy import Rules
 from tests.support.shots import shot
 
 SCREEN = Size(1000, 1000)  # so that thousandths are pixels
@@ -64,12 +64,11 @@ ACTIONS = [
 
 @pytest.mark.parametrize("call", ACTIONS, ids=lambda call: str(call["tool_name"]))
 async def test_nothing_is_sent_until_trusted_and_everything_usual_after(call: dict[str, Any]) -> None:
-    for rules in (Rules(), TrustPolicy(), TrustPolicy("read"), Rules(trust="read")):
+    for rules in (Rules(), Rules(trust="read")):
         found = await permit(rules, call)
         assert not found.allowed
         assert "--allow act" in found.rule
-    for rules in (TrustPolicy("act"), Rules(trust="act")):
-        assert (await permit(rules, call)).allowed
+    assert (await permit(Rules(trust="act"), call)).allowed
 
 
 async def test_waiting_is_always_allowed() -> None:
@@ -130,7 +129,7 @@ async def test_without_a_list_nobody_is_asked_whose_window_it_is() -> None:
     def nobody(at: Point | None) -> Owner:
         raise AssertionError("asked")
 
-    assert (await permit(TrustPolicy("act"), CLICK, nobody)).owner == ""
+    assert (await permit(Rules(trust="act"), CLICK, nobody)).owner == ""
 
 
 async def test_both_ends_of_a_drag_and_the_keyboard_count() -> None:
@@ -273,7 +272,7 @@ async def test_a_drag_does_not_lead_through_a_forbidden_region() -> None:
 @pytest.mark.parametrize("tool", ["write", "write_at"])
 async def test_a_text_has_an_end_and_no_control_characters(tool: str) -> None:
     where = {"element": "a field", "x": 300, "y": 300} if tool == "write_at" else {}
-    rules = TrustPolicy("act")
+    rules = Rules(trust="act")
 
     async def rule(content: str) -> str:
         found = await permit(rules, {"tool_name": tool, "content": content, **where})

@@ -28,7 +28,7 @@ from holo_tasks.loop.walk import Doors, Walk
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.models.profile import Profile, profile_for
-from holo_tasks.safety.policy import TrustPolicy
+from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.redaction import NothingToRedact
 from tests.support.painted_desktop import PaintedDesktop
 
@@ -139,7 +139,7 @@ def walk_of(
         redactor=redactor or NothingToRedact(),
         encoder=JpegEncoder(),
         model=model,
-        policy=TrustPolicy("act"),
+        policy=Rules(trust="act"),
         recorder=recorder or MemoryRecorder(),
         now_s=now_s,
     )

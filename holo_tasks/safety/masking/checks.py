@@ -1,4 +1,8 @@
-"""Check digits: what tells a card, an account or a person's number from any other number."""
+"""Check digits: what tells a card, an account or a person's number from any other number.
+
+Not by python-stdnum: its checks also refuse countries, shapes and digits of other scripts that are masked here, and
+what is taken for private wrongly does less harm than what is not.
+"""
 
 from __future__ import annotations
 

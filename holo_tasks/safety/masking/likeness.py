@@ -85,7 +85,11 @@ def name_in(name: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def approximate(wanted: str, text: str, allowed: int) -> Iterator[tuple[int, int]]:
-    """Return where a text is in another with at most so many characters wrong, missing or too many (Sellers)."""
+    """Return where a text is in another with at most so many characters wrong, missing or too many (Sellers).
+
+    Not by a fuzzy pattern of `regex`, which gives one of the places that overlap; here each counts, and the time is
+    bounded by the product of both lengths, whatever is on the screen.
+    """
     if allowed == 0:
         start = -1
         while (start := text.find(wanted, start + 1)) >= 0:
