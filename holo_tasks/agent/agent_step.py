@@ -11,7 +11,7 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
-from prefect import tags, task
+from prefect import Task, tags
 from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict
 
@@ -89,6 +89,15 @@ def agent_step(*, acts: bool, title: str | None = None, **task_options: Any) -> 
     return decorate
 
 
+class _Step(Task[..., Any]):
+    """The task of a step; what would break its promises is refused by `with_options`, too."""
+
+    acts = True
+
+    def with_options(self, **task_options: Any) -> Task[..., Any]:
+        return super().with_options(**check_task_options(task_options, acts=self.acts))
+
+
 def _step_as_task(
     *, acts: bool, title: str | None = None, task_options: Mapping[str, Any] = MappingProxyType({})
 ) -> StepDecorator:
@@ -107,7 +116,8 @@ def _step_as_task(
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         name = None if title is None else HushedName(title)
-        made = task(task_run_name=name, persist_result=cached, **options)(hushing_errors(ending_as_killed(function)))
+        made = _Step(hushing_errors(ending_as_killed(function)), task_run_name=name, persist_result=cached, **options)
+        made.acts = acts
         return cast("Callable[P, Awaitable[R]]", made)
 
     return decorate

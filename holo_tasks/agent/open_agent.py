@@ -7,7 +7,8 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from holo_tasks.agent.judge import shows
 from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import Status
 from holo_tasks.core.model import Model
 from holo_tasks.core.outside import named
 from holo_tasks.core.person import HandOff
@@ -49,7 +51,7 @@ from holo_tasks.run.journal import not_untouched
 from holo_tasks.run.listening import Listener, Overheard
 from holo_tasks.run.log_filter import one_line_errors
 from holo_tasks.run.redactors import redactor_for
-from holo_tasks.run.run import Run, check_terms, current_guard, ending, new_run_id, open_run
+from holo_tasks.run.run import Run, check_terms, current_guard, ending, guarded, new_run_id, open_run
 from holo_tasks.run.unread_rules import unread
 from holo_tasks.run.untold import tell_quietly
 from holo_tasks.safety.approvals import Approvals, OnRequest
@@ -123,25 +125,19 @@ async def open_agent(
     if image_quality not in ENCODERS:
         raise InvalidUsage(f"image_quality= is one of {', '.join(map(repr, ENCODERS))}, not {image_quality!r}.")
     close_process()  # keys and values of secrets are here, and the program that is driven may be of the same user
-    prefect_url = get_current_settings().api.url
+    prefect_url, limits, rules = get_current_settings().api.url, limits or Limits(), (rules or Rules()).under(allow)
     if endpoint.local_only:
         enter_late(os.environ, prefect_url)
     one_line_errors()
     known: Mapping[str, Secret] = getattr(desktop, "secrets", {}) if secrets is None else secrets
-    scrubber, title = Scrubber(known.values()), named(title, TITLE_CHARACTERS)
-    model, advisors = model_at(endpoint, profile, dialect), advisors or {}
-    if scrubber:
-        hush_logs()
-        if scrubber.holds(key):
-            raise InvalidUsage(
-                f"The token or key holds the value of a secret ({exact(scrubber.text(key))}); it would be kept."
-            )
-        title, model = scrubber.text(title), scrubbed(model, scrubber)
-        advisors = {name: scrubbed(advisor, scrubber) for name, advisor in advisors.items()}
+    scrubber = Scrubber(known.values())
+    title, model, advisors = _without_values(
+        scrubber, key, named(title, TITLE_CHARACTERS), model_at(endpoint, profile, dialect), advisors or {}
+    )
     fields = TypedFields(used_before=not getattr(desktop, "rebuilt", False))
     check_corrections("max_corrections", max_corrections)
     for asked in (model, *advisors.values()):
-        check_terms(asked.name, asked.price, limits or Limits(), max_steps)
+        check_terms(asked.name, asked.price, limits, max_steps)
     if endpoint.local_only:
         check_advisors(advisors)
         destination = await asyncio.to_thread(check_rest, destination, prefect_url)
@@ -150,103 +146,139 @@ async def open_agent(
         await asyncio.to_thread(warn_if_open, prefect_url)
     where = home or holo_home()
     store = store_at(where)
-    for noted in await asyncio.to_thread(file_noted, where):
-        logger.warning("%s", noted)
-    kept = (rules or Rules()).under(allow)
-    if said := unread(kept):
-        _log().warning("%s", said)
-    values = {name: secret.value for name, secret in known.items()}
+    await _tell_of_before(where, rules)
     labels = {name: secret.fields for name, secret in known.items() if secret.fields}
+    values = {name: secret.value for name, secret in known.items()}
     redactor = await asyncio.to_thread(redactor_for, redaction, values, fields)
     if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
         desktop.tells_windows = True
-    most = Guard(title, limits or Limits(), 0.0, current_guard()).cost_limit_micro
     book = RunBook(store)
     await awaited(lambda: asyncio.to_thread(book.check))  # before there is a trace of a run that cannot begin
     recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
     told = Subscribed(hooks)
     kept_by: Recorder = Overheard(recorder, (told.hear, aloud.hear) if aloud else (told.hear,))
+    run_id, trace, inside = recorder.run_id, recorder.uri, flow_run_id()
+    with hushing(scrubber) if scrubber else nullcontext():
+        most = Guard(title, limits, 0.0, current_guard()).cost_limit_micro
+        async with _listed(book, recorder, title, model.name, most) as listed:
+            under_way = Running.here(run_id, title, trace, inside, began_s)
+            with guarded("The run", limits, budget or (f"flow:{inside}" if inside else "")) as guard:
+                run = Run(
+                    run_id=run_id,
+                    title=title,
+                    trace=trace,
+                    folder=recorder.folder,
+                    home=where,
+                    token=key,
+                    flow_run_id=inside,
+                    deployment_id=deployment_id(),
+                    attempt=attempt(),
+                    desktop=desktop,
+                    model=model,
+                    advisors=advisors,
+                    encoder=ENCODERS[image_quality],
+                    redactor=redactor,
+                    recorder=ScrubbedRecorder(kept_by, scrubber) if scrubber else kept_by,
+                    reader=ScreenText() if (rules.confirm or labels) and can_read() else None,
+                    typed=fields.typed,
+                    secret_fields=labels,
+                    policy=rules,
+                    approver=ByHandOff()
+                    if waits
+                    else OnRequest(Approvals(store), run_id=run_id, trace=trace, flow_run_id=inside),
+                    handoffs=Handoffs(store),
+                    handoff=waits,
+                    person=Helper() if waits else None,
+                    guard=guard,
+                    switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
+                    purse=Budgets(store),
+                    ledger=Ledger(store),
+                    items=Items(store),
+                    cache_decisions=cache_decisions,
+                    max_steps=max_steps,
+                    max_corrections=max_corrections,
+                    log=_log(),
+                    ask=shows,
+                    told=told,
+                    wants=aloud.wants if aloud else lambda handoff: None,
+                )
+                told.aside = run.do_aside
+                async with open_run(run):
+                    listed.run = run
+                    if aloud:
+                        aloud.begins(model.name, trace)
+                    run.do_aside(tell_quietly(where))
+                    with not_untouched(run.guard):
+                        yield run
+
+
+def _without_values(
+    scrubber: Scrubber, key: str, title: str, model: Model, advisors: Mapping[str, Model]
+) -> tuple[str, Model, Mapping[str, Model]]:
+    """Return title and models that keep the values of secrets to themselves; a key that holds one is refused."""
+    if not scrubber:
+        return title, model, advisors
+    hush_logs()
+    if scrubber.holds(key):
+        raise InvalidUsage(
+            f"The token or key holds the value of a secret ({exact(scrubber.text(key))}); it would be kept."
+        )
+    hidden = {name: scrubbed(advisor, scrubber) for name, advisor in advisors.items()}
+    return scrubber.text(title), scrubbed(model, scrubber), hidden
+
+
+async def _tell_of_before(home: Path, rules: Rules) -> None:
+    """Log what earlier runs have left to be filed, and what cannot be read of the rules."""
+    for noted in await asyncio.to_thread(file_noted, home):
+        logger.warning("%s", noted)
+    if said := unread(rules):
+        _log().warning("%s", said)
+
+
+@dataclass
+class _Listed:
+    """A run on the list of runs, once it is open."""
+
     run: Run | None = None
-    quiet = ExitStack()
-    if scrubber:
-        quiet.enter_context(hushing(scrubber))
+
+
+@asynccontextmanager
+async def _listed(
+    book: RunBook, recorder: TraceRecorder, title: str, model: str, limit_micro: int | None
+) -> AsyncIterator[_Listed]:
+    """Keep a run on the list: that it began and how it ended. Its trace is closed and delivered as this is left."""
+    listed = _Listed()
+
+    async def ended(status: Status, reason: str, steps: int, spent_micro: int | None) -> None:
+        with contextlib.suppress(InvalidUsage):  # a list for people: the trace says how the run ended
+            await asyncio.to_thread(
+                lambda: book.ended(recorder.run_id, status=status, reason=reason, steps=steps, spent_micro=spent_micro)
+            )
+
     try:
-        under_way = Running.here(recorder.run_id, title, recorder.uri, flow_run_id(), began_s)
         await asyncio.to_thread(
             lambda: book.began(
                 recorder.run_id,
                 title=title,
-                model=model.name,
-                limit_micro=most,
+                model=model,
+                limit_micro=limit_micro,
                 trace=recorder.uri,
                 flow_run_id=flow_run_id(),
             )
         )
-        async with open_run(
-            run_id=recorder.run_id,
-            title=title,
-            desktop=desktop,
-            model=model,
-            encoder=ENCODERS[image_quality],
-            redactor=redactor,
-            typed=fields.typed,
-            policy=kept,
-            approver=ByHandOff()
-            if waits
-            else OnRequest(Approvals(store), run_id=recorder.run_id, trace=recorder.uri, flow_run_id=flow_run_id()),
-            handoffs=Handoffs(store),
-            handoff=waits,
-            person=Helper() if waits else None,
-            reader=ScreenText() if (kept.confirm or labels) and can_read() else None,
-            secret_fields=labels,
-            token=key,
-            recorder=ScrubbedRecorder(kept_by, scrubber) if scrubber else kept_by,
-            switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
-            trace=recorder.uri,
-            folder=recorder.folder,
-            limits=limits or Limits(),
-            advisors=advisors,
-            cache_decisions=cache_decisions,
-            purse=Budgets(store),
-            budget=budget or (f"flow:{flow_run_id()}" if flow_run_id() else ""),
-            ledger=Ledger(store),
-            items=Items(store),
-            max_steps=max_steps,
-            max_corrections=max_corrections,
-            flow_run_id=flow_run_id(),
-        ) as run:
-            run.home, run.deployment_id, run.attempt = where, deployment_id(), attempt()
-            run.log, run.ask = _log(), shows
-            run.told, told.aside = told, run.do_aside
-            if aloud:
-                run.wants = aloud.wants
-                aloud.begins(model.name, recorder.uri)
-            run.do_aside(tell_quietly(where))
-            with not_untouched(run.guard):
-                yield run
+        yield listed
     except BaseException as error:
-        if run is None:
-            status, reason = ending(error)
-            with contextlib.suppress(InvalidUsage):
-                await asyncio.to_thread(
-                    lambda: book.ended(recorder.run_id, status=status, reason=reason, steps=0, spent_micro=0)
-                )
+        if listed.run is None:
+            await ended(*ending(error), steps=0, spent_micro=0)
         if (hidden := hush_error(error)) is error:
             raise
         raise hidden from None
     finally:
-        with quiet:
-            delivery = await close_aloud(recorder)
-            tell_head(recorder, delivery)
-            if run is not None:
-                run.delivery = delivery
-                spent = run.guard.total_micro
-                with contextlib.suppress(InvalidUsage):  # a list for people: the trace says how the run ended
-                    await asyncio.to_thread(
-                        lambda: book.ended(
-                            recorder.run_id, status=run.status, reason=run.reason, steps=run.steps, spent_micro=spent
-                        )
-                    )
+        delivery = await close_aloud(recorder)
+        tell_head(recorder, delivery)
+        if (run := listed.run) is not None:
+            run.delivery = delivery
+            await ended(run.status, run.reason, run.steps, run.guard.total_micro)
 
 
 def _log() -> logging.Logger | logging.LoggerAdapter[logging.Logger]:

@@ -12,9 +12,7 @@ _HOOKS = {"on_completion", "on_failure", "on_running"}
 FLOW_OPTIONS = frozenset(
     {*_HOOKS, "on_cancellation", "on_crashed", "description", "log_prints", "tags", "task_runner", "version"}
 )
-TASK_OPTIONS = frozenset(
-    {*_HOOKS, "description", "log_prints", "on_commit", "on_rollback", "tags", "timeout_seconds", "version"}
-)
+TASK_OPTIONS = frozenset({*_HOOKS, "description", "log_prints", "tags", "timeout_seconds", "version"})
 LOOKING_OPTIONS = frozenset(
     {
         "cache_expiration",

@@ -35,7 +35,7 @@ from holo_tasks.core.version import __version__
 from holo_tasks.core.visible_text import exact
 from holo_tasks.kill.switch import KillSwitch
 from holo_tasks.loop.consent import Approver
-from holo_tasks.loop.corrections import CORRECTIONS, check_corrections
+from holo_tasks.loop.corrections import CORRECTIONS
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import Doors, Person
 from holo_tasks.run.artifacts import publish_table
@@ -304,122 +304,56 @@ def check_terms(model: str, price: Price | None, limits: Limits, max_steps: int)
 
 
 @asynccontextmanager
-async def open_run(
-    *,
-    run_id: str,
-    title: str,
-    desktop: Desktop,
-    model: Model,
-    encoder: Encoder,
-    redactor: Redactor,
-    policy: Policy,
-    recorder: Recorder,
-    switch: KillSwitch,
-    trace: str,
-    folder: Path | None,
-    limits: Limits,
-    approver: Approver | None = None,
-    reader: TextReader | None = None,
-    secret_fields: Mapping[str, Sequence[str]] | None = None,
-    typed: Callable[[Sequence[Typed]], None] = lambda fields: None,
-    token: str = "",
-    advisors: Mapping[str, Model] | None = None,
-    cache_decisions: bool = False,
-    purse: Purse | None = None,
-    budget: str = "",
-    ledger: Ledger | None = None,
-    items: Items | None = None,
-    handoffs: Handoffs | None = None,
-    handoff: HandOff | None = None,
-    person: Person | None = None,
-    max_steps: int = 50,
-    max_corrections: int = CORRECTIONS,
-    flow_run_id: str = "",
-) -> AsyncIterator[Run]:
-    """Open a run around some sub-goals and close its trace whatever happens inside.
+async def open_run(run: Run) -> AsyncIterator[Run]:
+    """Open a run around some sub-goals and close its trace whatever happens inside; its own guard is open around it.
 
-    When ``switch`` is used the task is cancelled: an `asyncio.CancelledError` comes out of here with the reason in it,
-    which no retry and no handler of errors holds up, and the flows that it leaves end as killed. Raises `InvalidUsage`
-    when money is limited and the model's price is not known: it is never taken to be free.
+    When its switch is used the task is cancelled: an `asyncio.CancelledError` comes out of here with the reason in it,
+    which no retry and no handler of errors holds up, and the flows that it leaves end as killed.
     """
-    check_corrections("max_corrections", max_corrections)
-    for asked in (model, *(advisors or {}).values()):
-        check_terms(asked.name, asked.price, limits, max_steps)
-    with guarded("The run", limits, budget) as guard:
-        run = Run(
-            run_id=run_id,
-            title=title,
-            desktop=desktop,
-            model=model,
-            encoder=encoder,
-            redactor=redactor,
-            policy=policy,
-            recorder=recorder,
-            trace=trace,
-            folder=folder,
-            guard=guard,
-            switch=switch,
-            approver=approver,
-            reader=reader,
-            secret_fields=secret_fields or {},
-            typed=typed,
-            token=token,
-            flow_run_id=flow_run_id,
-            advisors=advisors or {},
-            cache_decisions=cache_decisions,
-            purse=purse,
-            ledger=ledger,
-            items=items,
-            handoffs=handoffs,
-            handoff=handoff,
-            person=person,
-            max_steps=max_steps,
-            max_corrections=max_corrections,
+    await run.recorder.record(
+        events.RunOpened(
+            run_id=run.run_id,
+            title=run.title,
+            library=LIBRARY,
+            flow_run_id=run.flow_run_id,
+            display=run.desktop.display,
+            model=run.model.name,
         )
-        await recorder.record(
-            events.RunOpened(
-                run_id=run_id,
-                title=title,
-                library=LIBRARY,
-                flow_run_id=flow_run_id,
-                display=desktop.display,
-                model=model.name,
-            )
-        )
-        mark = _run.set(run)
+    )
+    switch, mark = run.switch, _run.set(run)
+    try:
+        await switch.start()
+        yield run
+        if run.suspended is not None:
+            raise run.suspended
+    except BaseException as raised:
+        # Whatever became of it on the way, in groups of tasks for example: Prefect has suspended the flow run.
+        error = raised if run.suspended is None or switch.reason else run.suspended
+        switch.rest()
+        run.status, run.reason = ending(error, run.guard)
+        if run.status == LimitReached.status:
+            late = LimitReached(run.reason, limit="timeout_seconds", scope=run.guard.name)
+            run.told.limit(error if isinstance(error, LimitReached) else late)
+        if isinstance(error, LimitReached) and error.partial_answer:
+            run.answer = error.partial_answer
+        if run.status == "killed":
+            with suppress(EvidenceFailed):  # that it was killed counts, also where it cannot be recorded
+                await surely(run.recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
+        error = as_killed(error, switch)
+        if error is not raised:
+            raise error from raised
+        raise
+    finally:
+        switch.rest()
+        _run.reset(mark)
         try:
-            await switch.start()
-            yield run
-            if run.suspended is not None:
-                raise run.suspended
-        except BaseException as raised:
-            # Whatever became of it on the way, in groups of tasks for example: Prefect has suspended the flow run.
-            error = raised if run.suspended is None or switch.reason else run.suspended
-            switch.rest()
-            run.status, run.reason = ending(error, guard)
-            if run.status == LimitReached.status:
-                late = LimitReached(run.reason, limit="timeout_seconds", scope=guard.name)
-                run.told.limit(error if isinstance(error, LimitReached) else late)
-            if isinstance(error, LimitReached) and error.partial_answer:
-                run.answer = error.partial_answer
-            if run.status == "killed":
-                with suppress(EvidenceFailed):  # that it was killed counts, also where it cannot be recorded
-                    await surely(recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
-            error = as_killed(error, switch)
-            if error is not raised:
-                raise error from raised
-            raise
+            await surely(_closed(run))
+        except EvidenceFailed:
+            if run.status == "answered":
+                raise
+            # What stopped the work is told already; that its last word is missing shows in the trace.
         finally:
-            switch.rest()
-            _run.reset(mark)
-            try:
-                await surely(_closed(run))
-            except EvidenceFailed:
-                if run.status == "answered":
-                    raise
-                # What stopped the work is told already; that its last word is missing shows in the trace.
-            finally:
-                switch.close()
+            switch.close()
 
 
 async def _closed(run: Run) -> None:

@@ -189,7 +189,9 @@ async def test_secrets_that_are_given_are_those_that_may_be_typed(tmp_path: Path
         await working(model, tmp_path, sign_on, desktop=desktop)
         assert typed(desktop) == ["{{secret:portal}}"]
         with pytest.raises(InvalidUsage, match="names the secret 'other', and secrets= does not"):
-            await working(model, tmp_path, lambda: pursue("Write {{secret:other}}.", secrets="portal"))
+            await working(
+                model, tmp_path, lambda: pursue("Write {{secret:other}}.", options=SubgoalOptions(secrets="portal"))
+            )
 
         @subgoal(secrets=("portal",))
         async def pursue_goal(goal: str) -> str:

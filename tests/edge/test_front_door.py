@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect import flow
+from prefect import Flow, Task, flow
 from prefect.cache_policies import INPUTS
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlowRunId
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, agent_step, is_done, limits, pursue, subgoal
+from holo_tasks.agent import prefect_options
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
 from tests.support.agents import agent
@@ -171,12 +173,20 @@ async def looked() -> None: ...
         (lambda: agent_step(acts=True, cache_policy=INPUTS), "cannot be cached or kept"),
         (lambda: agent_step(acts=True, persist_result=True), "only by a cache_policy="),
         (lambda: agent_step(acts=False, retry_condition_fn=print), "HoloError.transient"),
+        (lambda: agent_step(acts=True)(looked).with_options(retries=2), "a step that acts is tried once"),
         (lambda: agent_step(acts=False, nonsense=1), "has no option nonsense="),
     ],
 )
 def test_an_option_that_would_break_a_promise_is_refused_with_the_reason(made: Callable[[], Any], why: str) -> None:
     with pytest.raises(InvalidUsage, match=why):
         made()
+
+
+def test_prefect_knows_every_option_that_is_passed_on_to_it() -> None:
+    assert prefect_options.FLOW_OPTIONS - {"tags"} <= inspect.signature(Flow).parameters.keys()
+    taken = prefect_options.TASK_OPTIONS | prefect_options.LOOKING_OPTIONS
+    assert taken <= inspect.signature(Task).parameters.keys()
+    assert taken - {"version"} <= inspect.signature(Task.with_options).parameters.keys()
 
 
 def test_prefects_own_options_of_a_task_reach_it() -> None:

@@ -91,7 +91,7 @@ async def _unsure(item: str) -> None:
     return None
 
 
-@pytest.mark.parametrize("options", [{}, {"probe": _unsure}])
+@pytest.mark.parametrize("options", [{}, {"effect": Effect(probe=_unsure)}])
 async def test_what_nobody_knows_is_handed_to_a_person(world: World, options: dict[str, Any]) -> None:
     press = pressing(None, **options)
     await world.interrupted(lambda: press("I 1"))

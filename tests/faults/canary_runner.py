@@ -17,7 +17,7 @@ from prefect.types import SecretDict
 from pydantic import SecretStr
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent
-from holo_tasks import DesktopFailed, SecretSpec, agent_step, publish_table, pursue, subgoal
+from holo_tasks import DesktopFailed, SecretSpec, SubgoalOptions, agent_step, publish_table, pursue, subgoal
 
 TOLD: dict[str, Any] = json.loads(sys.stdin.readline())
 
@@ -42,7 +42,8 @@ def mutate(kind: str) -> None:
 async def deal_with(letter: str, token: str) -> str:
     """Work on a letter that has a secret in its text."""
     answer: str = await pursue(
-        f"Sign on, the password is {{{{secret:password}}}}. The letter says: {letter}", secrets=("password", "note")
+        f"Sign on, the password is {{{{secret:password}}}}. The letter says: {letter}",
+        options=SubgoalOptions(secrets=("password", "note")),
     )
     return answer
 

@@ -13,7 +13,7 @@ from nasty_seeds import Plan, plan
 from nasty_store import Store
 from tk_python import tk_python
 
-from holo_tasks import HoloError, Screens, pursue, subgoal
+from holo_tasks import HoloError, Screens, SubgoalOptions, pursue, subgoal
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.profile import profile_for
 from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
@@ -82,7 +82,7 @@ def goal_of(decided: Plan) -> str:
 @subgoal(title="File {reference} without care", key="{reference}")
 async def file_carelessly(reference: str, goal: str) -> Filed:
     """Trust the model, as one would without this library's guards, also with the password that the program asks for."""
-    answer: Filed = await pursue(goal, returns=Filed, secrets=("cashbook",))
+    answer: Filed = await pursue(goal, returns=Filed, options=SubgoalOptions(secrets="cashbook"))
     return answer
 
 
