@@ -10,17 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
+from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
 from prefect import flow, get_run_logger
 from pydantic import BaseModel, ConfigDict, Field, field_validator
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from holo_blocks import AuditBucket, HoloMailbox, holo_agent, load_block
 from holo_tasks import (
@@ -55,6 +52,8 @@ from holo_tasks.run.named_files import page_named, workbook_named
 from holo_tasks.run.run import Progress as Story
 from holo_tasks.run.run import Run, current_run
 from holo_tasks.run.secret_filter import HushedName
+from receipts.console import AuditConsole
+from receipts.finding import Finding
 from receipts.money import TOO_MUCH
 from receipts.note import EXAMPLE, completed
 from receipts.receipt import Receipt, earlier_receipt_id, in_ascii, like_merchant, read_receipt, short_id
@@ -128,20 +127,6 @@ class Reading(BaseModel):
 
     receipt: Receipt | None
     by: str
-
-
-class Finding(BaseModel):
-    """What the audit of one receipt came to, and ``by`` which layers."""
-
-    model_config = ConfigDict(frozen=True)
-
-    receipt: Receipt
-    status: str
-    flag: str = ""
-    ledger_amount: Decimal | None = None
-    ledger_merchant: str | None = None
-    evidence: str = ""
-    by: str = ""
 
 
 @subgoal(title=f"Sign on to {PROGRAM}")
@@ -373,18 +358,9 @@ async def expense_audit(
             nobody answers in time, or not to the point, the receipt is left for a person.
     """
     one_line_errors()
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        console.width = 132
-    logger = get_run_logger()
-    # What cannot be written to is refused before any work is done.
-    page = await asyncio.to_thread(page_named, report) if report else None
-    sheet = await asyncio.to_thread(_sheet, workbook)
-    letters = await read_mailbox(await load_block(HoloMailbox, mailbox))
-    read = await asyncio.to_thread(_receipts, letters)
+    given = await gather(mailbox, workbook, report)
     bucket = await load_block(AuditBucket, audit)
-    findings: list[Finding] = []
-    written, started = 0, datetime.now(UTC)
+    console = AuditConsole()
     async with holo_agent(
         "Expense audit",
         model=model,
@@ -393,50 +369,106 @@ async def expense_audit(
         allow="act",
         handoff=HandOff(ask_person_seconds) if ask_person_seconds else False,
     ) as run:
-        read, before = await asyncio.to_thread(as_known_before, run, sheet, read)
-        firsts = duplicates([receipt for _, receipt in read])
-        receipts = [
-            receipt for letter, receipt in read if since is None or letter.date is None or letter.date.date() >= since
-        ]
-        logger.info("%d letters, %d receipts", len(letters), len(receipts))
-        done = {r.receipt_id for r in receipts if r.receipt_id in before or was_audited(r, firsts[r.receipt_id])}
-        if len(done) < len(receipts):
-            await sign_on()
-        with progress(len(receipts)), _bar(console) as bar:
-            item = bar.add_task("receipts", total=len(receipts))
-            for receipt in receipts:
-                if receipt.receipt_id not in done:
-                    written = await _write(sheet, findings, written)
-                bar.update(item, description=escape(receipt.merchant or receipt.subject))
-                steps, spent = run.steps, run.guard.spent_micro
-                others = [other for _, other in read] + [finding.receipt for finding in findings]
-                first = firsts[receipt.receipt_id]
-                finding = before.get(receipt.receipt_id) or await _audited(run, receipt, first, others, findings)
-                findings.append(finding)
-                bar.advance(item)
-                effort = f"{run.steps - steps} steps, {usd(run.guard.spent_micro - spent)}"
-                effort = "already done" if receipt.receipt_id in done else effort
-                bar.console.print(_line(finding, effort), highlight=False)
-                logger.info("%s %s: %s (%s)", receipt.receipt_id, receipt.merchant, finding.status, effort)
-        await _write(sheet, findings, written)
-        kinds = ("match", "flagged", "missing", HANDED_OVER)
-        counts = {name: sum(f.status.startswith(name) for f in findings) for name in kinds}
-        run.answer = ", ".join(f"{number} {name}" for name, number in counts.items())
-        shown = ("Receipt", "Status", "Flag", "By", "Merchant", "Reference", "Amount", "Currency", "Ledger amount")
-        table = [{name: str(row_of(finding)[name] or "") for name in shown} for finding in findings]
-        await publish_table("expense-audit-results", table, f"{len(findings)} receipts, {usd(run.guard.total_micro)}")
-    seconds = (datetime.now(UTC) - started).total_seconds()
+        work = await asyncio.to_thread(sort_out, run, given, since)
+        get_run_logger().info("%d letters, %d receipts", given.letters, len(work.receipts))
+        findings = await audit_all(run, given.sheet, work, console)
+        counts = await publish(run, findings)
     # A run that found everything done keeps the report of the run that did it.
-    if page and (run.steps or not page.exists()):
-        await asyncio.to_thread(write_report, bucket.trace(run.trace), page)
-    _print_summary(console, findings, run, seconds, sheet, page)
+    if given.page and (run.steps or not given.page.exists()):
+        await asyncio.to_thread(write_report, bucket.trace(run.trace), given.page)
+    console.summary(findings, run, given.sheet.path, given.page)
+    leave_to_person(findings)
+    return counts
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an audit begins with: the receipts and their letters, and the files that it writes to."""
+
+    read: list[tuple[Letter, Receipt]]
+    letters: int
+    sheet: Workbook
+    page: Path | None
+
+
+@dataclass(frozen=True)
+class Worklist:
+    """The receipts to audit, and what is known of them.
+
+    ``all`` are those in the mailbox, also older ones; ``firsts`` names for each of them the earlier one that says the
+    same. ``before`` is what earlier versions found, and ``done`` are the ids of all that is finished.
+    """
+
+    receipts: list[Receipt]
+    all: list[Receipt]
+    firsts: dict[str, str | None]
+    before: dict[str, Finding]
+    done: frozenset[str]
+
+
+async def gather(mailbox: str, workbook: str, report: str | None) -> Given:
+    """Read the mailbox. What cannot be written to is refused before any work is done."""
+    page = await asyncio.to_thread(page_named, report) if report else None
+    sheet = await asyncio.to_thread(_sheet, workbook)
+    letters = await read_mailbox(await load_block(HoloMailbox, mailbox))
+    return Given(await asyncio.to_thread(_receipts, letters), len(letters), sheet, page)
+
+
+def sort_out(run: Run, given: Given, since: date | None) -> Worklist:
+    """Tell which receipts there are to audit, and which of them are done."""
+    read, before = as_known_before(run, given.sheet, given.read)
+    firsts = duplicates([receipt for _, receipt in read])
+    receipts = [
+        receipt for letter, receipt in read if since is None or letter.date is None or letter.date.date() >= since
+    ]
+    done = {r.receipt_id for r in receipts if r.receipt_id in before or was_audited(r, firsts[r.receipt_id])}
+    return Worklist(receipts, [receipt for _, receipt in read], firsts, before, frozenset(done))
+
+
+async def audit_all(run: Run, sheet: Workbook, work: Worklist, console: AuditConsole) -> list[Finding]:
+    """Audit one receipt after the other; each gets its row in the workbook before the next one begins."""
+    logger = get_run_logger()
+    findings: list[Finding] = []
+    written = 0
+    if len(work.done) < len(work.receipts):
+        await sign_on()
+    with progress(len(work.receipts)), console.bar(len(work.receipts)) as bar:
+        for receipt in work.receipts:
+            done, first = receipt.receipt_id in work.done, work.firsts[receipt.receipt_id]
+            if not done:
+                written = await _write(sheet, findings, written)
+            bar.begin(receipt)
+            steps, spent = run.steps, run.guard.spent_micro
+            others = work.all + [finding.receipt for finding in findings]
+            finding = work.before.get(receipt.receipt_id) or await _audited(run, receipt, first, others, findings)
+            findings.append(finding)
+            effort = f"{run.steps - steps} steps, {usd(run.guard.spent_micro - spent)}"
+            effort = "already done" if done else effort
+            bar.end(finding, effort)
+            logger.info("%s %s: %s (%s)", receipt.receipt_id, receipt.merchant, finding.status, effort)
+    await _write(sheet, findings, written)
+    return findings
+
+
+async def publish(run: Run, findings: Sequence[Finding]) -> dict[str, int]:
+    """Publish the findings as a table in Prefect; return how many there are of each kind."""
+    kinds = ("match", "flagged", "missing", HANDED_OVER)
+    counts = {name: sum(f.status.startswith(name) for f in findings) for name in kinds}
+    run.answer = ", ".join(f"{number} {name}" for name, number in counts.items())
+    shown = ("Receipt", "Status", "Flag", "By", "Merchant", "Reference", "Amount", "Currency", "Ledger amount")
+    table = [{name: str(row_of(finding)[name] or "") for name in shown} for finding in findings]
+    await publish_table("expense-audit-results", table, f"{len(findings)} receipts, {usd(run.guard.total_micro)}")
+    return counts
+
+
+def leave_to_person(findings: Sequence[Finding]) -> None:
+    """Raise `NeedsPerson` if receipts were handed over."""
     waiting = [finding.receipt.receipt_id for finding in findings if finding.status.startswith(HANDED_OVER)]
     if waiting:
         raise NeedsPerson(
             f"{len(waiting)} of {len(findings)} receipts wait for a person ({', '.join(waiting[:5])}"
             f"{', …' if len(waiting) > 5 else ''}); see `holo-tasks runs`, then `holo-tasks retry ITEM`."
         )
-    return counts
 
 
 def as_known_before(
@@ -547,49 +579,6 @@ def by_transaction(receipt: Receipt, others: Sequence[Receipt]) -> dict[str, str
         if other.reference and other.receipt_id != receipt.receipt_id and not unreadable(other):
             found.setdefault(other.reference, other.receipt_id)
     return found
-
-
-def _bar(console: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True)
-
-
-def _line(finding: Finding, effort: str) -> str:
-    receipt = finding.receipt
-    colour = {"match": "green", "flagged": "yellow"}.get(finding.status.split(":")[0], "red")
-    amount = "" if receipt.amount is None else f"{receipt.currency} {receipt.amount:,.2f}"
-    name, status = escape(f"{(receipt.merchant or receipt.subject)[:26]:<26}"), escape(f"{finding.status:<27}")
-    return f"  {receipt.short_id}  {name} {amount:>13}  [{colour}]{status}[/]  [dim]{effort}[/]"
-
-
-def _print_summary(
-    console: Console, findings: list[Finding], run: Run, seconds: float, sheet: Workbook, page: Path | None
-) -> None:
-    table = Table(title="Expense audit")
-    for name, side in (("Receipt", "left"), ("Merchant", "left"), ("Reference", "left"), ("Receipt says", "right")):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
-    for name, side in (("Ledger says", "right"), ("Status", "left"), ("Flag", "left"), ("By", "left")):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
-    for finding in findings:
-        receipt = finding.receipt
-        table.add_row(
-            receipt.short_id,
-            escape(receipt.merchant or "–"),
-            receipt.reference or "–",
-            "–" if receipt.amount is None else f"{receipt.amount:,.2f} {receipt.currency}",
-            "–" if finding.ledger_amount is None else f"{finding.ledger_amount:,.2f}",
-            escape(finding.status),
-            finding.flag,
-            finding.by or "–",
-        )
-    console.print(table)
-    if run.layers:
-        told = ", ".join(f"{count} by {layer}" for layer, count in run.layers.most_common())
-        console.print(f"sub-goals came to their answers: {told}", highlight=False)
-    console.print(f"{run.steps} steps in {seconds:.0f} s, model cost {usd(run.guard.total_micro)}", highlight=False)
-    console.print(f"workbook  {sheet.path}\nevidence  {run.trace}", highlight=False)
-    if page:
-        console.print(f"report    {page}", highlight=False)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,106 @@
+"""How an audit looks in a terminal: a bar while it runs, a line for each receipt, a table at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from holo_tasks.core.money import usd
+from holo_tasks.run.run import Run
+from receipts.finding import Finding
+from receipts.receipt import Receipt
+
+COLORS = {"match": "green", "flagged": "yellow"}
+COLUMNS = {
+    "Receipt": "left",
+    "Merchant": "left",
+    "Reference": "left",
+    "Receipt says": "right",
+    "Ledger says": "right",
+    "Status": "left",
+    "Flag": "left",
+    "By": "left",
+}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How far the audit has come."""
+
+    progress: Progress
+    task: TaskID
+
+    def begin(self, receipt: Receipt) -> None:
+        """Show which receipt is audited."""
+        self.progress.update(self.task, description=escape(receipt.merchant or receipt.subject))
+
+    def end(self, finding: Finding, effort: str) -> None:
+        """Show what came of it, and what that took."""
+        self.progress.advance(self.task)
+        self.progress.console.print(_line(finding, effort), highlight=False)
+
+
+class AuditConsole:
+    """Writes to standard error: standard output is for results."""
+
+    def __init__(self) -> None:
+        self._console, self._started = Console(stderr=True), datetime.now(UTC)
+        if not self._console.is_terminal:
+            self._console.width = 132
+
+    @contextmanager
+    def bar(self, total: int) -> Iterator[Bar]:
+        """Show a bar while receipts are audited."""
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=self._console, transient=True) as progress:
+            yield Bar(progress, progress.add_task("receipts", total=total))
+
+    def summary(self, findings: Sequence[Finding], run: Run, sheet: Path, page: Path | None) -> None:
+        """Show all findings, who came to them, what they cost, and where they are."""
+        seconds = (datetime.now(UTC) - self._started).total_seconds()
+        self._console.print(_table(findings))
+        if run.layers:
+            told = ", ".join(f"{count} by {layer}" for layer, count in run.layers.most_common())
+            self._say(f"sub-goals came to their answers: {told}")
+        self._say(f"{run.steps} steps in {seconds:.0f} s, model cost {usd(run.guard.total_micro)}")
+        self._say(f"workbook  {sheet}\nevidence  {run.trace}")
+        if page:
+            self._say(f"report    {page}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False)
+
+
+def _line(finding: Finding, effort: str) -> str:
+    receipt = finding.receipt
+    color = COLORS.get(finding.status.split(":")[0], "red")
+    amount = "" if receipt.amount is None else f"{receipt.currency} {receipt.amount:,.2f}"
+    name, status = escape(f"{(receipt.merchant or receipt.subject)[:26]:<26}"), escape(f"{finding.status:<27}")
+    return f"  {receipt.short_id}  {name} {amount:>13}  [{color}]{status}[/]  [dim]{effort}[/]"
+
+
+def _table(findings: Sequence[Finding]) -> Table:
+    table = Table(title="Expense audit")
+    for name, side in COLUMNS.items():
+        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    for finding in findings:
+        receipt = finding.receipt
+        table.add_row(
+            receipt.short_id,
+            escape(receipt.merchant or "–"),
+            receipt.reference or "–",
+            "–" if receipt.amount is None else f"{receipt.amount:,.2f} {receipt.currency}",
+            "–" if finding.ledger_amount is None else f"{finding.ledger_amount:,.2f}",
+            escape(finding.status),
+            finding.flag,
+            finding.by or "–",
+        )
+    return table
