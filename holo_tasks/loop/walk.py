@@ -29,14 +29,14 @@ from holo_tasks.core.errors import (
 )
 from holo_tasks.core.frame import LOST, Frame, RedactedFrame
 from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Click, Gesture, Pause, Typed, Write, keys
+from holo_tasks.core.gestures import Click, Gesture, Pause, Receipt, Typed, Write
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest, check_field
 from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
 from holo_tasks.core.pressing import focus_after, tabbed_after
 from holo_tasks.core.recheck import aim
 from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.secret import PLACEHOLDER, check_written, names_in
+from holo_tasks.core.secret import check_written, names_in
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import NOTES_BYTES, Did, Observed, Strip, Told, Transcript
 from holo_tasks.core.verdicts import ANYWHERE, Expected, Verdict, expected, judge
@@ -44,16 +44,13 @@ from holo_tasks.loop.click_retry import beside, may_repeat
 from holo_tasks.loop.consent import Approver, Asked, consent, words_for
 from holo_tasks.loop.corrections import CORRECTIONS, Corrections
 from holo_tasks.loop.durable_notes import Notes
+from holo_tasks.loop.gesture_limits import seconds_for, secrets_in, typed_until
 from holo_tasks.loop.predict import Till, predict, prompt_tokens
 from holo_tasks.loop.take_picture import Seen, corners, frame_taken, shot_of
 
 LEAST_ROOM_TOKENS = 4096
 """Room that a reply is left in the model's context before old steps are taken out of the conversation; a quarter of a
 small context."""
-SLIP_S, SLOW_KEY_S = 10.0, 0.1
-"""How long the hands may take for an action, and for each key of it in a program that is slow to read its keys."""
-SLOW_SECRET_S, SLOW_FIELD_S = 12.0, 60.0
-"""And for each secret, on a screen that never rests: one looks before and after, and in between if it has a field."""
 DECISION_VERSION = 2
 """To be raised when a kept decision would be read or acted on otherwise than before."""
 STRIP_TURNS = 10
@@ -69,9 +66,6 @@ WITHHELD = (
 )
 PATIENCE_S = 5.0
 STILL_S = 0.25
-
-
-_INVERTED = bytes(range(255, -1, -1))
 
 Annotate = Callable[[RedactedFrame], RedactedFrame]
 Whereabouts = Callable[[], Awaitable[tuple[str, bool]]]
@@ -113,6 +107,22 @@ class Doors:
     """Whether the screen is compared, right before input lands, with the frame it was decided on."""
     corrections: int = CORRECTIONS
     """How often a reply that is not a step is sent back, each step, before the sub-goal fails."""
+
+
+@dataclass(frozen=True)
+class Intent:
+    """An action in the journal, by its number there."""
+
+    journal: Journal
+    number: int
+
+    async def done(self) -> None:
+        """Write down that input of it was sent."""
+        await self.journal.done(self.number)
+
+    async def void(self) -> None:
+        """Write down that nothing of it was sent."""
+        await self.journal.void(self.number)
 
 
 @dataclass
@@ -288,18 +298,12 @@ class Walk:
         ``named`` says that whoever decided it named the secrets in it; else they wrote what is typed as it is, under
         the secret's binding: who does not know that it is one has nothing to correct.
         """
-        seen, doors, guard = self._seen(), self.doors, self.guard
+        seen = self._seen()
         self._done, self._expected = None, ANYWHERE
-        guard.check_time(doors.now_s())
+        self.guard.check_time(self.doors.now_s())
         field = await self._check_written(gesture, seen.frame) if isinstance(gesture, Write) and named else None
         acting = isinstance(call, ACTING)
-        permit: Permit | None = None
-        if acting:
-            guard.check_action()
-            permit = await self._permit(seen, call, gesture)
-            where = aim(gesture)
-            keyed = where is not None and not where.points
-            self._expected = expected(gesture, (await doors.desktop.owner_at(None)).box if keyed else None)
+        permit = await self._permitted(seen, call, gesture) if acting else None
         await self._record(
             events.ActionIntended(
                 gesture_kind=type(gesture).__name__.lower(),
@@ -308,31 +312,64 @@ class Walk:
                 before=seen.shot.sha256,
             )
         )
-        if acting:
-            if doors.purse is not None:
-                await doors.purse.count_action(guard)
-            guard.count_action()
-        journal = doors.journal if acting else None
-        number = await journal.intend(label(call), seen.shot.sha256) if journal else 0
-        started, (clicked, tabbed) = doors.now_s(), self._keyed(seen.frame)
+        intent = await self._intend(call, seen) if acting else None
+        clicked, tabbed = self._keyed(seen.frame)
         self._focus = (None, None, 0)
+        receipt = await self._send(seen, gesture, permit, field, intent, (clicked, tabbed))
+        self._tell(gesture, receipt.typed)
+        if intent is not None:
+            await intent.done()
+        await self._note(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
+        self._done = gesture
+        self._focus = focus_after(gesture, clicked), tabbed_after(gesture, clicked, tabbed), seen.frame.holds
+        if receipt.left_out:
+            await self._record(events.Corrected(reason=receipt.left_out))
+        return receipt.left_out
+
+    async def _permitted(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
+        """Return the leave for an action that is within the limits, and keep where something is expected of it."""
+        self.guard.check_action()
+        permit = await self._permit(seen, call, gesture)
+        where = aim(gesture)
+        keyed = where is not None and not where.points
+        self._expected = expected(gesture, (await self.doors.desktop.owner_at(None)).box if keyed else None)
+        return permit
+
+    async def _intend(self, call: AnyCall, seen: Seen) -> Intent | None:
+        """Count an action, and write it down where there is a journal: before it is done."""
+        if self.doors.purse is not None:
+            await self.doors.purse.count_action(self.guard)
+        self.guard.count_action()
+        journal = self.doors.journal
+        return Intent(journal, await journal.intend(label(call), seen.shot.sha256)) if journal else None
+
+    async def _send(
+        self,
+        seen: Seen,
+        gesture: Gesture,
+        permit: Permit | None,
+        field: Box | None,
+        intent: Intent | None,
+        keyed: tuple[Point | None, Point | None],
+    ) -> Receipt:
+        """Have the hands do a gesture. Where they do not, write down what is known of what they sent."""
+        doors, guard, started = self.doors, self.guard, self.doors.now_s()
         try:
-            until_s = doors.now_s() + SLIP_S + SLOW_KEY_S * keys(gesture) + SLOW_SECRET_S * _secrets(gesture)
-            until_s += SLOW_FIELD_S if field else 0.0
+            until_s = doors.now_s() + seconds_for(gesture, field)
             slip = permit.slip(gesture, until_s, seen.frame.number if doors.recheck else 0, field) if permit else None
-            receipt = await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
+            return await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
             self._tell(gesture, error.typed)
             if not error.typed:  # gestures are checked as a whole before they begin: nothing was sent
-                self._focus = clicked, tabbed, seen.frame.holds
-            if journal:
-                await (journal.done if error.typed else journal.void)(number)
+                self._focus = *keyed, seen.frame.holds
+            if intent is not None:
+                await (intent.done() if error.typed else intent.void())
             changed = isinstance(error, ScreenChanged)
             await self._record((events.LookedAgain if changed else events.ActionFailed)(reason=str(error)))
             raise
         except BaseException as error:
             # Also when cancelled: a flow may catch the limit that did it, and look at the same screen again.
-            self._tell(gesture, _typed_until(error, gesture, seen.frame))
+            self._tell(gesture, typed_until(error, gesture, seen.frame))
             if not isinstance(error, HoloError):
                 raise
             late = guard.late() if isinstance(error, LimitReached) else None  # hands know a time, not whose it is
@@ -340,15 +377,6 @@ class Walk:
             raise late or error from None
         finally:
             self._spans["act"] = _micros(doors.now_s() - started)
-        self._tell(gesture, receipt.typed)
-        if journal:
-            await journal.done(number)
-        await self._note(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
-        self._done = gesture
-        self._focus = focus_after(gesture, clicked), tabbed_after(gesture, clicked, tabbed), seen.frame.holds
-        if receipt.left_out:
-            await self._record(events.Corrected(reason=receipt.left_out))
-        return receipt.left_out
 
     async def _check_written(self, write: Write, frame: Frame) -> Box | None:
         """Return the field that a secret in a text is bound to, if it is.
@@ -369,7 +397,7 @@ class Walk:
 
     def _tell(self, gesture: Gesture, typed: Sequence[Typed]) -> None:
         """Tell where secrets show; also that one was typed and shows nowhere yet."""
-        if typed or _secrets(gesture):
+        if typed or secrets_in(gesture):
             self.doors.typed(typed)
 
     def _keyed(self, frame: Frame) -> tuple[Point | None, Point | None]:
@@ -548,21 +576,6 @@ class Walk:
         if self.seen is None:
             raise InvalidUsage("Look at the screen before deciding or acting.")
         return self.seen
-
-
-def _secrets(gesture: Gesture) -> int:
-    return len(PLACEHOLDER.findall(gesture.text)) if isinstance(gesture, Write) else 0
-
-
-def _typed_until(error: BaseException, gesture: Gesture, frame: Frame) -> Sequence[Typed]:
-    """Return where secrets show after a gesture was cut short: all of the screen, if nobody can say."""
-    told: Sequence[Typed] | None = getattr(error, "typed", None)
-    if told is not None:
-        return told
-    if not (isinstance(gesture, Write) and PLACEHOLDER.search(gesture.text)):
-        return ()
-    whole = Box.whole(frame.size)
-    return (Typed(whole, whole, before=frame.rgb.translate(_INVERTED), after=frame.rgb),)
 
 
 def _plain(value: Any) -> Any:
