@@ -37,39 +37,63 @@ def kill(home: Path, run_id: str | None, reason: str) -> Stopped:
         raise unknown(run_id, here)
     unwritten = _ask_here(home, meant, reason, everything=run_id is None)
     if unwritten:
-        # A process that does more than one run ends with all of them.
-        pids = {run.pid for run in meant}
-        meant = [run for run in here if run.pid in pids]
-        for run in {run.pid: run for run in meant}.values():
-            end(home, run)
+        meant = _end_processes(home, meant, here)
     # The database after the files: to load it takes long, and to reach it may take for ever.
-    others, asked = None, None
-    try:
-        if (others := _elsewhere(home)) is not None:
-            asked = others.ask(run_id or "", reason)
-    except (InvalidUsage, OSError) as error:
-        doubts.append(f"Other machines were not told: {error}")
+    others, doubt = _ask_elsewhere(home, run_id, reason)
+    doubts += doubt
     if unwritten and run_id is None:
-        if not (meant or others or doubts):
-            raise InvalidUsage(f"{home} cannot be written ({unwritten}); set HOLO_HOME.")
-        doubts.append(
-            f"{home} cannot be written ({unwritten}): runs under way were sent SIGTERM in place of the request, "
-            "and one that is only starting was not told."
-        )
+        doubts.append(_untold(home, unwritten, told=bool(meant or others or doubts)))
+    stopped = _stopped_here(home, meant)
+    if others is None:
+        return Stopped(stopped.lines, (*doubts, *stopped.doubts))
+    answers = _await_answers(*others, run_id, {run.run_id for run in meant})
+    lines, doubts = [*stopped.lines, *answers.lines], [*doubts, *stopped.doubts, *answers.doubts]
+    if run_id is not None and not (lines or answers.doubts):
+        raise unknown(run_id, here, elsewhere=", and none on the machines that share the database answers")
+    return Stopped(tuple(lines), tuple(doubts))
+
+
+def _end_processes(home: Path, meant: list[Running], here: list[Running]) -> list[Running]:
+    """End the processes of runs, where no request to stop can be written; return all runs that end by that.
+
+    A process that does more than one run ends with all of them.
+    """
+    pids = {run.pid for run in meant}
+    ended = [run for run in here if run.pid in pids]
+    for run in {run.pid: run for run in ended}.values():
+        end(home, run)
+    return ended
+
+
+def _ask_elsewhere(home: Path, run_id: str | None, reason: str) -> tuple[tuple[Kills, int] | None, list[str]]:
+    """Ask other machines to stop runs; return where they answer, with the request's number, and what is in doubt."""
+    try:
+        others = _elsewhere(home)
+        return (None if others is None else (others, others.ask(run_id or "", reason))), []
+    except (InvalidUsage, OSError) as error:
+        return None, [f"Other machines were not told: {error}"]
+
+
+def _untold(home: Path, unwritten: str, *, told: bool) -> str:
+    """Say what is in doubt where no request can be written; raise `InvalidUsage` if nobody was told anything."""
+    if not told:
+        raise InvalidUsage(f"{home} cannot be written ({unwritten}); set HOLO_HOME.")
+    return (
+        f"{home} cannot be written ({unwritten}): runs under way were sent SIGTERM in place of the request, "
+        "and one that is only starting was not told."
+    )
+
+
+def _stopped_here(home: Path, meant: list[Running]) -> Stopped:
+    """Wait for runs on this machine to stop; forget the requests to those that have."""
     folder = home / kill_files.FOLDER
     left = _await_end(home, folder, meant)
     lines = [_line(run, left, folder) for run in meant]
     silent = [run.pid for run in left if not kill_files.answered(folder, run.run_id)]
-    doubts += [f"Process {pid} did not answer within {PATIENCE_S:g} s; end it: kill -9 {pid}." for pid in silent]
+    doubts = [f"Process {pid} did not answer within {PATIENCE_S:g} s; end it: kill -9 {pid}." for pid in silent]
     for run in meant:
         if run not in left:
             kill_files.forget(folder, run.run_id)
-    if others is not None and asked is not None:
-        elsewhere, doubt = _await_answers(others, asked, run_id, {run.run_id for run in meant})
-        lines += [f"{name}  input stopped on {host}" for name, host in elsewhere.items()]
-        doubts += doubt
-        if run_id is not None and not lines and not doubt:
-            raise unknown(run_id, here, elsewhere=", and none on the machines that share the database answers")
     return Stopped(tuple(lines), tuple(doubts))
 
 
@@ -128,17 +152,18 @@ def _await_end(home: Path, folder: Path, meant: list[Running]) -> list[Running]:
     return left
 
 
-def _await_answers(others: Kills, asked: int, run_id: str | None, here: set[str]) -> tuple[dict[str, str], list[str]]:
+def _await_answers(others: Kills, asked: int, run_id: str | None, here: set[str]) -> Stopped:
     """Wait for other machines, as long as may be; return where input stopped, and what is in doubt."""
     until = time.monotonic() + (0.0 if run_id in here else PATIENCE_S / 2)
     found: dict[str, str] = {}
+    doubts: tuple[str, ...] = ()
     while True:
         try:
             found = {name: host for name, host in others.answers(asked).items() if name not in here}
         except InvalidUsage as error:
-            return found, [f"Other machines were asked to stop, but not all that they answer is known: {error}"]
-        if (found and run_id is not None) or time.monotonic() >= until:
-            return found, []
+            doubts = (f"Other machines were asked to stop, but not all that they answer is known: {error}",)
+        if doubts or (found and run_id is not None) or time.monotonic() >= until:
+            return Stopped(tuple(f"{name}  input stopped on {host}" for name, host in found.items()), doubts)
         time.sleep(0.2)
 
 

@@ -118,17 +118,24 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
             return "it looks different there"
     for area in areas(now, where):
         left = stirred(before, now, area) - (restless or {}).get(area, frozenset())
-        if where.points:
-            if left and not _caret(before, now, area, left):
-                return "its row looks different"
-        elif left:
-            if _part_of(before, now, area, left) > LARGE:
-                return "its window looks different"
-            if where.clicked is not None and area.contains(where.clicked):
-                for box in (Box.near(where.clicked, NEAR, NEAR).cut_to(screen), _row(where.clicked, area)):
-                    columns = stirred(before, now, box) & left
-                    if columns and not _caret(before, now, box, columns):
-                        return "it looks different there"
+        if left and where.points and not _caret(before, now, area, left):
+            return "its row looks different"
+        if left and not where.points and (different := _window_moved(before, now, where.clicked, area, left)):
+            return different
+    return ""
+
+
+def _window_moved(before: Sighting, now: Sighting, clicked: Point | None, area: Box, left: frozenset[int]) -> str:
+    """Say what is different in the window that keys go to, in columns that count; nothing if they may go there."""
+    if _part_of(before, now, area, left) > LARGE:
+        return "its window looks different"
+    if clicked is None or not area.contains(clicked):
+        return ""
+    screen = Box.whole(now.pixels.size)
+    for box in (Box.near(clicked, NEAR, NEAR).cut_to(screen), _row(clicked, area)):
+        columns = stirred(before, now, box) & left
+        if columns and not _caret(before, now, box, columns):
+            return "it looks different there"
     return ""
 
 

@@ -143,7 +143,14 @@ class Screens:
             raise InvalidUsage("Screens need at least one State; declare those that the program can be in.")
         _once("states", [state.name for state in self.candidates])
         _once("interruptions", [one.name for one in self.interruptions])
-        known, anywhere = {state.name: state for state in self.states}, {state.name for state in self.candidates}
+        self._check_ways()
+        self._check_home()
+        seconds = self.timeout_seconds
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not isfinite(seconds) or seconds < 0:
+            raise InvalidUsage(f"timeout_seconds is a number of seconds, 0 or more, not {seconds!r}.")
+
+    def _check_ways(self) -> None:
+        known, anywhere = {state.name for state in self.states}, {state.name for state in self.candidates}
         for way in self.ways:
             if way.to not in known:
                 raise InvalidUsage(f"A way leads to {way.to!r}, which is no state; there are: {_named(self.states)}.")
@@ -157,13 +164,13 @@ class Screens:
                     f"The way to {way.to!r} starts at {way.start!r}, which is busy, and a busy state is waited out; "
                     "start it at the state that comes after."
                 )
+
+    def _check_home(self) -> None:
+        known = {state.name: state for state in self.states}
         if self.home and (self.home not in known or known[self.home].busy):
             wrong = "is busy" if self.home in known else "is no state"
             ready = _named(state for state in self.states if not state.busy)
             raise InvalidUsage(f"home={self.home!r} {wrong}; choose one of: {ready or 'none yet'}.")
-        seconds = self.timeout_seconds
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not isfinite(seconds) or seconds < 0:
-            raise InvalidUsage(f"timeout_seconds is a number of seconds, 0 or more, not {seconds!r}.")
 
 
 @dataclass(frozen=True, init=False)

@@ -156,37 +156,51 @@ class _Past:
 
 def _holding(rule: Rule, values: Mapping[str, Value], past: _Past, sight: Sight) -> dict[str, Value] | None:
     """Return the values known to a rule if it holds, else None."""
+    if not (_is_meant(rule, values) and _is_shown(rule, values, sight) and _is_its_turn(rule, past)):
+        return None
+    read = read_values(rule.read, sight.shown or sight)
+    return None if read is None else {**values, **read}
+
+
+def _is_meant(rule: Rule, values: Mapping[str, Value]) -> bool:
+    """Say whether the parameter that a rule asks for is true, or false for one that it wants to be ``not`` so."""
+    if rule.if_ is None:
+        return True
+    return bool(values.get(rule.if_.removeprefix("not "))) != rule.if_.startswith("not ")
+
+
+def _is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight) -> bool:
+    """Say whether the screen shows what a rule asks for, and nothing that it does not want."""
 
     def visible(label: str) -> bool:
         return sight.has(fill(label, values))
 
-    if rule.if_ is not None and bool(values.get(rule.if_.removeprefix("not "))) == rule.if_.startswith("not "):
-        return None
     if not all(map(visible, rule.screen)) or any(map(visible, rule.not_)):
-        return None
+        return False
     if rule.any_of and not any(map(visible, rule.any_of)):
-        return None
-    if rule.shows_part_of is not None and not sight.shows_part_of(fill(rule.shows_part_of, values)):
-        return None
+        return False
+    return rule.shows_part_of is None or sight.shows_part_of(fill(rule.shows_part_of, values))
+
+
+def _is_its_turn(rule: Rule, past: _Past) -> bool:
+    """Say whether a rule may begin by what was done before, or is to go on with what it began."""
     only_waits = all(action.wait is not None for action in rule.do)
     if only_waits and past.waits >= rule.patience:
-        return None
+        return False
     place = past.next_in(rule)
     under_way = 0 < place < len(rule.do)
     waiting = place == len(rule.do) and past.waits < rule.patience
-    if not under_way and not waiting:
-        if past.waits < rule.waited:
-            return None
-        if rule.after and not past.last_finished(rule.after):
-            return None
-        if not all(past.times(other, rule.since) for other in rule.done):
-            return None
-        if any(past.times(other, rule.since) for other in rule.unless_done):
-            return None
-        if past.times(rule.id, rule.since) >= rule.limit:
-            return None
-    read = read_values(rule.read, sight.shown or sight)
-    return None if read is None else {**values, **read}
+    return under_way or waiting or _may_begin(rule, past)
+
+
+def _may_begin(rule: Rule, past: _Past) -> bool:
+    if past.waits < rule.waited or past.times(rule.id, rule.since) >= rule.limit:
+        return False
+    if rule.after and not past.last_finished(rule.after):
+        return False
+    if not all(past.times(other, rule.since) for other in rule.done):
+        return False
+    return not any(past.times(other, rule.since) for other in rule.unless_done)
 
 
 def _follow(rule: Rule, past: _Past, sight: Sight, values: Mapping[str, Value], written: Written) -> Decision:
