@@ -191,63 +191,50 @@ def _aloud(settings: Settings) -> AbstractAsyncContextManager[Aloud | None]:
     return said_aloud(settings.max_steps, settings.limits.max_cost_micro)
 
 
+def _opened(
+    settings: Settings, desktop: Desktop, endpoint: ModelEndpoint, aloud: Aloud | None
+) -> AbstractAsyncContextManager[Run]:
+    return open_agent(
+        title=settings.goal,
+        desktop=desktop,
+        endpoint=endpoint,
+        profile=settings.profile,
+        destination=settings.audit,
+        dialect=settings.dialect,
+        allow=settings.allow,
+        rules=settings.rules,
+        redaction=settings.redaction,
+        handoff=settings.handoff or False,
+        key=settings.token or "",
+        budget=item_key(settings.token, "run") if settings.token else "",
+        limits=settings.limits,
+        max_steps=settings.max_steps,
+        max_corrections=settings.max_corrections,
+        home=settings.home,
+        began_s=settings.began_s,
+        secrets=settings.secrets,
+        aloud=aloud,
+    )
+
+
 async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None) -> Outcome:
     endpoint = ModelEndpoint(settings.base_url, settings.api_key)
     run: Run | None = None
-    answer: str | None = None
-    status: Status = "answered"
-    code, message, finished = 0, "", False
+    finished = False
     try:
-        async with (
-            _aloud(settings) as aloud,
-            open_agent(
-                title=settings.goal,
-                desktop=desktop,
-                endpoint=endpoint,
-                profile=settings.profile,
-                destination=settings.audit,
-                dialect=settings.dialect,
-                allow=settings.allow,
-                rules=settings.rules,
-                redaction=settings.redaction,
-                handoff=settings.handoff or False,
-                key=settings.token or "",
-                budget=item_key(settings.token, "run") if settings.token else "",
-                limits=settings.limits,
-                max_steps=settings.max_steps,
-                max_corrections=settings.max_corrections,
-                home=settings.home,
-                began_s=settings.began_s,
-                secrets=settings.secrets,
-                aloud=aloud,
-            ) as run,
-        ):
-            names = {*settings.secrets, *names_in(settings.goal)}  # one that is not there is told to the model
+        async with _aloud(settings) as aloud, _opened(settings, desktop, endpoint, aloud) as run:
             with left_to_person(claim):
-                with working(run, claim, effect=True) if claim else nullcontext():
-                    found: str = await before_deadline(
-                        run.guard,
-                        pursue(settings.goal, data=settings.data, options=SubgoalOptions(secrets=sorted(names))),
-                    )
-                run.answer = answer = found
-                if claim is not None:
-                    stored = json.dumps({"answer": answer, "flow_run_id": flow_run_id()})
-                    settings.ledger.finish(claim, settings.inputs, stored, run.trace)
-                    finished = True
+                answer = await _answer(run, settings, claim)
+                finished = claim is not None
             if claim is not None:
                 with suppress(InvalidUsage):  # the next run finds it done, and takes it off the list
                     await asyncio.to_thread(Items(settings.store).settle, claim.token, GOAL)
+        ended = Outcome("answered", 0, answer, 0, 0, None, None)
     except (HoloError, asyncio.CancelledError) as error:
-        status, message = (run.status, run.reason) if run and run.switch.reason else ending(error)
-        code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
-        answer = (run.answer or None) if run else None
-        half_done = isinstance(error, HoloError) and error.half_done
-        if settings.token is not None and (half_done or status not in ("invalid", Unavailable.status)) and not finished:
-            told = await _file(settings, status, message, trace=run.trace if run else "")
-            message = f"{message} {told}".strip()
+        ended = await _failed(error, run, settings, finished=finished)
     finally:
         await endpoint.close()
-    ended = Outcome(status, code, answer, 0, 0, None, flow_run_id() or None, message)
+    ended = replace(ended, flow_run_id=flow_run_id() or None)
     if run is None:
         return ended
     delivery = run.delivery.message if run.delivery and not run.delivery.complete else ""
@@ -257,5 +244,29 @@ async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None
         steps=run.steps,
         cost_micro_usd=run.guard.total_micro,
         trace=run.trace,
-        message=" ".join(said for said in (message, delivery, doubt) if said),
+        message=" ".join(said for said in (ended.message, delivery, doubt) if said),
     )
+
+
+async def _answer(run: Run, settings: Settings, claim: Claim | None) -> str:
+    """Pursue the goal, and write down under its token that it is done."""
+    names = {*settings.secrets, *names_in(settings.goal)}  # one that is not there is told to the model
+    with working(run, claim, effect=True) if claim else nullcontext():
+        work = pursue(settings.goal, data=settings.data, options=SubgoalOptions(secrets=sorted(names)))
+        answer: str = await before_deadline(run.guard, work)
+    run.answer = answer
+    if claim is not None:
+        stored = json.dumps({"answer": answer, "flow_run_id": flow_run_id()})
+        settings.ledger.finish(claim, settings.inputs, stored, run.trace)
+    return answer
+
+
+async def _failed(error: BaseException, run: Run | None, settings: Settings, *, finished: bool) -> Outcome:
+    """Return what an error makes of a run; a business item that was not finished goes on the dead-letter list."""
+    status, message = (run.status, run.reason) if run and run.switch.reason else ending(error)
+    code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
+    half_done = isinstance(error, HoloError) and error.half_done
+    if settings.token is not None and (half_done or status not in ("invalid", Unavailable.status)) and not finished:
+        told = await _file(settings, status, message, trace=run.trace if run else "")
+        message = f"{message} {told}".strip()
+    return Outcome(status, code, (run.answer or None) if run else None, 0, 0, None, None, message)

@@ -41,29 +41,19 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
     Raises `LimitReached` before the call if its worst case does not fit a limit, and `InvalidUsage` if money is limited
     and its price is not known; `TransientModelFault`, `ModelFailed` or `InvalidUsage` after it.
     """
-    guard, price, body = till.guard, model.price, request.body
+    guard, price = till.guard, model.price
     guard.check_time(till.now_s())
     guard.check_calls(till.now_s())
     hold = await _reserve(model, request, till)
     guard.count_call(till.now_s())
     try:
-        await till.record(
-            events.RequestSent(
-                purpose=purpose,
-                attempt=attempt,
-                model=str(body["model"]),
-                endpoint=model.client.endpoint,
-                shots=[shot.sha256 for shot in request.shots],
-                messages=len(body["messages"]),
-                prompt_sha256=hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest(),
-            )
-        )
+        await till.record(_request_sent(model, request, attempt, purpose))
     except BaseException:
         await _settle(till, hold, _Outcome())  # nothing was sent
         raise
     outcome = _Outcome()
     try:
-        reply = await model.client.complete(body, timeout_s=_patience(model, till))
+        reply = await model.client.complete(request.body, timeout_s=_patience(model, till))
         usage = reply.usage or estimate(request, reply)
         outcome.billed = price.of(usage) if price else 0
         outcome.still_held = 0 if reply.usage else max(0, hold.worst_micro - outcome.billed)
@@ -98,6 +88,19 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
         )
     )
     return reply
+
+
+def _request_sent(model: Model, request: Request, attempt: int, purpose: events.Purpose) -> events.RequestSent:
+    body = request.body
+    return events.RequestSent(
+        purpose=purpose,
+        attempt=attempt,
+        model=str(body["model"]),
+        endpoint=model.client.endpoint,
+        shots=[shot.sha256 for shot in request.shots],
+        messages=len(body["messages"]),
+        prompt_sha256=hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest(),
+    )
 
 
 @dataclass(frozen=True)

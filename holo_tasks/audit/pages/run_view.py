@@ -306,6 +306,16 @@ def _add_to_step(step: Step, event: e.AnyEvent) -> None:
             step.decision = event
         case e.Corrected():
             step.corrections.append(event.reason)
+        case e.StepTimed():
+            step.timed = event
+        case e.HandedOver():
+            step.questions.append(event.question)
+        case _:
+            _add_to_action(step, event)
+
+
+def _add_to_action(step: Step, event: e.AnyEvent) -> None:
+    match event:
         case e.Permitted(allowed=False):
             step.refusals.append(event)
         case e.Permitted():
@@ -322,10 +332,6 @@ def _add_to_step(step: Step, event: e.AnyEvent) -> None:
             step.moved = event.reason
         case e.Repeated():
             step.repeated = event.reason
-        case e.StepTimed():
-            step.timed = event
-        case e.HandedOver():
-            step.questions.append(event.question)
 
 
 def _guided(event: e.AnyEvent, at: str) -> list[tuple[str, str]]:
