@@ -1,0 +1,100 @@
+"""What guards the loop says what should happen, and nothing else does it: no desktop, model or walk is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.gestures import Pause
+from holo_tasks.loop.executor import Executor
+from holo_tasks.loop.guide import Guide, Unguided
+from holo_tasks.loop.instructions import (
+    Course,
+    Escape,
+    GiveUp,
+    Glance,
+    Instruction,
+    Look,
+    LookForEffect,
+    Now,
+    Recognize,
+    Record,
+    Tell,
+    View,
+    Wait,
+)
+from holo_tasks.loop.press_once import Once
+from holo_tasks.loop.screens import Screens
+from holo_tasks.loop.walk import Walk
+from tests.support.coloured_program import state
+from tests.support.painted_desktop import SIZE, PaintedDesktop
+from tests.support.shots import MemoryModel, as_model, walk_of
+
+MENU = state("menu")
+
+
+def shade(value: int) -> Frame:
+    return Frame(bytes([value]) * (SIZE.width * SIZE.height * 3), SIZE, ":1")
+
+
+def driven(course: Course[Any], answers: dict[type, list[Any]]) -> tuple[list[type], Any]:
+    """Answer a course until it ends or gives up; return what it asked for and what it came to."""
+    asked: list[type] = []
+    answer: Any = None
+    while True:
+        try:
+            wanted: Instruction = course.send(answer)
+        except StopIteration as end:
+            return asked, end.value
+        asked.append(type(wanted))
+        if isinstance(wanted, GiveUp):
+            return asked, wanted.why
+        answer = answers[type(wanted)].pop(0) if answers.get(type(wanted)) else None
+
+
+def test_a_screen_that_is_known_is_told_and_nothing_is_done() -> None:
+    guide = Guide(Screens([MENU]))
+    asked, _ = driven(guide.clear(), {Recognize: [View(shade(1), MENU)]})
+    assert asked == [Recognize, Record]
+    assert guide.here == "menu"
+
+
+def test_an_unknown_screen_is_glanced_at_until_its_time_is_over_and_only_then_looked_at_and_escaped() -> None:
+    unknown = View(shade(0), None)
+    answers = {Recognize: [unknown] * 4 + [View(shade(1), MENU)], Now: [0.0, 1.0, 9.0], Glance: [shade(0)]}
+    asked, _ = driven(Guide(Screens([MENU], timeout_seconds=5.0)).clear(), answers)
+    assert asked == [
+        *(Recognize, Record, Now),
+        *(Recognize, Now, Wait, Glance),
+        *(Recognize, Now, Look),
+        *(Recognize, Escape),
+        *(Recognize, Record),
+    ]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_second_press_asks_for_the_effect_and_for_nothing_after_it_gave_up(known: bool) -> None:
+    once = Once(("Submit",))
+    once.press({"Submit"})
+    asked, came = driven(once.again({"Submit"}, Unguided()), {LookForEffect: [known]})
+    assert asked == ([Wait, LookForEffect, Look] if known else [Wait, LookForEffect, GiveUp])
+    assert once.was_pressed({"Submit"}) is not known
+    assert ("had no effect" if known else "was not pressed again") in came
+
+
+async def test_a_course_that_gave_up_is_not_gone_on_with() -> None:
+    def course() -> Course[None]:
+        yield Wait(0.1)
+        yield GiveUp("It is enough.")
+        yield Escape()
+        yield Tell("on we go")
+
+    desktop = PaintedDesktop()
+    walk = walk_of(as_model(MemoryModel([])), desktop=desktop)
+    with pytest.raises(GaveUp, match="It is enough") as caught:
+        await Executor(walk, Walk.act, "script").follow(course())
+    assert caught.value.layer == "script"
+    assert [type(gesture) for gesture in desktop.gestures] == [Pause]
