@@ -69,7 +69,7 @@ def test_a_playbook_declares_the_same_screens_as_python(tmp_path: Path) -> None:
     assert screens.interruptions[1].do is sign_on
     assert [(way.start, way.to) for way in screens.ways] == [("form", "menu"), ("*", "menu")]
     assert all(isinstance(way.do, Script) for way in screens.ways)
-    assert (screens.home, screens.closed, screens.patience_s) == ("menu", True, 5)
+    assert (screens.home, screens.closed, screens.timeout_seconds) == ("menu", True, 5)
 
 
 def test_what_a_playbook_leaves_to_python_must_be_given_and_nothing_else(tmp_path: Path) -> None:
