@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.gestures import Pause
+from holo_tasks.core.states import Asked, State
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide, Unguided
 from holo_tasks.loop.instructions import (
@@ -22,13 +24,14 @@ from holo_tasks.loop.instructions import (
     Now,
     Recognize,
     Record,
+    Shows,
     Tell,
     View,
     Wait,
 )
 from holo_tasks.loop.press_once import Once
 from holo_tasks.loop.screens import Screens
-from holo_tasks.loop.walk import Walk
+from holo_tasks.loop.walk import PATIENCE_S, Walk
 from tests.support.coloured_program import state
 from tests.support.painted_desktop import SIZE, PaintedDesktop
 from tests.support.shots import MemoryModel, as_model, walk_of
@@ -40,16 +43,20 @@ def shade(value: int) -> Frame:
     return Frame(bytes([value]) * (SIZE.width * SIZE.height * 3), SIZE, ":1")
 
 
-def driven(course: Course[Any], answers: dict[type, list[Any]]) -> tuple[list[type], Any]:
+def kinds(asked: list[Instruction]) -> list[type]:
+    return [type(one) for one in asked]
+
+
+def driven(course: Course[Any], answers: dict[type, list[Any]]) -> tuple[list[Instruction], Any]:
     """Answer a course until it ends or gives up; return what it asked for and what it came to."""
-    asked: list[type] = []
+    asked: list[Instruction] = []
     answer: Any = None
     while True:
         try:
             wanted: Instruction = course.send(answer)
         except StopIteration as end:
             return asked, end.value
-        asked.append(type(wanted))
+        asked.append(wanted)
         if isinstance(wanted, GiveUp):
             return asked, wanted.why
         answer = answers[type(wanted)].pop(0) if answers.get(type(wanted)) else None
@@ -58,7 +65,7 @@ def driven(course: Course[Any], answers: dict[type, list[Any]]) -> tuple[list[ty
 def test_a_screen_that_is_known_is_told_and_nothing_is_done() -> None:
     guide = Guide(Screens([MENU]))
     asked, _ = driven(guide.clear(), {Recognize: [View(shade(1), MENU)]})
-    assert asked == [Recognize, Record]
+    assert kinds(asked) == [Recognize, Record]
     assert guide.here == "menu"
 
 
@@ -66,7 +73,7 @@ def test_an_unknown_screen_is_glanced_at_until_its_time_is_over_and_only_then_lo
     unknown = View(shade(0), None)
     answers = {Recognize: [unknown] * 4 + [View(shade(1), MENU)], Now: [0.0, 1.0, 9.0], Glance: [shade(0)]}
     asked, _ = driven(Guide(Screens([MENU], timeout_seconds=5.0)).clear(), answers)
-    assert asked == [
+    assert kinds(asked) == [
         *(Recognize, Record, Now),
         *(Recognize, Now, Wait, Glance),
         *(Recognize, Now, Look),
@@ -75,12 +82,48 @@ def test_an_unknown_screen_is_glanced_at_until_its_time_is_over_and_only_then_lo
     ]
 
 
+def test_before_a_press_that_had_no_effect_is_done_again_the_screen_is_looked_at_and_cleared() -> None:
+    once = Once(("Submit",))
+    once.press({"Submit"})
+    answers = {LookForEffect: [True], Recognize: [View(shade(1), MENU)]}
+    asked, _ = driven(once.again({"Submit"}, Guide(Screens([MENU]))), answers)
+    assert kinds(asked) == [Wait, LookForEffect, Look, Recognize, Record]
+
+
+def test_a_hung_program_has_not_arrived_whatever_it_shows() -> None:
+    hung = View(replace(shade(1), hung=True), MENU)
+    answers = {Recognize: [hung], Shows: [True], Now: [0.0, 30.0]}
+    asked, there = driven(Guide(Screens([MENU]), after=("menu",)).arrived(), answers)
+    assert (kinds(asked), there) == ([Now, Recognize, Now], False)
+
+
+def test_a_screen_that_is_still_changing_is_no_question_for_a_model() -> None:
+    dear = State("dear", Asked("Is it the menu?"))
+    answers = {
+        Recognize: [View(shade(0), None), View(shade(1), None), *[View(shade(1), dear)] * 2],
+        Now: [0.0, 1.0, 2.0],
+        Glance: [shade(1), shade(1)],
+        Shows: [False, True, True],
+    }
+    asked, there = driven(Guide(Screens([MENU, dear]), after=("dear",)).arrived(), answers)
+    assert there
+    questions = [dear in one.states for one in asked if isinstance(one, Recognize)]
+    assert questions[:3] == [True, False, True], "only once it stands still"
+
+
+def test_an_end_is_looked_for_on_a_fresh_picture() -> None:
+    answers = {Recognize: [View(shade(1), MENU)] * 3, Shows: [True] * 2, Now: [0.0, 1.0]}
+    asked, problem = driven(Guide(Screens([MENU]), after=("menu",)).accept(), answers)
+    assert (asked[0], problem) == (Look(), "")
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_a_second_press_asks_for_the_effect_and_for_nothing_after_it_gave_up(known: bool) -> None:
     once = Once(("Submit",))
     once.press({"Submit"})
     asked, came = driven(once.again({"Submit"}, Unguided()), {LookForEffect: [known]})
-    assert asked == ([Wait, LookForEffect, Look] if known else [Wait, LookForEffect, GiveUp])
+    assert kinds(asked) == ([Wait, LookForEffect, Look] if known else [Wait, LookForEffect, GiveUp])
+    assert asked[0] == Wait(PATIENCE_S), "a slow effect is given time to show"
     assert once.was_pressed({"Submit"}) is not known
     assert ("had no effect" if known else "was not pressed again") in came
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.errors import GaveUp, NeedsPerson, ScreenChanged
+from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerson, ScreenChanged
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause, Receipt
 from holo_tasks.core.input_permit import Slip
@@ -50,6 +50,7 @@ class Case:
         self.walk = walk_of(as_model(self.model), desktop=program, recorder=self.recorder, now_s=Clock())
 
         self.given: list[Screens] = []
+        self.read: Callable[[str], str] = str
 
         async def perform(do: Any, what: str, screens: Screens) -> Any:
             self.given.append(screens)
@@ -62,7 +63,7 @@ class Case:
         async def decide(walk: Walk, final: bool) -> Any:
             return await walk.decide(answer_only=final)
 
-        return await pursue(self.executor, read=str, decide=decide, max_steps=20, guide=self.guide)
+        return await pursue(self.executor, read=self.read, decide=decide, max_steps=20, guide=self.guide)
 
     async def gives_up(self, why: str) -> None:
         with pytest.raises(GaveUp, match=why):
@@ -279,6 +280,55 @@ async def test_no_other_new_window_is_escaped_beside_a_state_that_can_be_told(ho
     assert case.acted
 
 
+@pytest.mark.parametrize("corrections", [0, 2])
+async def test_an_answer_that_does_not_fit_is_sent_back_so_often_and_no_more(corrections: int) -> None:
+    case = Case(program := ColouredProgram("menu"), screens(program))
+    case.walk.doors = replace(case.walk.doors, corrections=corrections)
+
+    def number(text: str) -> str:
+        raise ValueError("not a number")
+
+    case.read = number
+    with pytest.raises(ModelFailed, match="does not fit what was asked for"):
+        await case.pursue()
+    assert len(case.model.bodies) == 1 + corrections
+
+
+async def test_after_an_escape_that_came_too_late_the_screen_is_looked_at_again() -> None:
+    class Late(ColouredProgram):
+        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+            if gesture == ESCAPE:
+                self.screen = "menu"
+                raise ScreenChanged("It went by itself.")
+            return await super().do(gesture, deadline=deadline, slip=slip)
+
+    program = Late("nothing known")
+    case = Case(program, screens(program))
+    await case.pursue()
+    assert "Escape was not pressed to get back" in case.told
+    assert len(case.seen("backtracked", "by")) == 1
+
+
+async def test_a_screen_that_changes_before_every_press_is_being_stuck_too() -> None:
+    class Moving(ColouredProgram):
+        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+            if isinstance(gesture, Click):
+                raise ScreenChanged("Something moved there.")
+            return await super().do(gesture, deadline=deadline, slip=slip)
+
+    program = Moving("menu")
+    case = Case(program, screens(program), *[CLICK] * 19)
+    await case.gives_up("The agent is stuck")
+
+
+@pytest.mark.parametrize(("layer", "clicks"), [("model", 16), ("script", 8)])
+async def test_a_script_that_is_stuck_is_taken_back_at_once_as_words_do_not_help_it(layer: str, clicks: int) -> None:
+    program = ColouredProgram("menu")
+    case = Case(program, screens(program), *[CLICK] * 19, layer=layer)
+    await case.gives_up("The agent is stuck")
+    assert sum(isinstance(gesture, Click) for gesture in case.acted) == clicks
+
+
 class Dialogs(Colours):
     """Knows a declared state by a window's title, too; where both hold, the first one is it."""
 
@@ -423,11 +473,28 @@ async def test_an_answer_is_not_taken_before_the_screen_is_where_the_work_may_en
     assert "The screen is not ‘filed’" in case.told
 
 
-async def test_who_answers_twice_on_the_wrong_screen_gives_up() -> None:
+@pytest.mark.parametrize("between", [(), (CLICK,)])
+async def test_who_answers_twice_on_the_wrong_screen_gives_up(between: tuple[Any, ...]) -> None:
     program = ColouredProgram("form")
-    case = Case(program, screens(program), after=("filed", "record"))
+    case = Case(program, screens(program), DONE, *between, after=("filed", "record"))
     await case.gives_up("The screen is not ‘filed’ or ‘record’")
-    assert len(case.model.bodies) == 2
+    assert len(case.model.bodies) == 2 + len(between)
+
+
+class Refusing(ColouredProgram):
+    """Has hands that cannot do a click."""
+
+    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        if isinstance(gesture, Click):
+            raise InvalidUsage("There is no such button.")
+        return await super().do(gesture, deadline=deadline, slip=slip)
+
+
+async def test_where_hands_could_not_do_a_step_nobody_waits_for_what_it_was_to_lead_to() -> None:
+    program = Refusing("menu")
+    case = Case(program, screens(program), CLICK, layer="script", expect=lambda: "record")
+    await case.pursue()
+    assert "no such button" in case.told
 
 
 async def test_an_end_that_comes_late_is_waited_for() -> None:
