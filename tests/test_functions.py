@@ -15,7 +15,6 @@ LONGER = {
     "holo_tasks/agent/cost_guardrail.py:cost_guardrail": "to be split",
     "holo_tasks/agent/open_agent.py:open_agent": "to be split",
     "holo_tasks/agent/pursue.py:pursue": "to be split",
-    "holo_tasks/run/run.py:open_run": "to be split",
 }
 """Functions that are longer, by file and name, each with the reason."""
 
