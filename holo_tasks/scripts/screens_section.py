@@ -16,16 +16,15 @@ screens:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.states import ANY, Absent, AnyOf, Asked, Mark, Picture, State, Text, Window
 from holo_tasks.loop.screens import MOST_TIMES, Do, Interruption, Screens, Way
-from holo_tasks.scripts.actions import Action, Part, picture_file
+from holo_tasks.scripts.actions import Action, Part, Shown
 
 
 def _listed(value: Any) -> Any:
@@ -47,27 +46,15 @@ class DeclaredWindow(Part):
         return {"title": value} if isinstance(value, str) else value
 
 
-class DeclaredMark(Part):
+class DeclaredMark(Shown):
     """What tells a state: exactly one kind. ``within`` is a box of the screen: left, top, width, height."""
 
-    text: str | None = None
-    picture: Path | None = None
     window: DeclaredWindow | None = None
     asked: str | None = Field(default=None, description="a question that a model answers with yes or no")
     not_: DeclaredMark | None = Field(default=None, alias="not")
     any_of: tuple[DeclaredMark, ...] | None = None
     within: Corner | None = None
     likeness: float | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, value: Any) -> Any:
-        return {"text": value} if isinstance(value, str) else value
-
-    @field_validator("picture")
-    @classmethod
-    def _is_there(cls, name: Path | None, info: ValidationInfo) -> Path | None:
-        return None if name is None else picture_file(name, info)
 
     @model_validator(mode="after")
     def _one(self) -> DeclaredMark:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 FEWEST = 24
 
@@ -26,15 +26,8 @@ class Kind:
     name: str
 
 
-@dataclass(frozen=True)
-class Rect:
-    """A part of a bar as SVG draws it; ``color`` is a class of the style sheet."""
-
-    color: str
-    x: str
-    width: str
-    y: str = "0"
-    height: str = "0"
+Rect: TypeAlias = Mapping[str, str]
+"""A part of a bar as SVG draws it: its attributes, and ``color``, a class of the style sheet."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +54,26 @@ class Chart:
         most = max((sum(bar.parts) for bar in self.bars), default=0) or 1
         width = 1000 / max(len(self.bars), FEWEST)
         for number, bar in enumerate(self.bars):
-            top, rects = float(self.HEIGHT), []
+            top = float(self.HEIGHT)
+            rects: list[Rect] = []
             x, across = f"{number * width + width * 0.1:.2f}", f"{width * 0.8:.2f}"
             for kind, part in zip(self.kinds, bar.parts, strict=True):
                 tall = (self.HEIGHT - 2) * part / most
                 top -= tall
                 if part:
-                    rects.append(Rect(kind.color, x, across, f"{top:.2f}", f"{tall:.2f}"))
+                    rects.append(
+                        {"color": kind.color, "x": x, "y": f"{top:.2f}", "width": across, "height": f"{tall:.2f}"}
+                    )
             yield bar, rects
 
 
 def shares(parts: Sequence[tuple[str, int]]) -> list[Rect]:
     """The parts of a lying bar that is 1000 wide; ``parts`` are class names and amounts."""
     total = sum(amount for _, amount in parts) or 1
-    x, rects = 0.0, []
+    x = 0.0
+    rects: list[Rect] = []
     for name, amount in parts:
         width = 1000 * max(0, amount) / total
-        rects.append(Rect(name, f"{x:.1f}", f"{width:.1f}"))
+        rects.append({"color": name, "x": f"{x:.1f}", "width": f"{width:.1f}"})
         x += width
     return rects

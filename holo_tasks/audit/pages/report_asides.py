@@ -9,6 +9,7 @@ from holo_tasks.audit.pages.gesture_marks import Ring, area
 from holo_tasks.audit.pages.report_step import Picture, Reference
 from holo_tasks.audit.pages.run_view import Aside, Story
 from holo_tasks.core.events import Located
+from holo_tasks.core.geometry import Box
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,6 @@ def question(story: Story, aside: Aside, reference: Reference) -> Question:
         title, answer = asked.question, asked.answer
         facts.insert(0, asked.model)
     name = reference(aside.shot) if aside.shot else None
-    shown = area(story.frames.get(aside.shot))
+    shown = Box(*area(story.frames.get(aside.shot)))
     picture = Picture(name, shown, "The screen that was asked about", rings) if name else None
     return Question(title, answer, facts, not isinstance(asked, Located), picture)

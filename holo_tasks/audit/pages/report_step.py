@@ -11,6 +11,7 @@ from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, duration, kinds, mo
 from holo_tasks.audit.pages.gesture_marks import Mark, area, caption, marks
 from holo_tasks.audit.pages.run_view import Step, Story
 from holo_tasks.core.events import FrameTaken
+from holo_tasks.core.geometry import Box
 
 Reference: TypeAlias = Callable[[str], str | None]
 """Gives the id under which a picture is in the page, or None when the trace lacks it."""
@@ -24,31 +25,15 @@ class Picture:
     """
 
     name: str
-    shown: tuple[int, int, int, int]
+    shown: Box
     about: str
     marks: Sequence[Mark] = ()
     changed: Sequence[int] = ()
 
     @property
-    def left(self) -> int:
-        return self.shown[0]
-
-    @property
-    def top(self) -> int:
-        return self.shown[1]
-
-    @property
-    def width(self) -> int:
-        return self.shown[2]
-
-    @property
-    def height(self) -> int:
-        return self.shown[3]
-
-    @property
     def radius(self) -> int:
         """Of a ring, so that it can be seen on a picture of this width."""
-        return max(6, self.width // 48)
+        return max(6, self.shown.width // 48)
 
 
 @dataclass(frozen=True)
@@ -114,7 +99,7 @@ def figures(story: Story, step: Step, reference: Reference) -> list[Figure]:
         about = f"Screen after step {step.number}: {OUTCOME_WORDS[step.outcome][1].lower()}"
         box = step.verdict.changed_box if step.verdict else []
         frame, name = story.frames.get(step.after), reference(step.after)
-        picture = Picture(name, area(frame), about, changed=box if len(box) == 4 else ()) if name else None
+        picture = Picture(name, Box(*area(frame)), about, changed=box if len(box) == 4 else ()) if name else None
         out.append(Figure("After", step.after, picture, masked=masked(frame)))
     elif step.after:
         out.append(Figure("After", step.after, same=True))
@@ -124,7 +109,7 @@ def figures(story: Story, step: Step, reference: Reference) -> list[Figure]:
 def picture_before(story: Story, step: Step, reference: Reference, about: str) -> Picture | None:
     """The screen a step was decided on, with what was done drawn over it; None when the trace lacks it."""
     name = reference(step.before)
-    return Picture(name, area(story.frames.get(step.before)), about, marks(step.action)) if name else None
+    return Picture(name, Box(*area(story.frames.get(step.before))), about, marks(step.action)) if name else None
 
 
 def masked(frame: FrameTaken | None) -> str:
