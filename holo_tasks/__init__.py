@@ -14,7 +14,7 @@ A screenshot goes one way, and changes type at each door, so that a mistake is a
     verify            Verdict         core.verdicts
     record            event           audit.recorder
 
-`core.walk` holds the doors, `core.loop` puts them in sequence, `tasks` and `subgoals` make Prefect runs of them.
+`loop.walk` holds the doors, `loop.loop` puts them in sequence, and `agent` makes Prefect runs of them.
 What a flow needs is here; names are loaded when they are used, because Prefect takes seconds to import.
 """
 
