@@ -10,7 +10,6 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 from prefect import Flow, Task
-from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 
 from holo_tasks.agent.limits import before_deadline, limited
@@ -21,6 +20,8 @@ from holo_tasks.run.kept_work import bound, check_template, fill
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_Scope = Callable[[Any, Any], AbstractContextManager[Guard]]
+"""Opens the limits of one call of a function, by its arguments."""
 
 
 def cost_guardrail(
@@ -55,53 +56,64 @@ def cost_guardrail(
     _limits(given, None)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        if isinstance(function, Flow | Task):
-            raise InvalidUsage("@cost_guardrail goes under @flow, @task and @subgoal: above, it would guard nothing.")
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise InvalidUsage("@cost_guardrail cannot guard a generator: what is inside runs after it has returned.")
-        name = function.__name__.replace("_", " ")
-        signature = inspect.signature(function)
-        for what, template in {**given, "budget": budget}.items():
-            if isinstance(template, str):
-                check_template(f"The {what} of {function.__name__!r}", template, signature)
+        _check(function, {**given, "budget": budget})
+        name, signature = function.__name__.replace("_", " "), inspect.signature(function)
 
         def scope(args: Any, kwargs: Any) -> AbstractContextManager[Guard]:
             arguments = bound(signature, args, kwargs)
             shared = None if budget is None else fill(budget, arguments)
             return limited(name, _limits(given, arguments), shared)
 
-        if inspect.iscoroutinefunction(function):
-
-            @wraps(function)
-            async def guarded_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-                try:
-                    with scope(args, kwargs) as guard:
-                        return await before_deadline(guard, function(*args, **kwargs))
-                except HoloError as error:
-                    if _is_flow(guarded_async):
-                        return failed_state(error)
-                    raise
-
-            return cast("Callable[P, R]", _resolved(guarded_async, function))
-
-        @wraps(function)
-        def guarded_sync(*args: P.args, **kwargs: P.kwargs) -> R | State[Any]:
-            try:
-                with scope(args, kwargs):
-                    returned = function(*args, **kwargs)
-                    if inspect.isawaitable(returned):
-                        if inspect.iscoroutine(returned):
-                            returned.close()
-                        raise InvalidUsage(f"{name!r} returns something to await: make it `async def` to be guarded.")
-                    return returned
-            except HoloError as error:
-                if _is_flow(guarded_sync):
-                    return failed_state(error)
-                raise
-
-        return cast("Callable[P, R]", _resolved(guarded_sync, function))
+        guarded = _guarded_async if inspect.iscoroutinefunction(function) else _guarded_sync
+        return cast("Callable[P, R]", _resolved(guarded(function, scope), function))
 
     return decorate
+
+
+def _check(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Raise `InvalidUsage` for what cannot be guarded, and for templates that do not fit a function's arguments."""
+    if isinstance(function, Flow | Task):
+        raise InvalidUsage("@cost_guardrail goes under @flow, @task and @subgoal: above, it would guard nothing.")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidUsage("@cost_guardrail cannot guard a generator: what is inside runs after it has returned.")
+    for what, template in given.items():
+        if isinstance(template, str):
+            check_template(f"The {what} of {function.__name__!r}", template, inspect.signature(function))
+
+
+def _guarded_async(function: Callable[..., Any], scope: _Scope) -> Callable[..., Any]:
+    @wraps(function)
+    async def guarded(*args: Any, **kwargs: Any) -> Any:
+        try:
+            with scope(args, kwargs) as guard:
+                return await before_deadline(guard, function(*args, **kwargs))
+        except HoloError as error:
+            if _is_flow(guarded):
+                return failed_state(error)
+            raise
+
+    return guarded
+
+
+def _guarded_sync(function: Callable[..., Any], scope: _Scope) -> Callable[..., Any]:
+    name = function.__name__.replace("_", " ")
+
+    @wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        try:
+            with scope(args, kwargs):
+                returned = function(*args, **kwargs)
+                if inspect.isawaitable(returned):
+                    if inspect.iscoroutine(returned):
+                        returned.close()
+                    raise InvalidUsage(f"{name!r} returns something to await: make it `async def` to be guarded.")
+                return returned
+        except HoloError as error:
+            if _is_flow(guarded):
+                return failed_state(error)
+            raise
+
+    return guarded
 
 
 def _resolved(wrapper: Any, function: Callable[..., Any]) -> Any:

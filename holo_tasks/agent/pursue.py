@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -106,52 +107,72 @@ async def pursue(
         run, walk, options, reader_for(returns), max_steps or run.max_steps, perform, here.probe, told(values)
     )
     await run.skipping.tell(run)
-    await walk.record(
-        events.SubgoalOpened(
-            title=here.title,
-            goal=f"{text}\n\n{block}".strip(),
-            progress=here.progress,
-            token=here.token,
-            model=run.model.name,
-            display=run.desktop.display,
-            flow_run_id=flow_run_id(),
-        )
-    )
-    status: events.Status = "answered"
-    reason = answer = ""
+    await walk.record(_opened(run, here, f"{text}\n\n{block}".strip()))
+    ended = _Ended()
     async with run.screen_alone():
         spent_before = guard.spent_micro - run.spent_inside  # others may have spent while this one waited
         try:
             with not_untouched(guard, alone=not has_token(here)):
                 found = await layered.answer()
-            answer = found.text
+            ended.answer = found.text
             return found.value
         except EffectFound as found:
-            answer = to_text(TypeAdapter(Any).dump_python(found.value, mode="json"))
+            ended.answer = to_text(TypeAdapter(Any).dump_python(found.value, mode="json"))
             raise
         except BaseException as error:
-            status, reason = ending(error, guard)
+            ended.status, ended.reason = ending(error, guard)
             if isinstance(error, LimitReached):
                 run.told.limit(error)
-                answer = error.partial_answer or ""
-            if isinstance(error, asyncio.CancelledError) and (ended := as_killed(error, run.switch)) is not error:
-                raise ended from error
+                ended.answer = error.partial_answer or ""
+            if isinstance(error, asyncio.CancelledError) and (killed := as_killed(error, run.switch)) is not error:
+                raise killed from error
             raise
         finally:
-            steps, layer = layered.walk.step, layered.layer if status == "answered" else ""
-            run.steps += steps
-            spent = guard.spent_micro - run.spent_inside - spent_before
-            run.spent_inside += spent
-            cost = None if guard.unpriced_calls else spent
-            if layer:
-                run.resolved.append(Resolved(here.number, here.title, here.token, layer))
-                here.resolved.append(layer)
-            await walk.record(
-                events.SubgoalClosed(
-                    status=status, answer=answer, reason=reason, steps=steps, cost_micro_usd=cost, layer=layer
-                )
-            )
-            run.do_aside(_publish_timeline(run, here))
+            await _close(run, here, walk, layered, ended, spent_before)
+
+
+@dataclass
+class _Ended:
+    """How a sub-goal ended."""
+
+    status: events.Status = "answered"
+    reason: str = ""
+    answer: str = ""
+
+
+def _opened(run: Run, here: Subgoal, goal: str) -> events.SubgoalOpened:
+    return events.SubgoalOpened(
+        title=here.title,
+        goal=goal,
+        progress=here.progress,
+        token=here.token,
+        model=run.model.name,
+        display=run.desktop.display,
+        flow_run_id=flow_run_id(),
+    )
+
+
+async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layered, ended: _Ended, spent_before: int) -> None:
+    """Add up what a sub-goal took, and write down how it ended."""
+    guard = walk.guard
+    steps, layer = layered.walk.step, layered.layer if ended.status == "answered" else ""
+    run.steps += steps
+    spent = guard.spent_micro - run.spent_inside - spent_before
+    run.spent_inside += spent
+    if layer:
+        run.resolved.append(Resolved(here.number, here.title, here.token, layer))
+        here.resolved.append(layer)
+    await walk.record(
+        events.SubgoalClosed(
+            status=ended.status,
+            answer=ended.answer,
+            reason=ended.reason,
+            steps=steps,
+            cost_micro_usd=None if guard.unpriced_calls else spent,
+            layer=layer,
+        )
+    )
+    run.do_aside(_publish_timeline(run, here))
 
 
 def _secrets_of(goal: str, secrets: Sequence[str] | None, here: Subgoal) -> frozenset[str]:
