@@ -75,7 +75,7 @@ nasty: setup
 # Nothing is loaded from elsewhere as the pages are built or read. A link that leads nowhere fails.
 docs: setup
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
-	@echo "site/index.html"
+	@echo "site/index.html is there; searching takes a server: python3 -m http.server --directory site"
 
 lock:
 	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -158,3 +159,10 @@ def test_each_public_name_is_on_the_page_of_the_api() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len(Path(ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1000
+
+
+def test_each_extra_has_a_line() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (DOCS / "index.md").read_text(encoding="utf-8").partition("| extra |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert set(rows) == project["optional-dependencies"].keys()
