@@ -14,10 +14,11 @@ ROOT = Path(__file__).parent.parent
 SHORT = {
     "tests/bench/bench.py": "--steps 3",
     "tests/bench/bench_beside.py": "--clicks 2 --allowed 2 --read-seconds 0 --kinds clock --traps word",
-    "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2",
-    "tests/bench/bench_images.py": "",
+    "tests/bench/bench_cache.py": "--runs 1 --pairs 5 --model-ms 0",
+    "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2 --repeats 1",
+    "tests/bench/bench_images.py": "--repeats 1 --looks 2",
     "tests/bench/bench_memory.py": "--steps 2",
-    "tests/bench/bench_prefix.py": "",
+    "tests/bench/bench_prefix.py": "--steps 8",
     "tests/bench/bench_redaction.py": "4",
     "tests/bench/bench_skipping.py": "--items 20 --new 1",
     "tests/bench/bench_start.py": "--starts 1 --at-once 2",
@@ -27,8 +28,6 @@ SHORT = {
     "tests/nasty/runs.py": "--kinds popups --seeds 0 --mode careful --out OUT",
     "tests.fuzz.fuzz": "--seconds 5 --seed 1",
 }
-LONG = {"tests/bench/bench_cache.py": "--runs 1 --pairs 5"}
-"""Minutes also in their shortest form."""
 
 
 def named() -> set[str]:
@@ -40,13 +39,13 @@ def named() -> set[str]:
 
 
 def test_every_command_that_is_named_is_tried_here() -> None:
-    assert named() == SHORT.keys() | LONG.keys()
+    assert named() == SHORT.keys()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "options"),
-    [*SHORT.items(), *(pytest.param(*one, marks=pytest.mark.long) for one in LONG.items())],
+    SHORT.items(),
     ids=lambda text: Path(text).stem if "/" in text or "fuzz" in text else "",
 )
 def test_it_works_in_its_short_form(command: str, options: str, tmp_path: Path) -> None:

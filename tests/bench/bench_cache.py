@@ -89,9 +89,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument("--model-ms", type=int, default=MODEL_MS, help="what the model takes (%(default)s)")
     options = parser.parse_args()
     headline(__file__, "reusing decisions")
-    with scratch_home() as home, prefect_server(), rehearsal(latency_ms=MODEL_MS) as base_url:
+    with scratch_home() as home, prefect_server(), rehearsal(latency_ms=options.model_ms) as base_url:
         same, others = [MOOD] * options.runs, range(MOOD, MOOD + options.runs)
         cases = [
             Case("cache off", same, cached=False),
@@ -100,12 +101,13 @@ def main() -> None:
             Case("cache on, still cursor, moody", others, still=True),
         ]
         _print_runs(
-            [(case, [asyncio.run(_look_up(home, base_url, case, mood)) for mood in case.moods]) for case in cases]
+            options.model_ms,
+            [(case, [asyncio.run(_look_up(home, base_url, case, mood)) for mood in case.moods]) for case in cases],
         )
         asyncio.run(_pairs(home, options.pairs))
 
 
-def _print_runs(found: list[tuple[Case, list[Ran]]]) -> None:
+def _print_runs(model_ms: int, found: list[tuple[Case, list[Ran]]]) -> None:
     without = _dollars(found[0][1])
     rows: list[list[object]] = []
     for case, runs in found:
@@ -116,7 +118,7 @@ def _print_runs(found: list[tuple[Case, list[Ran]]]) -> None:
         answers = len({run.answer for run in runs})
         rows.append([case.name, len(runs), steps, asked, *figures, f"{pace:.0f}", hits, wrong, answers])
     columns = ("", "runs", "steps", "calls", "saved", "$ a run", "saved", "steps a minute", "hits", "wrong", "answers")
-    table(f"look up {REFERENCE} from the program's start; the model takes {MODEL_MS / 1000:g} s", columns, rows)
+    table(f"look up {REFERENCE} from the program's start; the model takes {model_ms / 1000:g} s", columns, rows)
     for case, runs in found:
         print(f"  calls run by run, {case.name}: {', '.join(f'{run.calls} of {run.steps}' for run in runs)}")
     print("  wrong: reused decisions that are not what the model says when it is asked the same request again")

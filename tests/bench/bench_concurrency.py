@@ -84,10 +84,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model-seconds", type=float, default=MODEL_S, help="what the server takes (%(default)s)")
     parser.add_argument("--conversations", type=int, default=CONVERSATIONS)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
     options = parser.parse_args()
     headline(__file__, f"{options.conversations} conversations of {STEPS} steps on one endpoint")
     with scratch_home() as home:
-        rows = asyncio.run(_bench(home, options.conversations, options.model_seconds))
+        rows = asyncio.run(_bench(home, options.conversations, options.model_seconds, options.repeats))
     columns = (
         "screens",
         "conversations",
@@ -98,12 +99,16 @@ def main() -> None:
         "connections",
         "most in flight",
     )
-    table(f"a server of {options.model_seconds * 1000:.0f} ms, medians of {REPEATS}", (*columns, "requests each"), rows)
+    table(
+        f"a server of {options.model_seconds * 1000:.0f} ms, medians of {options.repeats}",
+        (*columns, "requests each"),
+        rows,
+    )
     print("  ratio: of wall time to one conversation alone; own: wall time beyond the server's, by all steps taken")
     print("  CPU: of client and server in this process, by all steps; requests each: on a connection, least to most")
 
 
-async def _bench(home: Any, many: int, model_s: float) -> list[list[str]]:
+async def _bench(home: Any, many: int, model_s: float, repeats: int) -> list[list[str]]:
     from tests.support.painted_desktop import PaintedDesktop
 
     async with ledger(home, None, "--tip-after", "0") as desktop:
@@ -117,7 +122,7 @@ async def _bench(home: Any, many: int, model_s: float) -> list[list[str]]:
         alone = 0.0
         for count in (1, many):
             times, busy, servers = [], [], []
-            for _ in range(REPEATS):
+            for _ in range(repeats):
                 with CountingServer(model_s) as server:
                     began = time.process_time()
                     times.append(await _together(server.base_url, make, count))

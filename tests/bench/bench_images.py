@@ -75,13 +75,15 @@ class Png:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, help="a folder to write the pictures to, to be looked at")
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="of each encoding (%(default)s)")
+    parser.add_argument("--looks", type=int, default=LOOKS, help="at each screen (%(default)s)")
     options = parser.parse_args()
     headline(__file__, "pictures by quality tier")
     with scratch_home() as home:
-        asyncio.run(_bench(home, options.keep))
+        asyncio.run(_bench(home, options))
 
 
-async def _bench(home: Path, keep: Path | None) -> None:
+async def _bench(home: Path, options: argparse.Namespace) -> None:
     from holo_tasks.core.geometry import Size
 
     screens: list[Screen] = []
@@ -91,19 +93,19 @@ async def _bench(home: Path, keep: Path | None) -> None:
     looks = []
     for size in (Size(1280, 800), Size(1600, 1000), Size(3840, 2160)):
         async with _dense_table(size) as desktop:
-            looks.append(await _unchanged(desktop, size))
+            looks.append(await _unchanged(desktop, size, options.looks))
             if size.width > 1280:
                 screens.append(_dense_screen(await desktop.look()))
     kept = _pictures_kept()
     title = f"a picture on its way to {MODEL}, {kept:.2f} pictures a request; ratio of dollars to the default tier"
-    table(title, COLUMNS, [row for screen in screens for row in _rows(screen, kept, keep)], words=2)
+    table(title, COLUMNS, [row for screen in screens for row in _rows(screen, kept, options)], words=2)
     known = len(KNOWN_COLUMNS) * len(KNOWN_ROWS)
     print(f"  read: of {known} numbers of the dense table, 12 pixels high on the screen, how many OCR gets right")
-    title = f"a second look at the very same screen, default tier, medians of {LOOKS}"
+    title = f"a second look at the very same screen, default tier, medians of {options.looks}"
     table(title, ("screen", "encoded again, ms", "recognised, ms", "saved, ms", "times as fast"), looks)
 
 
-def _rows(screen: Screen, kept: float, keep: Path | None) -> list[list[str]]:
+def _rows(screen: Screen, kept: float, options: argparse.Namespace) -> list[list[str]]:
     from holo_tasks.core.frame import RedactedFrame
     from holo_tasks.core.money import image_tokens
     from holo_tasks.models.encoding import ENCODERS
@@ -118,7 +120,7 @@ def _rows(screen: Screen, kept: float, keep: Path | None) -> list[list[str]]:
     known: dict[str, list[str]] = {}
     base = 0.0
     for name, frame, encoder in sent:
-        shot, encode_s = _encoded(encoder, frame)
+        shot, encode_s = _encoded(encoder, frame, options.repeats)
         if shot.sha256 in known:  # two tiers that come to the same picture of this screen
             known[shot.sha256][1] += f", {name}"
             continue
@@ -129,17 +131,17 @@ def _rows(screen: Screen, kept: float, keep: Path | None) -> list[list[str]]:
         figures = [str(shot.sent_size), f"{len(shot.data):,}", f"{tokens:,}", ms(encode_s), f"{dollars:.2f}"]
         rows.append([screen.name, name, *figures, f"{dollars / base:.2f}", share])
         known[shot.sha256] = rows[-1]
-        if keep is not None:
+        if keep := options.keep:
             keep.mkdir(parents=True, exist_ok=True)
             suffix = shot.media_type.removeprefix("image/")
             (keep / f"{screen.name} {name}.{suffix}".replace(" ", "-")).write_bytes(shot.data)
     return rows
 
 
-def _encoded(encoder: Any, frame: RedactedFrame) -> tuple[Shot, list[float]]:
+def _encoded(encoder: Any, frame: RedactedFrame, repeats: int) -> tuple[Shot, list[float]]:
     """Encode a picture a few times; return it and the seconds of CPU it took, which other processes do not change."""
     times = []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         started = time.thread_time()
         shot = encoder.encode(frame)
         times.append(time.thread_time() - started)
@@ -257,7 +259,7 @@ def _reader() -> Reader:
     return Reader()
 
 
-async def _unchanged(desktop: Any, size: Size) -> list[str]:
+async def _unchanged(desktop: Any, size: Size, looks: int) -> list[str]:
     """Look at a screen that stays the same, with the last look remembered and without."""
     from holo_tasks.models.build_model import model_at
     from holo_tasks.models.client import ModelEndpoint
@@ -265,15 +267,15 @@ async def _unchanged(desktop: Any, size: Size) -> list[str]:
 
     model = model_at(ModelEndpoint("http://127.0.0.1:9/v1", None), profile_for(MODEL))
     walk = walk_on(desktop, model, "Look.")
-    again = await _timed(walk.look, before=lambda: setattr(walk, "seen", None))
-    known = await _timed(walk.look)
+    again = await _timed(walk.look, looks, before=lambda: setattr(walk, "seen", None))
+    known = await _timed(walk.look, looks)
     one, other = statistics.median(again), statistics.median(known)
     return [f"table {size}", ms(again), ms(known), f"{(one - other) * 1000:.1f}", f"{one / other:.1f}"]
 
 
-async def _timed(look: Callable[[], Any], before: Callable[[], None] | None = None) -> list[float]:
+async def _timed(look: Callable[[], Any], looks: int, before: Callable[[], None] | None = None) -> list[float]:
     times = []
-    for _ in range(LOOKS):
+    for _ in range(looks):
         if before is not None:
             before()
         started = time.monotonic()

@@ -67,17 +67,19 @@ class Warmth:
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=STEPS, help="of the conversation (%(default)s)")
+    steps: int = parser.parse_args().steps
     headline(__file__, "how much of a prompt repeats the one before")
     with scratch_home() as home, rehearsal() as base_url:
-        entries = asyncio.run(_conversation(home, base_url))
+        entries = asyncio.run(_conversation(home, base_url, steps))
     columns = ("dialect", "at most, go", "pictures a call", "fewest", "tokens a call", "new tokens", "repeated")
     rows, verdicts = [], []
     for dialect in DIALECTS:
-        found = {way: _warmth(entries, dialect, *way) for way in WAYS}
+        found = {way: _warmth(entries, dialect, steps, *way) for way in WAYS}
         rows += [[dialect, _named(way), *_figures(warmth, found[WAYS[0]])] for way, warmth in found.items()]
         verdicts.append(f"{dialect}: {_verdict(found)}")
-    title = f"{STEPS} steps on real screens; dollars are for all prompts of the conversation"
+    title = f"{steps} steps on real screens; dollars are for all prompts of the conversation"
     table(title, (*columns, "$ cached price", "ratio", "$ no such price", "ratio"), rows, words=2)
     print(f"  cached price: {CACHING}, {_terms(CACHING)}; none: {PLAIN}, {_terms(PLAIN)}")
     print("  fewest: pictures in a request once some have gone")
@@ -96,7 +98,7 @@ def _figures(warmth: Warmth, base: Warmth) -> list[object]:
     return figures
 
 
-async def _conversation(home: Path, base_url: str) -> list[Entry]:
+async def _conversation(home: Path, base_url: str, steps: int) -> list[Entry]:
     """Look up one transaction after the other, and put all that was seen, done and told into one conversation."""
     from holo_tasks.core.transcript import Did
     from holo_tasks.models.build_model import model_at
@@ -112,13 +114,13 @@ async def _conversation(home: Path, base_url: str) -> list[Entry]:
             await pursue(walk)
             # Each look-up begins on the screen that the one before ended on.
             entries += walk.transcript.entries[1 if entries else 0 :]
-            if sum(isinstance(entry, Did) for entry in entries) >= STEPS:
+            if sum(isinstance(entry, Did) for entry in entries) >= steps:
                 break
     await endpoint.close()
     return entries
 
 
-def _warmth(entries: Sequence[Entry], dialect: str, budget: int, batch: int) -> Warmth:
+def _warmth(entries: Sequence[Entry], dialect: str, steps: int, budget: int, batch: int) -> Warmth:
     from holo_tasks.core.transcript import Observed, Transcript
     from holo_tasks.models.dialects import dialect_for
     from holo_tasks.models.profile import profile_for
@@ -126,7 +128,7 @@ def _warmth(entries: Sequence[Entry], dialect: str, budget: int, batch: int) -> 
     shape: dict[str, Any] = {"dialects": DIALECTS, "image_budget": budget, "evict_batch": batch}
     speaker = dialect_for(profile_for(CACHING, **shape), dialect)
     said = [_as_call(entry) for entry in entries] if dialect == "tools" else list(entries)
-    seen = [place for place, entry in enumerate(said) if isinstance(entry, Observed)][:STEPS]
+    seen = [place for place, entry in enumerate(said) if isinstance(entry, Observed)][:steps]
     task = " ".join(READ.format(reference) for reference in REFERENCES)
     requests = [speaker.request(Transcript(task, tuple(said[: place + 1]))) for place in seen]
     prompts = [list(_parts(request)) for request in requests]

@@ -46,7 +46,7 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     os.environ.update(
         PREFECT_HOME=str(out / "prefect"),
-        PYTHON_HOLO_READ=str(out / "read"),
+        PYTHON_HOLO_READ=os.environ.get("PYTHON_HOLO_READ", str(out / "read")),
         PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="WARNING",
         PREFECT_LOGGING_TO_API_ENABLED="0",
         PREFECT_SERVER_ANALYTICS_ENABLED="0",

@@ -13,7 +13,7 @@ from tests.support.command_line import CommandLine, related, until
 from tests.support.scripted_model import Answer, ScriptedModel
 from tests.support.served import Served
 
-pytestmark = [pytest.mark.slow, pytest.mark.desktop, pytest.mark.long]
+pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 
 
 def _others(served: Served) -> list[str]:

@@ -77,7 +77,6 @@ def test_nothing_runs_while_a_person_is_waited_for(served: Served, model: Script
     assert "was answered already" in again.stderr
 
 
-@pytest.mark.long
 def test_no_flow_between_a_suspended_one_and_its_question_goes_on_in_prefect(served: Served) -> None:
     flow_run = served.start("suspending/suspending", {"look": False, "within": True})
     waiting(served, flow_run)
@@ -90,7 +89,6 @@ def test_no_flow_between_a_suspended_one_and_its_question_goes_on_in_prefect(ser
     assert states == ["Suspended", "Suspended"]
 
 
-@pytest.mark.long
 def test_answers_hold_from_suspension_to_suspension_and_for_no_retry(
     served: Served, model: ScriptedModel, tmp_path: Path
 ) -> None:
