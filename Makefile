@@ -1,16 +1,25 @@
 # Every target sets up what it needs; nothing has to be installed before.
 PY := .venv/bin/python
-# Tests wait for programs more than they compute.
-JOBS := 2
+# Tests wait for programs, for servers and for what must not come: one more of them than there are cores.
+JOBS := 3
 # How long `make fuzz` takes, and how many of its processes work side by side.
 SECONDS ?= 3600
 WORKERS ?= 1
 
-.PHONY: help setup demo test test-long check bench bench-models interop faults fuzz nasty docs lock clean
+# Which modules take longest is known (tests/support/durations.json): they come first, so that all workers end together.
+TESTS := -m pytest -n $(JOBS) --dist loadscope --durations=50
+# What most edits are about, and what needs no server, no screen and no browser.
+FAST := tests/core tests/models tests/machine tests/test_arrows.py tests/playbooks/test_contract.py \
+  tests/playbooks/test_conformance_rules.py tests/playbooks/test_conformance_faults.py
+# What is compiled once, tests among it, need not be compiled at every start of every process.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: help setup demo test test-fast test-long durations check style bench bench-models interop faults fuzz nasty docs lock clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
-	@echo "make test   run all checks and tests; about 16 minutes on two cores"
+	@echo "make test   run all checks and tests; about ten minutes on two cores"
+	@echo "make test-fast  types, style, and the tests of what needs no server and no screen; about a minute"
 	@echo "make test-long  the same, with all of many like cases"
 	@echo "make bench  measure overhead, readiness, start-up, needless refusals, then all of bench-models"
 	@echo "make bench-models  measure pictures, prompt prefixes, the decision cache, many conversations at once"
@@ -21,6 +30,7 @@ help:
 	@echo "make nasty    nine nasty programs, 20 times each with and without what keeps a model from harm (four hours)"
 	@echo "make docs   build the documentation into site/"
 	@echo "make check  types, lint, arrows"
+	@echo "make durations  run the tests and write down how long each module takes, which decides their order"
 	@echo "make setup  only install what the others need"
 
 setup:
@@ -30,16 +40,30 @@ demo:
 	@deployments/setup.sh demo
 	@$(PY) flows/demo.py
 
-test: check
-	@$(PY) -m pytest -n $(JOBS) --dist loadscope
+test: style
+	@$(call beside_types,$(PY) $(TESTS))
 
-test-long: check
-	@$(PY) -m pytest -n $(JOBS) --dist loadscope -m "long or not long"
+test-fast: style
+	@$(call beside_types,$(PY) -m pytest -n $(JOBS) --dist loadscope -m "not (long or slow or desktop)" $(FAST))
 
-check: setup
+test-long: style
+	@$(call beside_types,$(PY) $(TESTS) -m "long or not long")
+
+durations: setup
+	@$(PY) $(TESTS) --keep-durations
+
+# Types are checked while tests wait for programs; what is wrong with them is said last.
+define beside_types
+said=$$(mktemp); $(PY) -m mypy >$$said 2>&1 & types=$$!; $(1); tests=$$?; \
+  wait $$types; types=$$?; cat $$said; rm -f $$said; [ $$tests = 0 ] && [ $$types = 0 ]
+endef
+
+check: style
+	@$(PY) -m mypy
+
+style: setup
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
-	@$(PY) -m mypy
 
 bench: setup
 	@$(PY) tests/bench/bench.py

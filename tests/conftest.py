@@ -22,6 +22,10 @@ settings.load_profile("busy")
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flows", "flows/demo"))]
 
+from tests.support import in_memory, schedule  # noqa: E402  they need the path
+from tests.support.started import read_before  # noqa: E402
+
+_memory = in_memory.enter()
 _home = tempfile.TemporaryDirectory(prefix="holo-tests-")
 # Prefect reads its settings as it is imported, so these come before any test is.
 os.environ.update(
@@ -46,6 +50,32 @@ for name in (
     "HOLO_PROFILES",
 ):
     os.environ.pop(name, None)
+
+# What a test starts and reads a picture with asks first whether that one was read before.
+read_before.for_children(os.environ, Path(_home.name))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--keep-durations", action="store_true", help="write tests/support/durations.json anew")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--keep-durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(schedule.Durations())
+
+
+@pytest.hookimpl(optionalhook=True)  # unless pytest-xdist is there
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> schedule.LongestFirst | None:
+    if config.getoption("dist") != "loadscope":
+        return None
+    return schedule.LongestFirst(config, log, schedule.known())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    session = config.pluginmanager.get_plugin("session")
+    if _memory is not None and getattr(session, "exitstatus", 1) == pytest.ExitCode.OK:
+        _home.cleanup()
+        in_memory.leave(_memory)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -335,7 +336,7 @@ async def nothing_left() -> AsyncIterator[None]:
 def traces() -> set[str]:
     """List what desktops of this very process have on the machine."""
     mine = f"holo-desktop-{os.getpid()}-"
-    found = {str(path) for path in Path("/tmp").glob(f"{mine}*")}
+    found = {str(path) for path in Path(tempfile.gettempdir()).glob(f"{mine}*")}
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and f"HOLO_DESKTOP={mine}".encode() in (entry / "environ").read_bytes():

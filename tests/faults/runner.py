@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
-INJECTION = ROOT / "tests" / "faults" / "injection"
-sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in ("flows", "flows/demo", "tests/apps")), str(INJECTION)]
+BELOW = ("flows", "flows/demo", "tests/apps", "tests/faults/injection", "tests/support/started")
+sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in BELOW)]
 
 
 def main() -> None:

@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.faults.harness import Audit, Outcome, Runner, run
-from tests.faults.injection import read_before
 from tests.support.long import few
 
 pytestmark = [pytest.mark.slow, pytest.mark.desktop]
@@ -46,7 +45,7 @@ def outcomes(
     def one(number: int, fault: str, mutant: str = "") -> Outcome:
         worker = threading.get_ident()
         if worker not in runners:
-            runners[worker] = Runner({"PREFECT_API_URL": prefect_url, read_before.FOLDER: str(folder / "read")})
+            runners[worker] = Runner({"PREFECT_API_URL": prefect_url})
         with Audit(folder / str(number), SMALL) as audit:
             return run(runners[worker], audit, faults=fault.split("+"), mutant=mutant)
 

@@ -1,0 +1,73 @@
+"""Who of several workers tests what, and when: the modules that take longest come first, so that all end together.
+
+`durations.json` says how long each took when somebody last wrote it anew: ``make durations``. What it does not know
+takes its turn as if each test took a second.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+if TYPE_CHECKING:
+    from xdist.workermanage import WorkerController
+
+KEPT = Path(__file__).with_name("durations.json")
+APART = (
+    "tests/test_commands.py",
+    "tests/faults/test_canaries.py",
+    "tests/flows/test_expense_audit.py",
+    "tests/flows/test_handing_over.py",
+)
+"""Modules whose tests take long and share nothing that a worker would have to make twice: each test is one's own."""
+
+
+def unit(test: str) -> str:
+    """Return what one worker does in one go: a module, so that its servers and programs are started once."""
+    module = test.partition("::")[0]
+    return test if module in APART else module
+
+
+class LongestFirst(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives a worker that is free the longest that is left."""
+
+    def __init__(self, config: pytest.Config, log: Any, seconds: Mapping[str, float]) -> None:
+        super().__init__(config, log)
+        self._seconds = seconds
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        longest = max(self.workqueue, key=self._expected)
+        self.workqueue.move_to_end(longest, last=False)
+        super()._assign_work_unit(node)
+
+    def _expected(self, name: str) -> float:
+        return self._seconds.get(name, float(len(self.workqueue[name])))
+
+
+class Durations:
+    """Adds up how long the units of a test run take, set-up of what they share included, and keeps that."""
+
+    def __init__(self, path: Path = KEPT) -> None:
+        self._path, self._seconds = path, defaultdict[str, float](float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[unit(report.nodeid)] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        kept = {name: round(took, 1) for name, took in sorted(self._seconds.items()) if took >= 0.1}
+        self._path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def known(path: Path = KEPT) -> dict[str, float]:
+    """Return the seconds that each unit took when they were last kept."""
+    found: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+    return found

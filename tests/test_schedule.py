@@ -1,0 +1,60 @@
+"""The order of the tests: what takes longest comes first, by what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support import schedule
+
+ROOT = Path(__file__).parent.parent
+
+
+class Worker:
+    """Takes what it is given."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self.tests, self.given = tests, list[str]()
+
+    def send_runtest_some(self, indices: list[int]) -> None:
+        self.given += [self.tests[index] for index in indices]
+
+
+def test_the_longest_that_is_left_is_next() -> None:
+    tests = ["tests/a.py::test_one", "tests/b.py::test_two", *(f"tests/c.py::test_{n}[a::b]" for n in range(3))]
+    seconds = {"tests/a.py": 1.0, "tests/b.py": 20.0, "tests/gone.py": 50.0}
+    config: Any = SimpleNamespace(getvalue=lambda _: ["popen"])
+    scheduler = schedule.LongestFirst(config, None, seconds)
+    worker: Any = Worker(tests)
+    scheduler.registered_collections[worker] = tests
+    for test in tests:
+        scheduler.workqueue.setdefault(scheduler._split_scope(test), {})[test] = False
+    while scheduler.workqueue:
+        scheduler._assign_work_unit(worker)
+    assert worker.given == [tests[1], *tests[2:], tests[0]], "a module that nobody measured counts as its tests"
+
+
+def test_modules_whose_tests_share_nothing_are_taken_apart() -> None:
+    apart = f"{schedule.APART[0]}::test_it[x::y]"
+    assert schedule.unit(apart) == apart
+    assert schedule.unit("tests/core/test_once.py::TestAll::test_it[x::y]") == "tests/core/test_once.py"
+
+
+def test_what_is_taken_apart_is_still_here() -> None:
+    assert not [name for name in schedule.APART if not (ROOT / name).exists()]
+
+
+def test_durations_are_kept(tmp_path: Path) -> None:
+    kept = schedule.Durations(tmp_path / "durations.json")
+    for took in (0.25, 1.0, 0.25):  # set-up, call and what comes after it
+        kept.pytest_runtest_logreport(_report("tests/core/test_once.py::test_it", took))
+    kept.pytest_runtest_logreport(_report("tests/core/test_notes.py::test_it", 0.01))
+    kept.pytest_sessionfinish()
+    assert schedule.known(tmp_path / "durations.json") == {"tests/core/test_once.py": 1.5}
+
+
+def _report(nodeid: str, took: float) -> pytest.TestReport:
+    return pytest.TestReport(nodeid, ("", 0, ""), {}, "passed", None, "call", duration=took)
