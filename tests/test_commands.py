@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 SHORT = {
     "tests/bench/bench.py": "--steps 3",
     "tests/bench/bench_beside.py": "--clicks 2 --allowed 2 --read-seconds 0 --kinds clock --traps word",
-    "tests/bench/bench_cache.py": "--runs 1 --pairs 5 --model-ms 0",
+    "tests/bench/bench_cache.py": "--runs 1 --pairs 5 --model-ms 0 --cases 2",
     "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2 --repeats 1",
     "tests/bench/bench_images.py": "--repeats 1 --looks 2",
     "tests/bench/bench_memory.py": "--steps 2",

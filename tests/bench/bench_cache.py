@@ -89,6 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument("--cases", type=int, default=4, help="the first so many of the four")
     parser.add_argument("--model-ms", type=int, default=MODEL_MS, help="what the model takes (%(default)s)")
     options = parser.parse_args()
     headline(__file__, "reusing decisions")
@@ -99,7 +100,7 @@ def main() -> None:
             Case("cache on", same),
             Case("cache on, still cursor", same, still=True),
             Case("cache on, still cursor, moody", others, still=True),
-        ]
+        ][: options.cases]
         _print_runs(
             options.model_ms,
             [(case, [asyncio.run(_look_up(home, base_url, case, mood)) for mood in case.moods]) for case in cases],
