@@ -10,6 +10,9 @@ import pytest
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.core.money import Price, Usage, image_tokens
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, as_model, walk_of, work, wrote
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, "5", True])
@@ -79,3 +82,11 @@ def test_bills_are_rounded_up_and_cached_tokens_have_their_price() -> None:
 )
 def test_image_tokens_follow_the_familys_own_rule(width: int, height: int, tokens: int) -> None:
     assert image_tokens(width, height) == tokens + 2
+
+
+async def test_a_walk_counts_its_actions_also_where_no_ledger_counts_them() -> None:
+    desktop, again = PaintedDesktop(), wrote(step("click", element="OK button", x=500, y=500))
+    walk = walk_of(as_model(MemoryModel([again])), desktop=desktop, limits=Limits(max_actions=1))
+    with pytest.raises(LimitReached, match="max_actions"):
+        await work(walk)
+    assert len(desktop.gestures) == 1
