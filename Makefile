@@ -9,8 +9,8 @@ WORKERS ?= 1
 # Which modules take longest is known (tests/support/durations.json): they come first, so that all workers end together.
 TESTS := -m pytest -n $(JOBS) --dist loadscope --durations=50
 # What most edits are about, and what needs no server, no screen and no browser.
-FAST := tests/core tests/models tests/machine tests/test_arrows.py tests/playbooks/test_contract.py \
-  tests/playbooks/test_conformance_rules.py tests/playbooks/test_conformance_faults.py
+FAST := tests/core tests/models tests/machine tests/test_arrows.py tests/contract/test_contract.py \
+  tests/contract/test_conformance_rules.py tests/contract/test_conformance_faults.py
 # What is compiled once, tests among it, need not be compiled at every start of every process.
 export PYTHONDONTWRITEBYTECODE :=
 

@@ -55,6 +55,9 @@ for name in (
 read_before.for_children(os.environ, Path(_home.name))
 
 
+from tests.support.command_fixtures import app, cli, display, s3, small_disk, x_server  # noqa: E402, F401
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--keep-durations", action="store_true", help="write tests/support/durations.json anew")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edge.conftest import command
+from tests.support.command_fixtures import command
 from tests.support.command_line import CommandLine, related, until
 from tests.support.scripted_model import Answer, ScriptedModel
 from tests.support.served import Served

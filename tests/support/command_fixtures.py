@@ -1,4 +1,4 @@
-"""What tests of the command line share: the command itself, a program, and an X server that nobody manages."""
+"""What tests of the command line, runs and hand-offs share: the command, a program, an X server nobody manages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tk_python import tk_python
 
 from tests.support.command_line import CommandLine, until
 
-APPS = Path(__file__).parent.parent / "apps"
+APPS = Path(__file__).parents[1] / "apps"
 
 
 def command(program: str, *arguments: object) -> list[str]:

@@ -18,7 +18,7 @@ from holo_tasks.kill.sources import DatabaseSource
 from holo_tasks.prefect_server.temporary import TemporaryServer
 from holo_tasks.safety.kill_requests import Kills
 from holo_tasks.safety.store import store_at
-from tests.edge.test_kill import COMMAND, TEXT, closed_as_killed
+from tests.kill.test_kill import COMMAND, TEXT, closed_as_killed
 from tests.support.command_line import CommandLine, related, until
 from tests.support.inputs import Inputs, witnessed
 from tests.support.killing import kill

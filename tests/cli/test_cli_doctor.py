@@ -22,7 +22,7 @@ from botocore.config import Config
 from PIL import Image, ImageChops
 from s3_server import S3Server
 
-from tests.edge.conftest import command
+from tests.support.command_fixtures import command
 from tests.support.command_line import EXECUTABLE, CommandLine, Ended, related, until
 from tests.support.long import few
 from tests.support.postgres import Postgres

@@ -13,7 +13,7 @@ import pytest
 
 from holo_tasks.audit.stores import Folder
 from holo_tasks.cli.doctor.trust import of_home
-from tests.edge.conftest import command
+from tests.support.command_fixtures import command
 from tests.support.command_line import CommandLine, Ended
 from tests.support.long import few
 from tests.support.scripted_model import ScriptedModel, step

@@ -13,7 +13,7 @@ from holo_tasks import Answer, NeedsPerson, hand_over
 from holo_tasks.cli.kill import kill
 from holo_tasks.handoff import pause as pausing
 from holo_tasks.handoff.suspend import Suspending
-from tests.edge.test_handoff import Stage
+from tests.handoff.test_handoff import Stage
 from tests.support.long import few
 from tests.support.outage import How, Outage
 

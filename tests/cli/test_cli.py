@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.edge.conftest import command
+from tests.support.command_fixtures import command
 from tests.support.command_line import EXECUTABLE, CommandLine, Ended, Running, until
 from tests.support.long import few
 from tests.support.prefect_api import PrefectAPI

@@ -21,8 +21,8 @@ from websockets.typing import Subprotocol
 from holo_tasks.core.person import Answer
 from holo_tasks.handoff.hand_over import hand_over
 from holo_tasks.prefect_server.temporary import TemporaryServer
-from tests.edge.test_handoff import Stage
-from tests.edge.test_handoff import stage as stage  # a fixture
+from tests.handoff.test_handoff import Stage
+from tests.handoff.test_handoff import stage as stage  # a fixture
 from tests.support.browser import Tab
 from tests.support.prefect_api import login
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edge.conftest import command
+from tests.support.command_fixtures import command
 from tests.support.command_line import CommandLine
 from tests.support.long import few
 from tests.support.scripted_model import ScriptedModel, step

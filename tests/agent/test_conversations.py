@@ -17,8 +17,8 @@ from holo_tasks.core.events import ActionIntended
 from holo_tasks.core.geometry import Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.profile import Profile, profile_for
-from tests.edge.conftest import command
 from tests.support.agents import agent, events
+from tests.support.command_fixtures import command
 from tests.support.command_line import until
 from tests.support.conformance import ConformanceServer
 from tests.support.faults import ALL_FAULTS

@@ -18,9 +18,9 @@ from holo_tasks.core.events import FrameTaken, Located
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.safety.masking.settings import Redaction
-from tests.edge.conftest import command
-from tests.edge.test_conversations import Fields
+from tests.agent.test_conversations import Fields
 from tests.support.agents import agent, events
+from tests.support.command_fixtures import command
 from tests.support.command_line import until
 from tests.support.conformance import ConformanceServer
 from tests.support.scripted_model import Answer, ScriptedModel

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edge.conftest import command
+from tests.support.command_fixtures import command
 from tests.support.command_line import CommandLine, Ended, related, until
 from tests.support.long import few
 from tests.support.prefect_api import PrefectAPI
