@@ -334,8 +334,8 @@ async def test_two_desktops_of_one_flow_can_wait_at_once(stage: Stage) -> None:
         ({"question": " "}, "The question is empty"),
         ({"choices": ()}, "one or more different choices"),
         ({"choices": ("a", "a")}, "one or more different choices"),
-        ({"timeout_s": 0}, "more than 0"),
-        ({"timeout_s": float("nan")}, "more than 0"),
+        ({"timeout_seconds": 0}, "more than 0"),
+        ({"timeout_seconds": float("nan")}, "more than 0"),
     ],
 )
 async def test_what_nobody_could_answer_is_not_asked(stage: Stage, arguments: dict[str, Any], reason: str) -> None:
