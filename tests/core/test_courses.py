@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.errors import GaveUp
+from holo_tasks.core.errors import GaveUp, ScreenChanged
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.gestures import Pause
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.gestures import Gesture, Pause, Typed
 from holo_tasks.core.states import Asked, State
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import Guide, Unguided
@@ -34,7 +35,7 @@ from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import PATIENCE_S, Walk
 from tests.support.coloured_program import state
 from tests.support.painted_desktop import SIZE, PaintedDesktop
-from tests.support.shots import MemoryModel, as_model, walk_of
+from tests.support.shots import MemoryModel, a_step, as_model, walk_of
 
 MENU = state("menu")
 
@@ -141,3 +142,37 @@ async def test_a_course_that_gave_up_is_not_gone_on_with() -> None:
         await Executor(walk, Walk.act, "script").follow(course())
     assert caught.value.layer == "script"
     assert [type(gesture) for gesture in desktop.gestures] == [Pause]
+
+
+class Journal:
+    """Keeps what is written down of each action."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    async def intend(self, action: str, before: str) -> int:
+        self.told.append("intended")
+        return 1
+
+    async def done(self, number: int) -> None:
+        self.told.append("done")
+
+    async def void(self, number: int) -> None:
+        self.told.append("void")
+
+
+@pytest.mark.parametrize(("sent", "told"), [(False, "void"), (True, "done")])
+async def test_an_action_that_hands_left_undone_is_void_unless_some_of_it_was_sent(sent: bool, told: str) -> None:
+    whole = Box(0, 0, SIZE.width, SIZE.height)
+    left = ScreenChanged("Something came up there.")
+    left.typed = (Typed(whole, whole, before=b"", after=b""),) if sent else ()
+
+    def leave(gesture: Gesture) -> None:
+        raise left
+
+    walk, journal = walk_of(as_model(MemoryModel([])), desktop=PaintedDesktop(leave)), Journal()
+    walk.doors = replace(walk.doors, journal=journal)
+    await walk.look()
+    with pytest.raises(ScreenChanged):
+        await walk.act(a_step("click", element="OK button", x=500, y=500))
+    assert journal.told == ["intended", told]
