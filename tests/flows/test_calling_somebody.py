@@ -23,6 +23,7 @@ from tests.support.scripted_model import ScriptedModel
 SHIPPED = Path(__file__).parents[2] / "deployments" / "call-somebody.yaml"
 
 
+@pytest.mark.long  # Prefect's events take their time where three workers share two cores
 async def test_a_hand_off_calls_somebody_by_the_shipped_automation(server: str, tmp_path: Path) -> None:
     handoffs = Handoffs(store_at(tmp_path / "holo"))
 

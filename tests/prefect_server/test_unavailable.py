@@ -245,7 +245,7 @@ def test_every_status_has_its_words_everywhere() -> None:
     from holo_tasks.audit.pages.formatting import STATUS_WORDS
     from holo_tasks.core.events import Status
 
-    readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "command-line.md").read_text()
     for status in get_args(Status):
         assert status in STATUS_WORDS
-        assert f"| `{status}` |" in readme
+        assert f"| `{status}` |" in page

@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")
-NAME = "holo-tests-"
+NAME = "h-"
+"""Short: sockets lie deep inside, and a path to one has at most 107 bytes."""
 ENOUGH = 4 << 30
 """A whole test run leaves under one gigabyte."""
 
