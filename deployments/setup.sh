@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # Makes a fresh Debian machine ready: Debian packages, .venv, locked Python packages, this project.
-# Usage: deployments/setup.sh demo|test
+# Usage: deployments/setup.sh demo|test|benchmark
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 for_demo=(xvfb openbox fonts-dejavu-core python3-tk tigervnc-scraping-server novnc libx11-6 libxcb1 libxcb-shm0 libxcb-randr0 libxcb-xfixes0 libglib2.0-0)
-for_test=(chromium dovecot-imapd openssl xdotool x11-utils x11-xserver-utils xterm tigervnc-standalone-server fonts-noto-cjk procps postgresql)
-case "${1:?demo or test}" in
+for_test=(chromium bubblewrap dbus-bin dovecot-imapd openssl xdotool x11-utils x11-xserver-utils xterm tigervnc-standalone-server fonts-noto-cjk procps postgresql
+  dbus at-spi2-core python3-gi gir1.2-gtk-3.0 gir1.2-gtk-4.0 libreoffice-calc libreoffice-gtk3 libegl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0)
+for_benchmark=(chromium dbus at-spi2-core xterm libreoffice-calc libreoffice-gtk3)
+case "${1:?demo, test or benchmark}" in
   demo) packages=("${for_demo[@]}") ;;
   test) packages=("${for_demo[@]}" "${for_test[@]}") ;;
-  *) echo "setup: give demo or test" >&2; exit 2 ;;
+  benchmark) packages=("${for_demo[@]}" "${for_benchmark[@]}") ;;
+  *) echo "setup: give demo, test or benchmark" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -56,4 +59,8 @@ if [[ ! -f $stamp || $(<"$stamp") != "$wanted" ]]; then
   .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
   echo "$wanted" >"$stamp"
 fi
+# Of this package its pages are used, and nothing that it would bring with it (a browser's driver, a gymnasium).
+.venv/bin/python -c 'import importlib.metadata as m; m.version("miniwob")' 2>/dev/null ||
+  .venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r deployments/miniwob.lock ||
+  say "MiniWoB++ is left out: its package cannot be fetched"
 .venv/bin/python -m compileall -q holo_tasks blocks flows tests || say "this folder cannot be written: starts take longer"

@@ -25,19 +25,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holo_tasks.agent.agent_step import agent_step
+    from holo_tasks.agent.calibrate import calibrate
     from holo_tasks.agent.cost_guardrail import cost_guardrail
+    from holo_tasks.agent.fan_out import fan_out
     from holo_tasks.agent.judge import judge
     from holo_tasks.agent.limits import limits
     from holo_tasks.agent.localize import localize
     from holo_tasks.agent.open_agent import open_agent
+    from holo_tasks.agent.open_agents import Agents, open_agents
     from holo_tasks.agent.pursue import pursue
     from holo_tasks.agent.recover import recover_to
     from holo_tasks.agent.step import step
     from holo_tasks.agent.subgoal import is_done, subgoal
+    from holo_tasks.agent.work_list import WorkList
     from holo_tasks.agent.write_rows import write_rows
     from holo_tasks.audit.errors import EvidenceFailed
     from holo_tasks.core.budget import Limits
     from holo_tasks.core.errors import (
+        BusinessFailure,
         DesktopFailed,
         GaveUp,
         HoloError,
@@ -51,27 +56,39 @@ if TYPE_CHECKING:
         TokenConflict,
     )
     from holo_tasks.core.geometry import Box
+    from holo_tasks.core.inventory import Discover
     from holo_tasks.core.person import Answer, HandOff
-    from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window
+    from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Widget, Window
     from holo_tasks.handoff.hand_over import hand_over
     from holo_tasks.loop.screens import Interruption, Route, Screens, Way
+    from holo_tasks.office.read_rows import read_rows
+    from holo_tasks.run.api_layer import Api
     from holo_tasks.run.artifacts import publish_markdown, publish_table
+    from holo_tasks.run.fair_map import Outcome
     from holo_tasks.run.hooks import HandOffOpened, Hooks, ItemFinished, LimitHit, StepTaken
     from holo_tasks.run.journal import NOT_DONE, NotDone
+    from holo_tasks.run.learn import Learn, learned
     from holo_tasks.run.run import current_run, progress
+    from holo_tasks.run.run_options import RunOptions
+    from holo_tasks.run.seat import seat
     from holo_tasks.run.secret_sources import SecretSpec
     from holo_tasks.run.subgoal_options import Effect, SubgoalOptions
     from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
+    from holo_tasks.safety.seats import Seat
     from holo_tasks.scripts.hands import Hands
     from holo_tasks.scripts.script import Script, screens_of
 
 _HOMES = {
+    "Agents": "agent.open_agents",
     "open_agent": "agent.open_agent",
+    "open_agents": "agent.open_agents",
+    "Outcome": "run.fair_map",
     "agent_step": "agent.agent_step",
     "EvidenceFailed": "audit.errors",
     "NOT_DONE": "run.journal",
     "Effect": "run.subgoal_options",
+    "RunOptions": "run.run_options",
     "SubgoalOptions": "run.subgoal_options",
     "limits": "agent.limits",
     "HandOffOpened": "run.hooks",
@@ -81,6 +98,8 @@ _HOMES = {
     "StepTaken": "run.hooks",
     "Route": "loop.screens",
     "NotDone": "run.journal",
+    "Learn": "run.learn",
+    "learned": "run.learn",
     "Limits": "core.budget",
     "DesktopFailed": "core.errors",
     "GaveUp": "core.errors",
@@ -94,6 +113,7 @@ _HOMES = {
     "RedactionFailed": "core.errors",
     "TokenConflict": "core.errors",
     "Box": "core.geometry",
+    "Discover": "core.inventory",
     "Answer": "core.person",
     "HandOff": "core.person",
     "Absent": "core.states",
@@ -105,7 +125,9 @@ _HOMES = {
     "State": "core.states",
     "Text": "core.states",
     "Way": "loop.screens",
+    "Widget": "core.states",
     "Window": "core.states",
+    "calibrate": "agent.calibrate",
     "cost_guardrail": "agent.cost_guardrail",
     "hand_over": "handoff.hand_over",
     "judge": "agent.judge",
@@ -114,10 +136,17 @@ _HOMES = {
     "Hands": "scripts.hands",
     "Script": "scripts.script",
     "screens_of": "scripts.script",
+    "Api": "run.api_layer",
     "publish_markdown": "run.artifacts",
     "publish_table": "run.artifacts",
     "recover_to": "agent.recover",
     "write_rows": "agent.write_rows",
+    "Seat": "safety.seats",
+    "seat": "run.seat",
+    "WorkList": "agent.work_list",
+    "fan_out": "agent.fan_out",
+    "BusinessFailure": "core.errors",
+    "read_rows": "office.read_rows",
     "current_run": "run.run",
     "progress": "run.run",
     "Redaction": "safety.masking.settings",
@@ -131,11 +160,15 @@ _HOMES = {
 __all__ = [
     "NOT_DONE",
     "Absent",
+    "Agents",
     "Answer",
     "AnyOf",
+    "Api",
     "Asked",
     "Box",
+    "BusinessFailure",
     "DesktopFailed",
+    "Discover",
     "Effect",
     "EvidenceFailed",
     "GaveUp",
@@ -148,20 +181,24 @@ __all__ = [
     "InvalidUsage",
     "ItemFinished",
     "Killed",
+    "Learn",
     "LimitHit",
     "LimitReached",
     "Limits",
     "ModelFailed",
     "NeedsPerson",
     "NotDone",
+    "Outcome",
     "Picture",
     "PolicyRefused",
     "Redaction",
     "RedactionFailed",
     "Route",
     "Rules",
+    "RunOptions",
     "Screens",
     "Script",
+    "Seat",
     "SecretSpec",
     "State",
     "StepTaken",
@@ -169,22 +206,30 @@ __all__ = [
     "Text",
     "TokenConflict",
     "Way",
+    "Widget",
     "Window",
+    "WorkList",
     "agent_step",
+    "calibrate",
     "cost_guardrail",
     "current_run",
+    "fan_out",
     "hand_over",
     "is_done",
     "judge",
+    "learned",
     "limits",
     "localize",
     "open_agent",
+    "open_agents",
     "progress",
     "publish_markdown",
     "publish_table",
     "pursue",
+    "read_rows",
     "recover_to",
     "screens_of",
+    "seat",
     "step",
     "subgoal",
     "write_rows",

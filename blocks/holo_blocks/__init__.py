@@ -1,10 +1,10 @@
 """What a person fills in once in the Prefect UI: the model, where the evidence goes, the desktop, the mailbox."""
 
-from holo_blocks.agent import holo_agent
+from holo_blocks.agent import holo_agent, holo_agents
 from holo_blocks.audit_bucket import AuditBucket
 from holo_blocks.desktop import HoloDesktop
 from holo_blocks.loading import load_block
 from holo_blocks.mailbox import HoloMailbox
 from holo_blocks.model import HoloModel
 
-__all__ = ["AuditBucket", "HoloDesktop", "HoloMailbox", "HoloModel", "holo_agent", "load_block"]
+__all__ = ["AuditBucket", "HoloDesktop", "HoloMailbox", "HoloModel", "holo_agent", "holo_agents", "load_block"]

@@ -13,10 +13,12 @@ from pydantic import Field
 from holo_blocks.addresses import page, picture
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Size
+from holo_tasks.core.network import HOST, Network
 from holo_tasks.core.secret import Secret as TypedSecret
 from holo_tasks.core.secret import check_bound
 from holo_tasks.core.this_machine import check_display
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.desktop.sandbox.folders import Access
 from holo_tasks.run.run import LiveViewing
 from holo_tasks.run.secret_sources import SecretSpec, resolved
 from holo_tasks.safety.masking.settings import Redaction
@@ -48,6 +50,11 @@ class HoloDesktop(Block):
     )
     width: int = Field(default=1280, ge=64, le=16_384, description="Width of a new desktop in pixels.")
     height: int = Field(default=800, ge=64, le=16_384, description="Height of a new desktop in pixels.")
+    monitor: str = Field(
+        default="",
+        description="The name or the number of the one monitor of the display that the agent sees and touches; all of "
+        "them if this is left empty.",
+    )
     environment: dict[str, str] = Field(
         default_factory=dict, description="Environment variables of the program; nothing secret."
     )
@@ -55,6 +62,23 @@ class HoloDesktop(Block):
         default="",
         description="The user of this machine whom the program is started as, instead of the one the agent runs as, "
         "whose files and keys it can then not read. The agent has to be root's, and the user made for the program.",
+    )
+    network: str = Field(
+        default="host",
+        description="What the program reaches: host is all that the machine reaches, none is nothing, and hosts with "
+        "their ports, as portal.example:443, with commas, are those alone. Unless it is host, the program is closed in "
+        "by Debian's bubblewrap: it also sees only processes of its own and, of files, the system's and those granted.",
+    )
+    folders: dict[str, Access] = Field(
+        default_factory=dict,
+        description="Which folders a program that is closed in sees beside the system's, by their full paths: each to "
+        "read or to write.",
+    )
+    memory_mb: int = Field(
+        default=0, ge=0, description="How much memory a program that is closed in may take, in MB; 0 is no bound."
+    )
+    cpus: float = Field(
+        default=0.0, ge=0, description="How many processors it may take, for example 0.5; 0 is no bound."
     )
     opengl: bool | None = Field(
         default=None,
@@ -101,15 +125,31 @@ class HoloDesktop(Block):
         if self.display:
             check_display(self.display, socket.getaddrinfo)
 
-    async def start(self, secrets: Mapping[str, TypedSecret] | None = None) -> VirtualDesktop | AttachedDesktop:
-        """Bring the desktop up; close it after use. ``secrets`` are those of `resolved_secrets` unless given."""
+    async def start(
+        self,
+        secrets: Mapping[str, TypedSecret] | None = None,
+        *,
+        monitor: str | int = "",
+        network: Network = "",
+    ) -> VirtualDesktop | AttachedDesktop:
+        """Bring the desktop up; close it after use. ``secrets`` are those of `resolved_secrets` unless given.
+
+        ``monitor`` is the one it is bound to, and ``network`` what its program reaches, instead of the block's.
+        """
+        network = network or self.network
+        monitor = monitor or self.monitor
         secrets = await self.resolved_secrets() if secrets is None else secrets
         if self.display:
             if self.run_as:
                 raise InvalidUsage("The desktop block names a user for a program, and a display where it starts none.")
+            if network != HOST or self.folders or self.memory_mb or self.cpus:
+                raise InvalidUsage(
+                    "The desktop block says what a program gets (network, folders, memory_mb, cpus), and names a "
+                    "display where it starts none."
+                )
             if self.app:
                 raise InvalidUsage("The desktop block names a program and a display; leave one of them empty.")
-            return await AttachedDesktop.start(display=self.display, secrets=secrets)
+            return await AttachedDesktop.start(display=self.display, secrets=secrets, monitor=monitor)
         size = Size(self.width, self.height)
         return await VirtualDesktop.start(
             size=size,
@@ -118,4 +158,9 @@ class HoloDesktop(Block):
             secrets=secrets,
             run_as=self.run_as,
             opengl=self.opengl,
+            monitor=monitor,
+            network=network,
+            folders=self.folders,
+            memory_mb=self.memory_mb,
+            cpus=self.cpus,
         )

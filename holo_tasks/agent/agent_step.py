@@ -71,7 +71,7 @@ def agent_step(*, acts: bool, title: str | None = None, **task_options: Any) -> 
     """
     check_task_options(task_options, acts=acts)
     if not acts:
-        return _step_as_task(acts=False, title=title, task_options=task_options)
+        return step_as_task(acts=False, title=title, task_options=task_options)
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         @wraps(function)
@@ -84,7 +84,7 @@ def agent_step(*, acts: bool, title: str | None = None, **task_options: Any) -> 
             await journal.done(number)
             return done
 
-        return _step_as_task(acts=True, title=title, task_options=task_options)(noted)
+        return step_as_task(acts=True, title=title, task_options=task_options)(noted)
 
     return decorate
 
@@ -98,9 +98,10 @@ class _Step(Task[..., Any]):
         return super().with_options(**check_task_options(task_options, acts=self.acts))
 
 
-def _step_as_task(
+def step_as_task(
     *, acts: bool, title: str | None = None, task_options: Mapping[str, Any] = MappingProxyType({})
 ) -> StepDecorator:
+    """Make a function the task of a step: one that acts is neither retried nor cached."""
     options: dict[str, Any] = {"cache_policy": NO_CACHE, **task_options}
     retries = options.setdefault("retries", 0 if acts else len(BACKOFF_S))
     if retries:
@@ -181,7 +182,7 @@ async def decide_scripted(number: int, screen: str) -> Step:
     return await _brain.get().decide(_walking())
 
 
-@_step_as_task(acts=True, title="{number} · {what}")
+@step_as_task(acts=True, title="{number} · {what}")
 async def act(number: int, what: str) -> str | _NothingSent:
     """Do what the step asks for, once. That the screen is another by then is no failure of the task."""
     try:
@@ -194,7 +195,7 @@ async def decide_as_task(walk: Walk, answer_only: bool) -> Step:
     """Run the walk's decision as a task named after its step; one that is known already is not asked for again."""
     with stepping(walk):
         seen = walk.seen.shot.sha256 if walk.seen else ""
-        if current_run().cache_decisions:
+        if current_run().options.cache_decisions:
             situation = walk.situation(answer_only=answer_only)
             known = await decide_once(walk.step, seen, answer_only, situation)
             if known.situation == walk.situation(answer_only=answer_only):

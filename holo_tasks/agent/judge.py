@@ -24,7 +24,7 @@ from holo_tasks.core.model import Model
 from holo_tasks.core.outside import plain, quoted
 from holo_tasks.core.programs import Owner
 from holo_tasks.loop.ask import Asked, Question, ask
-from holo_tasks.run.run import check_terms, current_run, guarded, to_text
+from holo_tasks.run.run import check_price, current_run, guarded, to_text
 from holo_tasks.run.subgoal_context import chances, current_subgoal, side_walk
 from holo_tasks.safety.scrubbing import hushed, hushed_plain
 
@@ -94,7 +94,7 @@ async def judge(
 
 
 async def shows(question: str, frame: Frame) -> bool:
-    """Ask whether something is so on a frame, which is redacted like any other; a `playbooks.recognising.Ask`."""
+    """Ask whether something is so on a frame, which is redacted like any other; a `playbooks.recognizing.Ask`."""
     asked = f"{ASKED}\n\nLook at the screen. {question.strip()}"
     case = _Case(asked, bool, _advisor(None), None, True, chances(), frame)
     return bool(await _ask(case, question, Limits()))
@@ -102,7 +102,7 @@ async def shows(question: str, frame: Frame) -> bool:
 
 async def _ask(case: _Case, question: str, limits: Limits) -> Any:
     name = hushed(" ".join(question.split()))[:60]
-    check_terms(case.model.name, case.model.price, limits, 1)
+    check_price(case.model.name, case.model.price, limits)
     token = _case.set(case)
     try:
         with guarded(f"‘{name}’", limits) as guard:
@@ -153,4 +153,4 @@ def _advisor(name: str | None) -> Model:
             known = ", ".join(run.advisors) or "none"
             raise InvalidUsage(f"There is no advisor named {wanted!r}; the agent was opened with: {known}.")
         return run.advisors[wanted]
-    return next(iter(run.advisors.values())) if len(run.advisors) == 1 else run.model
+    return next(iter(run.advisors.values())) if len(run.advisors) == 1 else run.outside.model

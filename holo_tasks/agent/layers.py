@@ -1,16 +1,22 @@
-"""Who works on a sub-goal, one after the other: the model, a script, a person."""
+"""Who works on a sub-goal, one after the other: the model, a script, the program's API, a person."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from holo_tasks.agent.agent_step import act_by, decide_as_task, decide_by_script
+from holo_tasks.agent.api_call import ApiCall
+from holo_tasks.agent.macros import Macros
+from holo_tasks.agent.one_step import Lent, OneStep
+from holo_tasks.agent.replay_task import Replay
 from holo_tasks.core import events
 from holo_tasks.core.actions import AnswerCall
 from holo_tasks.core.errors import GaveUp, ModelFailed, NeedsPerson
+from holo_tasks.core.outside import quoted
 from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Did, Transcript
@@ -23,13 +29,24 @@ from holo_tasks.loop.press_once import Once
 from holo_tasks.loop.script_port import Brain
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.journal import NOT_DONE, journalled
-from holo_tasks.run.run import Run, progress
-from holo_tasks.run.subgoal_options import MODEL, PERSON, SCRIPT, SubgoalOptions
+from holo_tasks.run.run import Replayed, Run, progress
+from holo_tasks.run.subgoal_options import API, MODEL, PERSON, PLAYBOOK, SCRIPT, SCRIPTED, SubgoalOptions
 from holo_tasks.safety.ledger import Claim
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.script import Script
+
+if TYPE_CHECKING:
+    from holo_tasks.agent.keeping import Keeping
 
 MOST_ASKED = 3
 """So often a person is asked about one sub-goal."""
 NOTES = 3
+_ACTED = {
+    MODEL: "The model has acted",
+    PLAYBOOK: "The playbook has acted",
+    SCRIPT: "The script has acted",
+    API: "The program's API was called",
+}
 
 
 class EffectFound(BaseException):
@@ -48,7 +65,8 @@ class Layered:
     """A sub-goal that is worked on by its layers; ``layer`` is the one that is at it.
 
     ``probe`` looks whether the effect is there after a layer has acted and given up. ``about`` tells a person
-    the goal's data.
+    the goal's data, which are in ``data``; ``goal`` is the goal alone. ``macros`` are what the model is offered as
+    tools.
     """
 
     run: Run
@@ -59,10 +77,15 @@ class Layered:
     perform: Perform
     probe: Callable[[], Awaitable[Any]] | None = None
     about: str = ""
+    macros: Macros | None = None
+    goal: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
     layer: str = ""
     _task: str = field(init=False, repr=False)
     _once: Once = field(init=False, repr=False)
     _secrets: frozenset[str] | None = field(init=False, repr=False)
+    _replay: Replay | None = field(default=None, init=False, repr=False)
+    _keeping: Keeping | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._secrets = self.walk.secrets
@@ -95,31 +118,73 @@ class Layered:
                 doubt = await self._look_for_effect(why)
                 layers = [layer for layer in layers if layer == PERSON or not doubt]
             elif await self._intents() > begun:
-                doubt = f"The {self.layer} has acted; look whether it came about before you do it. "
+                doubt = f"{_ACTED.get(self.layer, 'Somebody has acted')}; look whether it came about before you do it. "
             if not layers:
                 raise NeedsPerson(f"{why} {doubt}")
             await self.walk.record(events.LayerChanged(source=self.layer, target=layers[0], reason=why))
             self._begin_anew(self._facts(why))
 
     async def _by(self, layer: str, *, last: bool) -> Answered[Any]:
-        """Let the model or the script work, with a history of its own."""
+        """Let the model or the script work, with a history of its own, or call the program's API."""
+        if layer == API:
+            assert self.options.api is not None
+            changes = self.options.what_it_changes.changes
+            return await ApiCall(self.run, self.walk, self.options.api, changes).answered(self.read)
         if not last or PERSON in self.options.order:  # whoever comes next is asked first
             self.walk.doors = replace(self.walk.doors, person=None)
         brain = self._brain(layer)
+        self._replay = self._replay_of(brain)
+        self._keeping = self._keeping_of(brain)
+        executor = self._executor(layer)
+        helped = self._helped(brain, executor)
         self.walk.secrets = self._secrets if brain is None else None  # a script is its author's own words
+        # A script finds its targets on the screen: it is not off as the model may be.
+        self.walk.doors = replace(self.walk.doors, correction=self.run.outside.correction if brain is None else None)
+        await self._tell_surroundings(brain)
+        work = partial(
+            run_loop,
+            executor,
+            read=self.read,
+            decide=self._decide(brain) if helped is None else helped.decide,
+            max_steps=self.max_steps,
+            guide=self._guide(brain),
+            once=self._once,
+            last=last,
+            macro=self.macros.do if self.macros else None,
+        )
         try:
-            return await run_loop(
-                self._executor(layer),
-                read=self.read,
-                decide=self._decide(brain),
-                max_steps=self.max_steps,
-                guide=self._guide(brain),
-                once=self._once,
-                last=last,
-            )
+            answered: Answered[Any] = await (work() if self._replay is None else self._replay.through(work))
+            return answered
         finally:
-            if brain is not None:
-                await brain.close()
+            self._replay = None
+            await self._closed(brain, helped)
+
+    def _helped(self, brain: Brain | None, executor: Executor) -> OneStep | None:
+        """Return what has the model do the steps of a playbook that do not fit, if it is one of the layers."""
+        if not isinstance(brain, PlaybookBrain) or MODEL not in self.options.order:
+            return None
+        correction = self.run.outside.correction
+        lent = Lent(self.goal, self._task, self.data, self._secrets, correction, self.options.retry_click)
+        return OneStep(brain, executor, self._decide(brain), self._once, lent)
+
+    async def _closed(self, brain: Brain | None, helped: OneStep | None) -> None:
+        """Let go of what decided, and keep what came of a playbook's steps."""
+        if brain is None:
+            return
+        await (helped or brain).close()
+        if helped is not None and helped.answered:
+            self.layer = MODEL
+        keeping, self._keeping = self._keeping, None
+        if keeping is not None:
+            await keeping.keep(self.run, helped.healed if helped is not None else ())
+        if isinstance(brain, PlaybookBrain):
+            self.run.replayed.append(Replayed(self.walk.number, brain.playbook.name, brain.goal, tuple(brain.outcomes)))
+
+    async def _tell_surroundings(self, brain: Brain | None) -> None:
+        """Have the model told what there is on the machine, where the agent is to find out."""
+        if brain is None and self.run.discovery is not None:
+            told = await self.run.discovery.told(self.run, self.walk)
+            self.walk.transcript = replace(self.walk.transcript, surroundings=told)
 
     async def _by_person(self, why: str, doubt: str) -> Answered[Any]:
         goal = self._task.partition("\n")[0] + (f" ({self.about})" if self.about else "")
@@ -159,7 +224,7 @@ class Layered:
                 raise GaveUp("It is not there: it was looked for.", layer=PERSON)
             if found is not None:
                 raise EffectFound(found)
-        return await self._read_off(others[0], answer)
+        return await self._read_off(next((layer for layer in others if layer != API), MODEL), answer)
 
     async def _read_off(self, layer: str, answer: Answer) -> Answered[Any]:
         """Have the answer read from the screen that a person leaves. Nothing more is done: it is done already."""
@@ -169,6 +234,7 @@ class Layered:
         walk.begin()
         walk.step += 1
         brain = self._brain(layer)
+        await self._tell_surroundings(brain)
         try:
             step = await self._decide(brain)(walk, True)
         finally:
@@ -186,7 +252,8 @@ class Layered:
         """After a layer that acted: return what is in doubt, empty if the effect is certain not to be there."""
         found = await self._probed(self.probe) if self.probe is not None else None
         if found is None:
-            return f"The {self.layer} has acted, and nobody knows whether that came about; nothing was repeated. "
+            acted = _ACTED.get(self.layer, "Somebody has acted")
+            return f"{acted}, and nobody knows whether that came about; nothing was repeated. "
         if found is not NOT_DONE:
             raise EffectFound(found)
         return ""
@@ -209,8 +276,26 @@ class Layered:
             return 0
         return len(await asyncio.to_thread(claim.ledger.intents, claim.token, claim.goal))
 
+    def _replay_of(self, brain: Brain | None) -> Replay | None:
+        """Return what does a whole playbook as one task; None for whatever decides each step by itself."""
+        script = self.options.script
+        plan = script.plan if isinstance(script, Script) and brain is not None else None
+        return None if plan is None else Replay(self.run, self.walk.number, plan)
+
+    def _keeping_of(self, brain: Brain | None) -> Keeping | None:
+        """Return what keeps beside a playbook what comes of following it, where that is wanted."""
+        script = self.options.script
+        if not isinstance(script, Script) or not isinstance(brain, PlaybookBrain):
+            return None
+        if script.heal == "off" or script.file is None:
+            return None
+        from holo_tasks.agent.keeping import Keeping  # it takes what only playbooks take
+
+        return Keeping(brain, script.file, script.heal)
+
     def _executor(self, layer: str) -> Executor:
-        return Executor(self.walk, act_by(layer), layer, self.run.recogniser, self.perform)
+        act = act_by(layer) if self._replay is None else self._replay.act
+        return Executor(self.walk, act, layer, self.run.recognizer, self.perform)
 
     def _guide(self, brain: Brain | None = None) -> AnyGuide:
         options = self.options
@@ -220,17 +305,20 @@ class Layered:
         return Guide(options.known_screens, options.begins, options.ends, expect)
 
     def _brain(self, layer: str) -> Brain | None:
-        if layer != SCRIPT:
+        if layer not in SCRIPTED:
             return None
         assert self.options.script is not None
-        return self.options.script.brain(self.run.recogniser, self.options.known_screens)
+        return self.options.script.brain(self.run.recognizer, self.options.known_screens)
 
     def _decide(self, brain: Brain | None) -> Decide:
         if brain is None:
             return decide_as_task
+        replay = self._replay
 
         async def decide(walk: Walk, answer_only: bool) -> Step:
-            step = await decide_by_script(walk, brain)
+            step = await (decide_by_script(walk, brain) if replay is None else replay.decide(walk, brain))
+            if self._keeping is not None:
+                self._keeping.decided(walk, step)
             # A script says of each step whether it is safe to repeat, whatever is written on its target.
             walk.safe_to_repeat = ("*",) if brain.intent.safe else self.options.retry_click
             return step
@@ -239,6 +327,8 @@ class Layered:
 
     def _facts(self, why: str) -> str:
         """Say in a line what the next layer should know of the one before."""
+        if self.layer == API:  # which may tell what a server said
+            return f"{_ACTED[API]} before and gave up.\n\n{quoted({'why': why})}"
         notes = [entry.step.note for entry in self.walk.transcript.entries if isinstance(entry, Did)]
         noted = "; ".join([note for note in notes if note][-NOTES:])
         return f"The {self.layer} tried this before and gave up: {why}" + (f" Noted: {noted}" if noted else "")
@@ -255,6 +345,7 @@ class Layered:
             _spans={},
             whereabouts=None,
             safe_to_repeat=self.options.retry_click,
+            waits_on=True,
         )
 
     def _check_windows(self) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from holo_tasks.agent.agent_step import agent_step
+from holo_tasks.agent.named_element import By, named_element
 from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point
@@ -21,6 +22,8 @@ from holo_tasks.run.subgoal_context import chances, side_walk
 from holo_tasks.safety.scrubbing import hushed_plain
 from holo_tasks.set_of_mark.marker import Marker
 
+Who: TypeAlias = Literal["any", "model"]
+"""Who may say where something is: whoever knows, or the model only."""
 WHICH = (
     "Elements of the user interface are outlined on this screenshot, each with a number on a tag. Give the number of "
     "one element, or 0 if it is not outlined. The element is: {}"
@@ -33,15 +36,26 @@ class _Search:
     marks: bool
     data: str
     asked: Asked
+    by: Who = "any"
 
 
 _search: ContextVar[_Search] = ContextVar("holo_search")
 
 
 async def localize(
-    description: str, *, data: Mapping[str, Any] | None = None, region: Box | None = None, marks: bool = False
+    description: str,
+    *,
+    data: Mapping[str, Any] | None = None,
+    region: Box | None = None,
+    marks: bool = False,
+    by: Who = "any",
 ) -> Point:
-    """Return the screen pixel at which to click what is described, as the model sees it on the present screen.
+    """Return the screen pixel at which to click what is described, on the present screen.
+
+    What is described by what it is and what it is called, as “the Search button” or “the field Reference”, costs no
+    call where it can be found without one: as the program tells of its elements, else as it is read, if there is one
+    such element only and the picture agrees. Everything else is for the model, and so is this with ``by="model"``.
+    The trace says who it was (`Located.by`).
 
     What comes from outside goes into ``data``, as in `pursue`, and the description speaks of it by name. ``region``
     shows the model only that part of the screen, in screen pixels. With ``marks``, elements found by OCR
@@ -50,9 +64,11 @@ async def localize(
     """
     if not description.strip():
         raise InvalidUsage("There is nothing to locate: describe the element in a few words.")
+    if by not in get_args(Who):
+        raise InvalidUsage(f'by= is "any" or "model", not {by!r}.')
     # By context: what was asked so far outlives the task when that is retried.
     block = f"\n\n{quoted(hushed_plain(plain(data)))}" if data else ""
-    token = _search.set(_Search(region, marks, block, chances()))
+    token = _search.set(_Search(region, marks, block, chances(), by))
     try:
         return await _located(description)
     finally:
@@ -63,22 +79,32 @@ async def localize(
 async def _located(description: str) -> Point:
     search, wanted = _search.get(), description.strip()
     walk = side_walk(wanted, region=search.region)
-    point, number = await (_by_number if search.marks else _by_place)(walk, wanted, search.asked)
-    await walk.record(events.Located(description=wanted, point=[point.x, point.y], mark=number))
+    if search.marks:
+        point, number = await _by_number(walk, wanted, search.asked)
+        return await _recorded(walk, wanted, point, "model", number)
+    await walk.look()
+    if search.by == "any" and not search.data and (found := await named_element(walk, wanted)) is not None:
+        return await _recorded(walk, wanted, *found)
+    return await _recorded(walk, wanted, await _by_place(walk, wanted, search.asked), "model")
+
+
+async def _recorded(walk: Walk, wanted: str, point: Point, by: By, number: int | None = None) -> Point:
+    await walk.record(events.Located(description=wanted, point=[point.x, point.y], mark=number, by=by))
     return point
 
 
-async def _by_place(walk: Walk, wanted: str, asked: Asked) -> tuple[Point, int | None]:
-    shot, model = (await walk.look()).shot, walk.doors.model
+async def _by_place(walk: Walk, wanted: str, asked: Asked) -> Point:
+    assert walk.seen is not None
+    shot, model = walk.seen.shot, walk.doors.model
     question = Question("locate", LOCATE.format(wanted) + _search.get().data, (shot,), point_schema(model.space))
 
     def read(value: dict[str, Any]) -> Point:
         return to_pixel(*read_point(value, model.space), shot)
 
-    return await ask(model, question, walk.till, read, asked), None
+    return await ask(model, question, walk.till, read, asked)
 
 
-async def _by_number(walk: Walk, wanted: str, asked: Asked) -> tuple[Point, int | None]:
+async def _by_number(walk: Walk, wanted: str, asked: Asked) -> tuple[Point, int]:
     marker = Marker()
     shot = (await walk.look(annotate=marker.draw)).shot
     question = Question("locate", WHICH.format(wanted) + _search.get().data, (shot,), marker.schema)

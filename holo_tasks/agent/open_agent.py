@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import logging
 import os
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 
@@ -18,13 +19,13 @@ from prefect.settings import get_current_settings
 
 from holo_tasks.agent.judge import shows
 from holo_tasks.audit import Delivery, Destination, TraceRecorder
-from holo_tasks.core.budget import Guard, Limits
+from holo_tasks.audit.recorder import new_run_id
+from holo_tasks.core.budget import Guard
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Status
 from holo_tasks.core.model import Model
 from holo_tasks.core.outside import named
-from holo_tasks.core.person import HandOff
-from holo_tasks.core.ports import Desktop, Recorder, TellsWindows
+from holo_tasks.core.ports import Desktop, Recorder, TellsElements, TellsWindows
 from holo_tasks.core.renamed import renamed
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
@@ -33,25 +34,29 @@ from holo_tasks.handoff.hand_over import ByHandOff, Helper
 from holo_tasks.kill.run_registry import Running
 from holo_tasks.kill.sources import sources_for
 from holo_tasks.kill.switch import KillSwitch
-from holo_tasks.loop.corrections import CORRECTIONS, check_corrections
+from holo_tasks.loop.doors import Doors
+from holo_tasks.loop.element_tree import Elements
 from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.home import holo_home
+from holo_tasks.machine.memory import give_back
 from holo_tasks.machine.patience import awaited
 from holo_tasks.models.address import shown
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
-from holo_tasks.models.encoding import ENCODERS, Tier
+from holo_tasks.models.encoding import ENCODERS
 from holo_tasks.models.profile import Profile
 from holo_tasks.prefect_server.local_only import check_advisors, check_rest, enter_late
 from holo_tasks.prefect_server.temporary import OPEN, is_open
 from holo_tasks.run.dead_letters import file_noted
+from holo_tasks.run.discovery import Discovery
 from holo_tasks.run.flow_context import attempt, deployment_id, flow_run_id
-from holo_tasks.run.hooks import Hooks, Subscribed
+from holo_tasks.run.hooks import Subscribed
 from holo_tasks.run.journal import not_untouched
 from holo_tasks.run.listening import Listener, Overheard
 from holo_tasks.run.log_filter import one_line_errors
-from holo_tasks.run.redactors import redactor_for
-from holo_tasks.run.run import Run, check_terms, current_guard, ending, guarded, new_run_id, open_run
+from holo_tasks.run.redactors import redactor_for, tell_for
+from holo_tasks.run.run import Run, check_price, current_guard, ending, guarded, open_run
+from holo_tasks.run.run_options import RunOptions
 from holo_tasks.run.unread_rules import unread
 from holo_tasks.run.untold import tell_quietly
 from holo_tasks.safety.approvals import Approvals, OnRequest
@@ -60,7 +65,7 @@ from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.masking.settings import Redaction
-from holo_tasks.safety.policy import Rules, Trust
+from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.run_list import RunBook
 from holo_tasks.safety.scrubbed import ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
@@ -75,7 +80,10 @@ SILENT_S = 5.0
 logger = logging.getLogger(__name__)
 
 
-@renamed(token="key=")
+_OPTIONS = {one.name: f"options=RunOptions({one.name}=…)" for one in fields(RunOptions)}
+
+
+@renamed(**_OPTIONS, token="options=RunOptions(key=…)")
 @asynccontextmanager
 async def open_agent(
     *,
@@ -84,123 +92,107 @@ async def open_agent(
     endpoint: ModelEndpoint,
     profile: Profile,
     destination: Destination,
+    options: RunOptions | None = None,
     dialect: str = "auto",
     advisors: Mapping[str, Model] | None = None,
-    cache_decisions: bool = False,
-    allow: Trust | None = None,
-    rules: Rules | None = None,
-    redaction: Redaction | None = None,
     secrets: Mapping[str, Secret] | None = None,
-    key: str = "",
-    limits: Limits | None = None,
-    max_steps: int = 50,
-    max_corrections: int = CORRECTIONS,
-    image_quality: Tier = "default",
-    handoff: HandOff | bool = False,
-    budget: str = "",
     home: Path | None = None,
     began_s: float | None = None,
     aloud: Listener | None = None,
-    hooks: Hooks | None = None,
+    run_id: str = "",
 ) -> AsyncIterator[Run]:
-    """Open a run on a desktop that is up, with the usual doors: looks only, unless ``allow="act"``.
+    """Open a run on a desktop that is up, with the usual doors: looks only, unless ``RunOptions(allow="act")``.
 
-    ``rules`` say what else is allowed; where they and ``allow`` both speak of trust, the stricter counts. ``key``
-    names the business item that a yes is asked for, in sub-goals that have no key of their own.
-    ``redaction`` says what is painted over before a screen leaves this process. ``secrets`` are what the desktop may
-    type by name, for their values to be kept out of everything that leaves, and to be looked for on the screen if
-    ``redaction`` reads it; those of the desktop itself unless they are given.
-    ``advisors`` are further models, by name, that `judge` can ask. ``cache_decisions`` lets the model's decisions be
-    reused where everything it was shown is the same (`caching.SAME_DECISION`). ``limits`` hold over all that was ever
-    spent under ``budget``; that is the Prefect flow run, its retries included, unless another is named.
-    ``max_corrections`` is how often, each step, the model is told what is wrong with its reply; each is a call.
-    ``handoff`` makes the agent wait for a person where the model asks for one, and where an action needs a yes; else
-    the work ends there.
-    ``aloud`` is told what a person who waits for this run may want to know; ``hooks`` are the flow's own.
-    ``began_s`` is when the work began that a kill of everything is to stop, on the monotonic clock: now, by default.
+    ``options`` say what it may do and spend, and whom it asks. The model is the one of ``profile`` at ``endpoint``,
+    ``advisors`` are further ones, by name, that `judge` can ask. The evidence goes to ``destination``. ``secrets`` are
+    what the desktop may type by name, for their values to be kept out of everything that leaves, and to be looked for
+    on the screen if its redaction reads it; those of the desktop itself unless they are given. ``aloud`` is told what a
+    person who waits for this run may want to know. ``began_s`` is when the work began that a kill of everything is to
+    stop, on the monotonic clock: now, by default. ``run_id`` is for whoever has to know the run's id before it begins.
 
     The trace is closed, and delivered or safely spooled, when this is left. A kill cancels the task
     (`asyncio.CancelledError`).
     """
-    if image_quality not in ENCODERS:
-        raise InvalidUsage(f"image_quality= is one of {', '.join(map(repr, ENCODERS))}, not {image_quality!r}.")
+    options = options or RunOptions()
+    give_back()  # a flow's process sees thousands of pictures
     close_process()  # keys and values of secrets are here, and the program that is driven may be of the same user
-    prefect_url, limits, rules = get_current_settings().api.url, limits or Limits(), (rules or Rules()).under(allow)
+    prefect_url, limits, redaction = get_current_settings().api.url, options.limits, options.redaction
     if endpoint.local_only:
         enter_late(os.environ, prefect_url)
     one_line_errors()
     known: Mapping[str, Secret] = getattr(desktop, "secrets", {}) if secrets is None else secrets
     scrubber = Scrubber(known.values())
     title, model, advisors = _without_values(
-        scrubber, key, named(title, TITLE_CHARACTERS), model_at(endpoint, profile, dialect), advisors or {}
+        scrubber, options.key, named(title, TITLE_CHARACTERS), model_at(endpoint, profile, dialect), advisors or {}
     )
-    fields = TypedFields(used_before=not getattr(desktop, "rebuilt", False))
-    check_corrections("max_corrections", max_corrections)
+    typed = TypedFields(used_before=not getattr(desktop, "rebuilt", False))
     for asked in (model, *advisors.values()):
-        check_terms(asked.name, asked.price, limits, max_steps)
+        check_price(asked.name, asked.price, limits)
     if endpoint.local_only:
         check_advisors(advisors)
         destination = await asyncio.to_thread(check_rest, destination, prefect_url)
-    waits = HandOff.of(handoff)
-    if waits:
+    if options.waits:
         await asyncio.to_thread(warn_if_open, prefect_url)
     where = home or holo_home()
     store = store_at(where)
-    await _tell_of_before(where, rules)
+    await _tell_of_before(where, options.policy)
     labels = {name: secret.fields for name, secret in known.items() if secret.fields}
     values = {name: secret.value for name, secret in known.items()}
-    redactor = await asyncio.to_thread(redactor_for, redaction, values, fields)
+    redactor = await asyncio.to_thread(redactor_for, redaction, values, typed)
     if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
         desktop.tells_windows = True
     book = RunBook(store)
     await awaited(lambda: asyncio.to_thread(book.check))  # before there is a trace of a run that cannot begin
-    recorder = await asyncio.to_thread(lambda: destination.open(new_run_id(), home=where))
-    told = Subscribed(hooks)
+    recorder = await asyncio.to_thread(lambda: destination.open(run_id or new_run_id(), home=where))
+    told = Subscribed(options.hooks)
     kept_by: Recorder = Overheard(recorder, (told.hear, aloud.hear) if aloud else (told.hear,))
     run_id, trace, inside = recorder.run_id, recorder.uri, flow_run_id()
     with hushing(scrubber) if scrubber else nullcontext():
         most = Guard(title, limits, 0.0, current_guard()).cost_limit_micro
         async with _listed(book, recorder, title, model.name, most) as listed:
             under_way = Running.here(run_id, title, trace, inside, began_s)
-            with guarded("The run", limits, budget or (f"flow:{inside}" if inside else "")) as guard:
+            outside = Doors(
+                desktop=desktop,
+                redactor=redactor,
+                encoder=ENCODERS[options.image_quality],
+                model=model,
+                policy=options.policy,
+                recorder=ScrubbedRecorder(kept_by, scrubber) if scrubber else kept_by,
+                now_s=time.monotonic,
+                purse=Budgets(store),
+                approver=ByHandOff()
+                if options.waits
+                else OnRequest(Approvals(store), run_id=run_id, trace=trace, flow_run_id=inside),
+                reader=ScreenText() if (options.policy.confirm or labels) and can_read() else None,
+                elements=elements_of(desktop, redaction, values),
+                typed=typed.typed,
+                secret_fields=labels,
+                person=Helper() if options.waits else None,
+                corrections=options.max_corrections,
+            )
+            with guarded("The run", limits, options.budget or (f"flow:{inside}" if inside else "")) as guard:
                 run = Run(
                     run_id=run_id,
                     title=title,
+                    options=options,
+                    outside=outside,
+                    advisors=advisors,
                     trace=trace,
                     folder=recorder.folder,
                     home=where,
-                    token=key,
+                    guard=guard,
+                    switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
+                    ledger=Ledger(store),
+                    items=Items(store),
+                    handoffs=Handoffs(store),
                     flow_run_id=inside,
                     deployment_id=deployment_id(),
                     attempt=attempt(),
-                    desktop=desktop,
-                    model=model,
-                    advisors=advisors,
-                    encoder=ENCODERS[image_quality],
-                    redactor=redactor,
-                    recorder=ScrubbedRecorder(kept_by, scrubber) if scrubber else kept_by,
-                    reader=ScreenText() if (rules.confirm or labels) and can_read() else None,
-                    typed=fields.typed,
-                    secret_fields=labels,
-                    policy=rules,
-                    approver=ByHandOff()
-                    if waits
-                    else OnRequest(Approvals(store), run_id=run_id, trace=trace, flow_run_id=inside),
-                    handoffs=Handoffs(store),
-                    handoff=waits,
-                    person=Helper() if waits else None,
-                    guard=guard,
-                    switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
-                    purse=Budgets(store),
-                    ledger=Ledger(store),
-                    items=Items(store),
-                    cache_decisions=cache_decisions,
-                    max_steps=max_steps,
-                    max_corrections=max_corrections,
                     log=_log(),
-                    ask=shows,
                     told=told,
+                    discovery=discovery_of(options, values),
                     wants=aloud.wants if aloud else lambda handoff: None,
+                    ask=shows,
                 )
                 told.aside = run.do_aside
                 async with open_run(run):
@@ -210,6 +202,22 @@ async def open_agent(
                     run.do_aside(tell_quietly(where))
                     with not_untouched(run.guard):
                         yield run
+
+
+def elements_of(desktop: Desktop, redaction: Redaction | None, values: Mapping[str, str]) -> Elements | None:
+    """Return what asks programs for their elements, if the desktop can be asked; what they say is redacted, too."""
+    if not isinstance(desktop, TellsElements):
+        return None
+    return Elements(desktop, tell_for(redaction, values), unseen=redaction is None)
+
+
+def discovery_of(options: RunOptions, values: Mapping[str, str]) -> Discovery | None:
+    """Return what finds out what there is, if anything does; what it tells is redacted as a screen is."""
+    redaction = options.redaction
+    if options.finds_out is None:
+        return None
+    screen = redaction is None or redaction.mode == "paint"
+    return Discovery(options.finds_out, tell_for(redaction, values), unseen=redaction is None, screen=screen)
 
 
 def _without_values(
@@ -279,6 +287,8 @@ async def _listed(
         if (run := listed.run) is not None:
             run.delivery = delivery
             await ended(run.status, run.reason, run.steps, run.guard.total_micro)
+            for learning in run.learning.values() if run.status != "killed" else ():
+                await learning.finish()
 
 
 def _log() -> logging.Logger | logging.LoggerAdapter[logging.Logger]:

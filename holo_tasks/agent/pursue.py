@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from holo_tasks.agent.layers import EffectFound, Layered
+from holo_tasks.agent.macros import Macros, Tool, macros_of
 from holo_tasks.audit import open_trace
 from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.core import events
@@ -21,6 +22,7 @@ from holo_tasks.core.outside import is_placeholder, named, plain, quoted, string
 from holo_tasks.core.renamed import renamed
 from holo_tasks.core.secret import names_in
 from holo_tasks.core.transcript import Transcript
+from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.loop import AnswerReader
 from holo_tasks.loop.screens import Do, Screens, Scripted
 from holo_tasks.loop.walk import Walk
@@ -32,6 +34,7 @@ from holo_tasks.run.run import Resolved, Run, current_guard, current_run, ending
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, has_token, inside
 from holo_tasks.run.subgoal_options import SubgoalOptions
 from holo_tasks.safety.scrubbing import hushed, hushed_plain
+from holo_tasks.scripts.script import Script
 
 MAX_GOAL_CHARACTERS = 100_000
 
@@ -57,6 +60,7 @@ async def pursue(
     max_steps: int | None = None,
     region: Box | None = None,
     options: SubgoalOptions | None = None,
+    tools: Sequence[Tool] = (),
 ) -> Any:
     """Let the agent work on a goal until it answers; return the answer as ``returns``.
 
@@ -78,7 +82,9 @@ async def pursue(
     fit is sent back, as often as a reply that is none. ``max_steps`` is for each layer. ``region`` shows the model only
     that part of the screen, in screen pixels. ``options`` are those of the sub-goal around, but for what they say
     otherwise: the screens, the layers, the labels of the effect, the secrets. What is written down of its actions is as
-    that sub-goal says. Raises a `HoloError` whose status says how it ended.
+    that sub-goal says. ``tools`` are playbooks that the model may call beside its own tools, each as
+    ``Script("file.yaml", "goal")``: a call does the whole sequence, and what comes of it is told to the model, which
+    gives the values unless the script has them. Raises a `HoloError` whose status says how it ended.
     """
     run = current_run()
     text = goal.strip()
@@ -93,21 +99,21 @@ async def pursue(
         options.check_for_pursue()
     options = (options or SubgoalOptions()).inside(here.options)
     guard = current_guard() or run.guard
+    macros = macros_of(run, options, perform, tools)
     walk = Walk(
-        run.doors(reads=bool(options.retry_click or options.script or options.press_once)),
+        _doors(run, options, macros),
         guard,
         here.number,
         Transcript(task_text(text, here.told_progress, returns, block)),
         region,
-        here.token or run.token,
+        here.token or run.options.key,
         options.retry_click,
         _secrets_of(text, options.secrets, here),
     )
-    layered = Layered(
-        run, walk, options, reader_for(returns), max_steps or run.max_steps, perform, here.probe, told(values)
-    )
+    most, about = max_steps or run.options.max_steps, told(values)
+    layered = Layered(run, walk, options, reader_for(returns), most, perform, here.probe, about, macros, text, values)
     await run.skipping.tell(run)
-    await walk.record(_opened(run, here, f"{text}\n\n{block}".strip()))
+    await walk.record(_opened(run, here, f"{text}\n\n{block}".strip(), options))
     ended = _Ended()
     async with run.screen_alone():
         spent_before = guard.spent_micro - run.spent_inside  # others may have spent while this one waited
@@ -140,15 +146,23 @@ class _Ended:
     answer: str = ""
 
 
-def _opened(run: Run, here: Subgoal, goal: str) -> events.SubgoalOpened:
+def _doors(run: Run, options: SubgoalOptions, macros: Macros) -> Doors:
+    """Return the outside world of a sub-goal, whose model has macros beside its own tools."""
+    doors = run.doors(reads=bool(options.retry_click or options.script or options.press_once or macros.tools))
+    return replace(doors, model=macros.offered_to(doors.model))
+
+
+def _opened(run: Run, here: Subgoal, goal: str, options: SubgoalOptions) -> events.SubgoalOpened:
+    script = options.script
     return events.SubgoalOpened(
         title=here.title,
         goal=goal,
         progress=here.progress,
         token=here.token,
-        model=run.model.name,
+        model=run.outside.model.name,
         display=run.desktop.display,
         flow_run_id=flow_run_id(),
+        playbook=f"{script.name} {script.version}" if isinstance(script, Script) and script.version else "",
     )
 
 
@@ -156,7 +170,7 @@ async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layered, ended: _
     """Add up what a sub-goal took, and write down how it ended."""
     guard = walk.guard
     steps, layer = layered.walk.step, layered.layer if ended.status == "answered" else ""
-    run.steps += steps
+    run.whole.steps += steps
     spent = guard.spent_micro - run.spent_inside - spent_before
     run.spent_inside += spent
     if layer:

@@ -27,5 +27,5 @@ async def recover_to(state: str, *, screens: Screens | None = None) -> None:
     async with run.screen_alone():
         walk = side_walk(f"Go to ‘{state}’.")
         await walk.look()
-        executor = Executor(walk, act_by(MODEL), MODEL, run.recogniser, perform)
+        executor = Executor(walk, act_by(MODEL), MODEL, run.recognizer, perform)
         await executor.follow(Guide(screens, before=state).begin())

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from prefect import get_run_logger, tags
 from prefect.context import FlowRunContext
 from prefect.exceptions import Pause
 from prefect.states import Completed
 
+from holo_tasks.agent.agent_step import ending_as_killed
 from holo_tasks.agent.layers import EffectFound
 from holo_tasks.agent.limits import before_deadline, limited
 from holo_tasks.agent.prefect_options import check_flow_options
@@ -24,48 +24,24 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson
 from holo_tasks.core.visible_text import shell_word
 from holo_tasks.handoff.suspend import leave_suspended
 from holo_tasks.loop.screens import Route, Screens
+from holo_tasks.run.business_item import Attempt, Books, WorkItem
 from holo_tasks.run.final_states import failed_state
 from holo_tasks.run.flow_context import flow_run_id
-from holo_tasks.run.journal import NOT_DONE, current_journal, journalled, left_to_person, look_for_effect
-from holo_tasks.run.kept_work import Kept, check_template, fields_of
-from holo_tasks.run.killed import as_killed
-from holo_tasks.run.run import (
-    Run,
-    current_guard,
-    current_progress,
-    current_run,
-    ending,
-    guarded,
-    progress,
-    running_here,
-    surely,
-    working,
-)
+from holo_tasks.run.journal import NOT_DONE, current_journal, journalled
+from holo_tasks.run.kept_work import Call, Kept, check_template, fields_of
+from holo_tasks.run.learn import Learn, Learned
+from holo_tasks.run.run import Run, current_progress, current_run, guarded, progress, running_here, surely
 from holo_tasks.run.same_work import work_of
 from holo_tasks.run.secret_filter import HushedFlow, HushedName, hushing_errors
-from holo_tasks.run.stored_results import stored
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, inside
-from holo_tasks.run.subgoal_options import ANY_EFFECT, MODEL, Effect, Layer, SubgoalOptions
-from holo_tasks.run.unfinished import file_unfinished
-from holo_tasks.safety.ledger import Claim, Ledger
-from holo_tasks.safety.scrubbing import hush_error
+from holo_tasks.run.subgoal_options import ANY_EFFECT, MODEL, SCRIPTED, Effect, Layer, SubgoalOptions
+
+if TYPE_CHECKING:
+    from holo_tasks.agent.learning import Learning
 
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
-FILING_S = 2.0
-"""How long a run that is being stopped takes to put its item on the list."""
-
-
-@dataclass(frozen=True)
-class _Again:
-    """How a sub-goal that was interrupted may be worked on again."""
-
-    effect: bool
-    probe: Callable[[], Awaitable[Any]] | None
-    precondition: Callable[[], Awaitable[bool]] | None
-
-
 _PREFECTS_OWN = frozenset({"return_state", "wait_for"})
 """Of a call that asks Prefect for more than the result a flow run is made always."""
 
@@ -73,7 +49,9 @@ _PREFECTS_OWN = frozenset({"return_state", "wait_for"})
 class SubgoalFlow(HushedFlow[P, R]):
     """The flow of a sub-goal. No flow run is made for a call whose result is known."""
 
-    def __init__(self, known: Kept, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, known: Kept, function: Callable[..., Any], options: Mapping[str, Any], *, only_looks: bool = False
+    ) -> None:
         flow_options = dict(check_flow_options(options))
         self.run_tags = frozenset(flow_options.pop("tags", ()))
         # What a sub-goal came to is kept in the ledger by business item: Prefect would match results by
@@ -87,11 +65,13 @@ class SubgoalFlow(HushedFlow[P, R]):
             validate_parameters=False,
             **flow_options,
         )
-        self.known, self._options = known, dict(options)
+        self.known, self._options, self.only_looks = known, dict(options), only_looks
 
     def with_options(self, **flow_options: Any) -> SubgoalFlow[P, R]:
         """Return the same sub-goal with other options of Prefect's; what is known under its key stays known."""
-        made: SubgoalFlow[P, R] = SubgoalFlow(self.known, self.fn, {**self._options, **flow_options})
+        made: SubgoalFlow[P, R] = SubgoalFlow(
+            self.known, self.fn, {**self._options, **flow_options}, only_looks=self.only_looks
+        )
         made._storage, made._entrypoint = self._storage, self._entrypoint
         return made
 
@@ -100,9 +80,9 @@ class SubgoalFlow(HushedFlow[P, R]):
         usual: Callable[[], Any] = lambda: super(SubgoalFlow, self).__call__(*args, **kwargs)  # noqa: E731
         if self.run_tags:
             usual = self._tagged(usual)
-        if run is None or run.ledger is None or not self.known.token or _PREFECTS_OWN & kwargs.keys():
+        if run is None or not self.known.token or _PREFECTS_OWN & kwargs.keys():
             return usual()
-        return self._unless_done(run, run.ledger, usual, args, kwargs)
+        return self._unless_done(run, usual, args, kwargs)
 
     def _tagged(self, usual: Callable[[], Any]) -> Callable[[], Any]:
         async def tagged() -> Any:
@@ -111,11 +91,9 @@ class SubgoalFlow(HushedFlow[P, R]):
 
         return tagged
 
-    async def _unless_done(
-        self, run: Run, ledger: Ledger, usual: Callable[[], Awaitable[Any]], args: Any, kwargs: Any
-    ) -> Any:
+    async def _unless_done(self, run: Run, usual: Callable[[], Awaitable[Any]], args: Any, kwargs: Any) -> Any:
         known = self.known
-        found = await asyncio.to_thread(known.found, ledger, args, kwargs)
+        found = await asyncio.to_thread(known.found, run.ledger, args, kwargs)
         if found is None:
             return await usual()
         if story := current_progress():
@@ -156,6 +134,7 @@ def subgoal(
     secrets: str | Sequence[str] | None = None,
     ledger: str | None = None,
     limits: Limits | None = None,
+    learn: bool | Learn = False,
     **flow_options: Any,
 ) -> Decorator: ...
 def subgoal(
@@ -173,6 +152,7 @@ def subgoal(
     secrets: str | Sequence[str] | None = None,
     ledger: str | None = None,
     limits: Limits | None = None,
+    learn: bool | Learn = False,
     **flow_options: Any,
 ) -> Any:
     """Make an async function a sub-goal: a subflow named after its goal, with a history of its own.
@@ -196,6 +176,9 @@ def subgoal(
     `SubgoalOptions`. On known screens, what comes up is cleared and what works is waited for before every decision.
     Without ``secrets`` the model may have those typed that the goal names.
 
+    With ``learn`` the sub-goal becomes a playbook by itself: after some runs that the model has answered one is
+    compiled, and once it has agreed with the model in some more, it stands before the model. See `Learn`.
+
     ``limits`` hold for each call, its retries and re-runs together, as under `cost_guardrail`. ``flow_options`` are
     those of Prefect's flows, and ``tags``; what would break a promise, such as ``retries``, raises `InvalidUsage`.
     """
@@ -203,6 +186,7 @@ def subgoal(
     options = SubgoalOptions(screens=screens, layers=layers, effect=effect, secrets=secrets)
     if limits is not None and not isinstance(limits, Limits):
         raise InvalidUsage(f"limits= is Limits(max_cost_usd=…, …), not {limits!r}.")
+    learns = _learn_of(learn, options)
 
     def decorate(function: Callable[P, Awaitable[R]]) -> SubgoalFlow[P, R]:
         if not any(map(inspect.iscoroutinefunction, (function, inspect.unwrap(function)))):
@@ -211,14 +195,17 @@ def subgoal(
         for what, template in (("title", title), ("key", key)):
             check_template(f"The {what} of {function.__name__!r}", template, signature)
         known = Kept.of(function, token=key, title=title, inputs=inputs, work=work_of(function, ledger))
-        defined = _Defined(known, options, advisor or "", _named_arguments(signature, data), limits)
+        options.check_for_subgoal(signature.parameters.keys(), known.goal)
+        defined = _Defined(known, options, advisor or "", _named_arguments(signature, data), limits, learns)
 
         @wraps(function)
         @hushing_errors
+        @ending_as_killed
         async def body(*args: P.args, **kwargs: P.kwargs) -> R:
             return cast("R", await defined.worked_on(function, args, kwargs))
 
-        return SubgoalFlow(known, body, flow_options)
+        only_looks = bool(known.token) and not options.what_it_changes.changes
+        return SubgoalFlow(known, body, flow_options, only_looks=only_looks)
 
     return decorate(function) if function is not None else decorate
 
@@ -232,43 +219,76 @@ class _Defined:
     advisor: str
     data: frozenset[str]
     limits: Limits | None
+    learn: Learn | None
 
     async def worked_on(self, function: Callable[..., Awaitable[Any]], args: Any, kwargs: Any) -> Any:
         """Work on a call of the sub-goal; return its result, or a state of Prefect's that holds what went wrong."""
-        known, call, around = self.known, self.known.call(args, kwargs), current_subgoal()
-        changes, screens = self.options.what_it_changes, self.options.known_screens
-        probe, precondition = changes.probe, changes.precondition
+        known, call, around, run = self.known, self.known.call(args, kwargs), current_subgoal(), current_run()
+        options, learning = await self._options(run, call)
+        here = self._here(call, around, args, kwargs, options.called(args, kwargs, call.given))
+        changes = self.options.what_it_changes
+        answered, replayed = len(run.resolved), len(run.replayed)
+        ready = changes.precondition
+        attempt = Attempt(WorkItem.of(known, call, run), Books.here(), around, here.listed)
+        here = replace(here, progress=_next_of_story(here.title))
+
+        async def work() -> Any:
+            if (found := await attempt.looked(here.probe)) is not NOT_DONE:
+                return found
+            if ready is not None and call.token in run.resumed:
+                await _check_ready(lambda: ready(*args, **kwargs), known.goal, call.token)
+            return await self._limited(function, args, kwargs)
+
+        async def under_claim() -> Any:
+            if attempt.claim is not None and attempt.claim.epoch > 1:
+                run.resumed.add(call.token)
+            journal = (attempt.claim or current_journal()) if changes.changes else None
+            return await attempt.kept(lambda: _work_on(here, work), journal, here.resolved)
+
+        try:
+            return _completed(await attempt.once(under_claim), here.resolved)
+        except HoloError as error:
+            return failed_state(error)  # Prefect raises the error to whoever awaits the result
+        except Pause as suspended:
+            await surely(leave_suspended(suspended))
+            raise
+        finally:
+            if learning is not None:
+                learning.heard(run, call, answered, replayed)
+
+    async def _options(self, run: Run, call: Call) -> tuple[SubgoalOptions, Learning | None]:
+        """Return how this call is worked on, and what learns from it: with what was learned before the model."""
+        if self.learn is None and not any(isinstance(layer, Learned) for layer in self.options.in_order):
+            return self.options, None
+        from holo_tasks.agent.learning import learning_of, with_learned  # what reads pictures takes long to load
+
+        if self.learn is None:
+            return await with_learned(run, self.options, call.given)
+        learning = await learning_of(run, self.known, self.learn)
+        return learning.before(self.options, call.given), learning
+
+    def _here(self, call: Call, around: Subgoal | None, args: Any, kwargs: Any, options: SubgoalOptions) -> Subgoal:
+        """Return what is told inside of this call."""
+        probe, screens = self.options.what_it_changes.probe, self.options.known_screens
         # Where the work begins and ends, and who does it, does not hold for a look at what came of it.
         looking = (
             (lambda: perform(lambda: probe(*args, **kwargs), f"look whether done: {call.title}", screens))
             if probe
             else None
         )
-        here = Subgoal(
+        return Subgoal(
             number=0,
             title=call.title,
             progress="",
             token=call.token,
             advisor=self.advisor or (around.advisor if around else ""),
-            goal=known.goal,
-            options=self.options.called(args, kwargs),
+            goal=self.known.goal,
+            options=options,
             probe=looking,
             data={name: call.given[name] for name in self.data},
             arguments={name: value for name, value in call.given.items() if name not in self.data},
-            titled_by_data=bool(self.data & fields_of(known.title)),
+            titled_by_data=bool(self.data & fields_of(self.known.title)),
             around=around,
-        )
-        ready = (lambda: precondition(*args, **kwargs)) if precondition else None
-        return await _filed_on_failure(
-            here,
-            known.resume(call),
-            lambda: _run_subgoal(
-                here,
-                known,
-                call.inputs,
-                lambda: self._limited(function, args, kwargs),
-                _Again(changes.changes, looking, ready),
-            ),
         )
 
     async def _limited(self, function: Callable[..., Awaitable[Any]], args: Any, kwargs: Any) -> Any:
@@ -278,35 +298,13 @@ class _Defined:
             return await before_deadline(guard, function(*args, **kwargs))
 
 
-async def _filed_on_failure(here: Subgoal, resume: Mapping[str, Any], work: Callable[[], Awaitable[Any]]) -> Any:
-    """Do the work of a sub-goal; put its item on the dead-letter list where that does not come to its result."""
-    try:
-        found = await work()
-    except HoloError as error:
-        hush_error(error)
-        await _file(here, error, error.status, resume)
-        return failed_state(error)  # Prefect raises the error to whoever awaits the result
-    except (Pause, BaseExceptionGroup) as error:
-        # Out of a group of tasks it comes as a part of the group.
-        suspended = error if isinstance(error, Pause) else current_run().suspended
-        if suspended is None:
-            if isinstance(error, Exception):
-                await _file(here, error, "invalid", resume)
-            raise
-        status, why = ending(suspended)
-        await surely(_file(here, suspended, status, resume, why))
-        await surely(leave_suspended(suspended))
-        raise suspended from (None if suspended is error else error)
-    except asyncio.CancelledError as error:
-        status, why = ending(error, current_guard())
-        filing = asyncio.ensure_future(_file(here, error, status, resume, why))
-        await asyncio.wait({filing}, timeout=FILING_S)
-        ended = as_killed(error, current_run().switch)
-        raise ended from (None if ended is error else error)
-    except Exception as error:
-        await _file(here, error, "invalid", resume)
-        raise
-    return _completed(found, here.resolved)
+def _learn_of(given: bool | Learn, options: SubgoalOptions) -> Learn | None:
+    """Return how a sub-goal learns, None if it does not; raise `InvalidUsage` where its layers have no place for it."""
+    if not isinstance(given, bool | Learn):
+        raise InvalidUsage(f"learn= is True, or Learn(into=…, after=…, shadow=…), not {given!r}.")
+    if given and (MODEL not in options.order or {*SCRIPTED} & {*options.order}):
+        raise InvalidUsage("learn= makes a script that stands before the model: layers= has the model, and no script.")
+    return (Learn() if given is True else given) or None
 
 
 def _completed(found: Any, layers: Sequence[str]) -> Any:
@@ -328,89 +326,27 @@ def is_done(work: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     if spec is None or spec.token is None:
         raise InvalidUsage("Only a sub-goal with a key can be known to be done.")
     call = spec.call(args, kwargs)
-    return run.ledger is not None and run.ledger.find(call.token, spec.goal, call.inputs, spec.same) is not None
+    return run.ledger.find(call.token, spec.goal, call.inputs, spec.same) is not None
 
 
-async def _run_subgoal(
-    here: Subgoal,
-    known: Kept,
-    inputs: str,
-    work: Callable[[], Awaitable[Any]],
-    again: _Again,
-) -> Any:
-    run = current_run()
+def _next_of_story(title: str) -> str:
+    """Begin the next step of the story that this is a part of; return its line, if it is one."""
     story = current_progress()
-    here = replace(here, progress=story.step(here.title) if story else "")
-    logger = get_run_logger()
-    if here.progress:
-        logger.info("%s", here.progress)
-    ledger = run.ledger
-    if not here.token or ledger is None:
-        with journalled(current_journal() if again.effect else None):
-            return await _work_on(here, work)
-    goal = known.goal
-    async with AsyncExitStack() as around:
-        claim = await around.enter_async_context(ledger.at_work(here.token, goal, known.same))
-        around.enter_context(left_to_person(claim))
-        done = ledger.find(here.token, goal, inputs)
-        if done is not None:
-            result = known.read(here.token, done)
-            await run.skipping.add(run, here.token, goal, here.title, done)
-            return result
-        if claim.epoch > 1:
-            run.resumed.add(here.token)
-        with working(run, claim, effect=again.effect):
-            result = await _work_on(here, lambda: _once(run, claim, work, again))
-        text, result = stored(known.returns, result)
-        ledger.finish(claim, inputs, text, run.trace)
-        await _settle(run, here)
-        run.told.item(here.token, here.title, "answered", layer=" + ".join(dict.fromkeys(here.resolved)))
-        return result
+    line = story.step(title) if story else ""
+    if line:
+        get_run_logger().info("%s", line)
+    return line
 
 
-async def _once(run: Run, claim: Claim, work: Callable[[], Awaitable[Any]], again: _Again) -> Any:
-    """Do the work, unless an earlier attempt did it; raise `NeedsPerson` if that cannot be known."""
-    with progress(1):  # looking again is no step of the story
-        found = await look_for_effect(claim.ledger, claim, again.probe)
-    if found is not NOT_DONE:
-        return found
-    if claim.token in run.resumed and again.precondition is not None:
-        with journalled(None), progress(1):
-            ready = await again.precondition()
-        if not ready:
-            raise NeedsPerson(
-                f"{claim.token!r} was interrupted, and the screen is not where {claim.goal!r} begins; bring the "
-                f"program there, then: `holo-tasks retry {shell_word(claim.token)}`."
-            )
-    return await work()
-
-
-async def _settle(run: Run, here: Subgoal) -> None:
-    """Take a finished item off the dead-letter list, if that is what it was there for."""
-    if run.items is not None:
-        await asyncio.to_thread(run.items.settle, here.token, here.goal)
-
-
-async def _file(here: Subgoal, error: BaseException, status: str, resume: Mapping[str, Any], why: str = "") -> None:
-    """Put the sub-goal's business item on the dead-letter list."""
-    run = current_run()
-    run.told.item(here.token, here.title, status, why or str(error))
-    if run.items is not None:
-        await file_unfinished(
-            run.items,
-            run.home,
-            here.token,
-            here.goal,
-            error,
-            status,
-            around=here.around,
-            resume=resume,
-            listed=here.listed,
-            why=why,
-            deployment_id=run.deployment_id,
-            trace=run.trace,
-            flow_run_id=run.flow_run_id,
-        )
+async def _check_ready(ready: Callable[[], Awaitable[bool]], goal: str, token: str) -> None:
+    """Raise `NeedsPerson` unless the screen is where work begins that was interrupted."""
+    with journalled(None), progress(1):
+        if await ready():
+            return
+    raise NeedsPerson(
+        f"{token!r} was interrupted, and the screen is not where {goal!r} begins; bring the program there, then: "
+        f"`holo-tasks retry {shell_word(token)}`."
+    )
 
 
 async def _work_on(here: Subgoal, work: Callable[[], Awaitable[Any]]) -> Any:

@@ -76,7 +76,7 @@ def gather(where: str) -> Iterator[Gathered]:
         yield _read(uri, trace)
 
 
-def normalised(reason: str) -> str:
+def normalized(reason: str) -> str:
     """A reason without what differs from run to run, so that like ones can be counted."""
     flat = " ".join(reason[:MOST_READ].split())
     for odd in (_QUOTED, _PLACE, _HANDOFF, _NUMBER):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import queue
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -79,6 +80,16 @@ class _Job:
         self.done.set_running_or_notify_cancel()
 
 
+def now() -> str:
+    """Return the time of day as traces tell it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def new_run_id() -> str:
+    """Return an id that sorts by time and is safe as a folder name."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
+
+
 class TraceRecorder:
     """A `core.ports.Recorder` over a folder, and a carrier for what has to go further.
 
@@ -122,9 +133,9 @@ class TraceRecorder:
         """Keep the exact bytes of a picture; durable on return."""
         await self._durable(self._submit(shot))
 
-    async def record(self, event: Event) -> None:
-        """Append an event to the chain; durable on return."""
-        await self._durable(self._submit(event))
+    async def record(self, event: Event, at: str = "") -> None:
+        """Append an event to the chain; durable on return. ``at`` is when it was, if that was not just now."""
+        await self._durable(self._submit(event, at))
 
     async def close(self, timeout_s: float = 120.0, progress: Progress | None = None) -> Delivery:
         """Stop recording and wait, within bounds, until the evidence has arrived.
@@ -211,8 +222,8 @@ class TraceRecorder:
     def _hung(self) -> EvidenceFailed:
         return EvidenceFailed(f"the disk under {self.folder} has taken no evidence for {DISK_S:g} s: look into it")
 
-    def _submit(self, what: Event | Shot) -> Future[None]:
-        job = _Job(what, datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"))
+    def _submit(self, what: Event | Shot, at: str = "") -> Future[None]:
+        job = _Job(what, at or now())
         with self._gate:
             if not self._open:
                 raise EvidenceFailed(f"the trace {self.folder} is closed")

@@ -21,9 +21,11 @@ from holo_tasks.machine.umask import narrow_umask
 
 EMPTY: dict[str, dict[str, object]] = {
     "models": {},
+    "look": {"windows": [], "elements": [], "texts": [], "took_ms": {"tree": None, "text": None, "capture": None}},
     "handoff": {},
     "doctor": {"status": "failed", "checks": []},
     "runs": {"runs": [], "items": []},
+    "fleet": {"lists": [], "seats": [], "runs": []},
     "index": {
         "runs": 0,
         "damaged": 0,
@@ -34,8 +36,12 @@ EMPTY: dict[str, dict[str, object]] = {
         "rows": [],
     },
     "verify": {"verdict": None},
+    "playbook": {"file": None, "proposals": []},
+    "compile": {"file": None, "goal": None, "params": {}, "steps": 0, "left_out": 0, "ask_model": [], "runs": []},
+    "record": {"file": None, "goal": None, "params": {}, "steps": 0, "ask_model": [], "runs": [], "secrets": []},
 }
 """What ``--json`` prints when a command was refused; nothing for a list that there is not."""
+REPLAYED: dict[str, object] = {"layer": None, "model_calls": 0, "healed": 0}
 NO_RUN = {"answer": None, "steps": 0, "cost_usd": 0.0, "trace": None, "flow_run_id": None}
 
 
@@ -107,6 +113,12 @@ def _run(options: argparse.Namespace) -> int:
     return run_command(options)
 
 
+def _mcp(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.mcp.server import serve
+
+    return serve(options)
+
+
 def _runs(options: argparse.Namespace) -> int:
     from holo_tasks.cli.runs import listing
     from holo_tasks.machine.home import holo_home
@@ -115,6 +127,13 @@ def _runs(options: argparse.Namespace) -> int:
         raise InvalidUsage(f"--last must be from 1 to 10000, not {options.last}.")
     _catch_up()
     return put(listing(holo_home(), options.last, as_json=options.json), 0)
+
+
+def _fleet(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.fleet import fleet
+    from holo_tasks.machine.home import holo_home
+
+    return put(fleet(holo_home(), options.list, as_json=options.json), 0)
 
 
 def _catch_up() -> None:
@@ -178,6 +197,30 @@ def _verify(options: argparse.Namespace) -> int:
     return put(as_json(found) if options.json else printable(in_words(found)), found.exit_code)
 
 
+def _compile(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.compile import compile_traces
+    from holo_tasks.machine.home import holo_home
+
+    said = compile_traces(
+        options.trace, options.out, options.goal, options.param, options.public_key, holo_home(), as_json=options.json
+    )
+    return put(said, 0)
+
+
+def _record(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.record import record
+
+    return put(record(options), 0)
+
+
+def _playbook(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.playbook import review, settle
+
+    if options.which == "review":
+        return put(review(options.file, options.out, as_json=options.json), 0)
+    return put(settle(options.file, options.which, options.id, options.why, as_json=options.json), 0)
+
+
 def _keys(options: argparse.Namespace) -> int:
     return _new_key(options) if options.which == "new" else _show_key(options)
 
@@ -197,6 +240,12 @@ def _show_key(options: argparse.Namespace) -> int:
     from holo_tasks.machine.home import holo_home
 
     return put(public_pem(holo_home()), 0)
+
+
+def _look(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.look import look
+
+    return look(options, put)
 
 
 def _models(options: argparse.Namespace) -> int:
@@ -252,6 +301,8 @@ def _doctor(options: argparse.Namespace) -> int:
 def _fail(error: HoloError, given: Sequence[str]) -> int:
     say(f"{error.status}: {error}")
     found = EMPTY.get(given[0] if given else "", {"status": error.status, **NO_RUN})
+    if found.keys() == {"status", *NO_RUN} and any(word.partition("=")[0] == "--playbook" for word in given):
+        found |= REPLAYED
     if "--json" not in given or not found:
         return error.exit_code
     import json
@@ -261,18 +312,24 @@ def _fail(error: HoloError, given: Sequence[str]) -> int:
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
+    "mcp": _mcp,
     "report": _report,
     "index": _index,
     "export": _export,
     "verify": _verify,
+    "compile": _compile,
+    "record": _record,
+    "playbook": _playbook,
     "keys": _keys,
     "models": _models,
     "approve": _approve,
     "handoff": _handoff,
     "kill": _kill,
     "runs": _runs,
+    "fleet": _fleet,
     "retry": _retry,
     "doctor": _doctor,
+    "look": _look,
 }
 
 

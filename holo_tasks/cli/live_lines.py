@@ -178,6 +178,8 @@ def on_terminal() -> bool:
 
 def doing(event: events.Decided) -> str:
     """Say what was decided, without what is typed."""
+    if event.tool_name == "macro":
+        return f"macro {event.arguments.get('name')}"
     if event.tool_name not in _TYPING or (event.tool_name == "hotkey" and not _types(event.arguments.get("keys"))):
         return event.label
     element = " ".join(str(event.arguments.get("element", "")).split())

@@ -27,18 +27,24 @@ def command_line() -> argparse.ArgumentParser:
     parser = _Parser(prog="holo-tasks", description="Run Holo computer-use agents as Prefect flows.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
     _add_run(commands)
+    _add_mcp(commands)
     _add_report(commands)
     _add_index(commands)
     _add_export(commands)
     _add_verify(commands)
+    _add_compile(commands)
+    _add_record(commands)
+    _add_playbook(commands)
     _add_keys(commands)
     _add_models(commands)
     _add_approve(commands)
     _add_handoff(commands)
     _add_kill(commands)
     _add_runs(commands)
+    _add_fleet(commands)
     _add_retry(commands)
     _add_doctor(commands)
+    _add_look(commands)
     return parser
 
 
@@ -51,11 +57,14 @@ def _add_run(commands: Commands) -> None:
         "14 model_failed, 15 desktop_failed, 16 unavailable",
     )
     run.add_argument("goal", metavar="GOAL", help="what to do, in plain words")
-    screen = run.add_mutually_exclusive_group()
-    screen.add_argument("--display", metavar=":N", help="an X display that is already running")
-    screen.add_argument("--app", metavar="COMMAND", help="a program to start on a new virtual desktop")
-    run.add_argument("--run-as", metavar="USER", help="start that program as this user, who reads nothing of yours")
-    run.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
+    _add_work(run)
+    run.add_argument("--token", metavar="KEY", help="business item; finished once, it is never done again")
+    run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+
+
+def _add_work(run: _Parser) -> None:
+    """Add what a run is given besides its goal."""
+    _add_screen(run)
     _add_model(run)
     run.add_argument("--max-steps", type=int, default=50, metavar="N", help="(%(default)s)")
     told = "a step: how often the model is told what is wrong with its reply (%(default)s)"
@@ -88,14 +97,64 @@ def _add_run(commands: Commands) -> None:
         default=[],
         help="a value that others wrote: told to the model as data, never as an instruction; the goal speaks of NAME",
     )
+    _add_replay(run)
     run.add_argument(
         "--hand-off",
         metavar="SECONDS",
         type=float,
         help="wait so long for a person where the agent asks for one, or an action needs a yes; else the run ends",
     )
-    run.add_argument("--token", metavar="KEY", help="business item; finished once, it is never done again")
-    run.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+
+
+def _add_mcp(commands: Commands) -> None:
+    mcp = commands.add_parser(
+        "mcp",
+        help="let the model of another program start, follow, answer and stop runs",
+        description="Serve the Model Context Protocol: on stdin and stdout, or with --http to programs of this "
+        "machine. What is given here holds for every run; a client can only ask for less. Looks only, unless --allow "
+        "act is given. It takes the extra `mcp`.",
+        epilog="exit codes: 0 the client has left, 2 invalid",
+    )
+    _add_work(mcp)
+    mcp.add_argument("--http", metavar="PORT", type=int, help="serve HTTP at 127.0.0.1, with a token; 0: any free port")
+    told = "the file that holds the token (HOLO_MCP_TOKEN, else HOLO_HOME/mcp/token, which is made)"
+    mcp.add_argument("--token-file", metavar="FILE", type=Path, help=told)
+    told = "how many runs may be at work at a time (4; with --display 1)"
+    mcp.add_argument("--at-once", metavar="N", type=int, help=told)
+    told = "let a client name the program that is started: it may then run any command as you"
+    mcp.add_argument("--any-app", action="store_true", help=told)
+    told = "let a client say yes to actions that need a person's yes (`confirm`)"
+    mcp.add_argument("--may-approve", action="store_true", help=told)
+    told = "tell a client the links by which a person works on a desktop"
+    mcp.add_argument("--live-links", action="store_true", help=told)
+
+
+def _add_replay(run: argparse.ArgumentParser) -> None:
+    told = "made by `holo-tasks compile`, or written: it works first, and the model goes on where it does not fit"
+    run.add_argument("--playbook", metavar="FILE.yaml[#GOAL]", help=told)
+    run.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter of the playbook")
+    told = (
+        "what is made of a step that the model did in the playbook's place: nothing, a proposal beside the playbook "
+        "(as without this), or a change of the file if it was verified"
+    )
+    run.add_argument("--heal", choices=("off", "propose", "apply"), help=told)
+    run.add_argument("--playbook-only", action="store_true", help="end where the playbook does not fit: ask no model")
+
+
+def _add_screen(run: _Parser) -> None:
+    screen = run.add_mutually_exclusive_group()
+    screen.add_argument("--display", metavar=":N", help="an X display that is already running")
+    screen.add_argument("--app", metavar="COMMAND", help="a program to start on a new virtual desktop")
+    run.add_argument("--run-as", metavar="USER", help="start that program as this user, who reads nothing of yours")
+    told = "what that program reaches: none, host (all that this machine does), or HOST:PORT, with commas (%(default)s)"
+    run.add_argument("--network", metavar="none|host|HOST:PORT,…", default="host", help=told)
+    told = "with --network none or HOST:PORT: a folder that the program also sees, and writes to with =write"
+    run.add_argument("--folder", metavar="PATH[=write]", action="append", default=[], help=told)
+    run.add_argument("--memory-mb", metavar="N", type=int, default=0, help="with these: the memory that it may take")
+    run.add_argument("--cpus", metavar="N", type=float, default=0.0, help="with these: the processors, as 0.5")
+    told = "use this monitor of the display only: its name or its number, as `holo-tasks doctor` lists them"
+    run.add_argument("--monitor", metavar="NAME", help=told)
+    run.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
 
 
 def _add_report(commands: Commands) -> None:
@@ -144,6 +203,79 @@ def _add_verify(commands: Commands) -> None:
     told = "heads kept apart from the trace (those of HOLO_HOME and HOLO_ANCHORS)"
     verify.add_argument("--anchors", metavar="FILE|s3://BUCKET/PREFIX", help=told)
     verify.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+
+
+def _add_compile(commands: Commands) -> None:
+    compiler = commands.add_parser(
+        "compile",
+        help="make a playbook of finished runs, which does without the model what they did",
+        description="Make a playbook of one goal out of traces of runs that answered it. Targets are words on the "
+        "screen, never coordinates; what differs from run to run is a parameter, and no value of a run gets into it. "
+        "Each trace is verified first.",
+        epilog="exit codes: 0 written; 2 nothing was written: a trace was tampered with or did not end as answered, "
+        "or what was done has no words on the screen",
+    )
+    compiler.add_argument("trace", metavar="TRACE", nargs="+", help="a run's folder or s3:// URI")
+    compiler.add_argument("--out", metavar="FILE.yaml", type=Path, required=True, help="the playbook")
+    told = "which sub-goal of the runs, where they have several; else what it is called"
+    compiler.add_argument("--goal", metavar="NAME", default="", help=told)
+    compiler.add_argument(
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="this literal of a run is a parameter (what was typed is one by itself)",
+    )
+    compiler.add_argument("--public-key", metavar="FILE", type=Path, help="of who recorded the runs (this machine's)")
+    compiler.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+
+
+def _add_record(commands: Commands) -> None:
+    record = commands.add_parser(
+        "record",
+        help="make a playbook of what you do yourself on a screen",
+        description="Do the work once, with mouse and keyboard: what you did becomes a playbook, which does it again "
+        "without you. With --app you work in a browser, on a desktop of the program's own. What you type into password "
+        "fields becomes a secret, and is kept nowhere.",
+        epilog="exit codes: 0 written; 2 it cannot be done again as it was done, or the command was wrong; 13 thrown "
+        "away by Ctrl+C; 15 desktop_failed; 16 unavailable",
+    )
+    record.add_argument("--app", metavar="COMMAND", help="a program to start")
+    told = "an X display that you work on (DISPLAY, without --app); with --app the program is shown there"
+    record.add_argument("--display", metavar=":N", help=told)
+    record.add_argument("--size", metavar="WxH", default="1280x800", help="of the program's own desktop (%(default)s)")
+    told = "ask the programs on that display for their elements, over the bus that it names"
+    record.add_argument("--accessibility", action="store_true", help=told)
+    record.add_argument("--out", metavar="FILE.yaml", type=Path, required=True, help="the playbook to write")
+    record.add_argument("--goal", metavar="NAME", default="", help="what the goal is called (as the file)")
+    told = "this text that you type is a parameter; a terminal is asked at the end what each is to be called"
+    record.add_argument("--param", metavar="NAME=VALUE", action="append", default=[], help=told)
+    told = "what is to be answered: a text on the last screen, read anew each time (nothing)"
+    record.add_argument("--answer", metavar="TEXT", default="", help=told)
+    record.add_argument("--redact", metavar="FILE.toml", type=Path, help="what is painted over in the pictures")
+    _add_audit(record)
+    record.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+
+
+def _add_playbook(commands: Commands) -> None:
+    playbook = commands.add_parser(
+        "playbook",
+        help="review, apply or reject what is proposed where a playbook does not fit any more",
+        description="What the model did for a step that has moved is proposed beside the playbook: another way to find "
+        "the same target, behind the old one. It is put into the file when it is applied.",
+    )
+    which = playbook.add_subparsers(dest="which", metavar="WHAT", required=True)
+    review = which.add_parser("review", help="list the proposals, and how often each step fitted")
+    review.add_argument("--out", metavar="PAGE.html", type=Path, help="write a page with the pictures, too")
+    done = "put proposals into the playbook", "throw proposals away: none of them is made again"
+    for name, told in zip(("apply", "reject"), done, strict=True):
+        settle = which.add_parser(name, help=told, epilog="exit codes: 0 done; 2 there is no such proposal, or the "
+            "playbook was changed since: nothing was written")  # fmt: skip
+        settle.add_argument("--id", metavar="ID", action="append", default=[], help="this one only (all that are open)")
+        settle.add_argument("--why", metavar="TEXT", default="", help="is kept with the proposal")
+    for command in which.choices.values():
+        command.add_argument("file", metavar="FILE", type=Path, help="the playbook")
+        command.add_argument("--json", action="store_true", help="print one JSON object as the last line")
 
 
 def _add_keys(commands: Commands) -> None:
@@ -207,6 +339,18 @@ def _add_runs(commands: Commands) -> None:
     runs.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def _add_fleet(commands: Commands) -> None:
+    fleet = commands.add_parser(
+        "fleet",
+        help="show how far lists of work are, who has which seat, and the runs at work",
+        description="Show lists of work, seats and the runs that are at work, of all machines that share the database. "
+        "It changes nothing.",
+        epilog="exit codes: 0 shown, also where there is no list yet; 16 the database is away",
+    )
+    fleet.add_argument("--list", metavar="NAME", help="this list alone, and the runs that work on it")
+    fleet.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def _add_retry(commands: Commands) -> None:
     retry = commands.add_parser(
         "retry",
@@ -239,6 +383,27 @@ def _add_doctor(commands: Commands) -> None:
     _add_local_only(doctor)
     doctor.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for each check (%(default)g)")
     doctor.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _add_look(commands: Commands) -> None:
+    look = commands.add_parser(
+        "look",
+        help="say what is on a screen: windows, elements, texts",
+        description="Say what a script's author has to know of a screen: windows with programs, the elements that "
+        "programs tell of, texts. It sends no input. What password fields hold is neither read nor shown.",
+        epilog="exit codes: 0 looked, 2 invalid, 15 desktop_failed",
+    )
+    screen = look.add_mutually_exclusive_group()
+    screen.add_argument("--display", metavar=":N", help="an X display that is already running (DISPLAY)")
+    screen.add_argument("--app", metavar="COMMAND", help="a program to start on a new virtual desktop")
+    look.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
+    told = "ask the programs on that display for their elements, over the bus that it names"
+    look.add_argument("--accessibility", action="store_true", help=told)
+    told = "a playbook that declares screens: say which of its states fit"
+    look.add_argument("--screens", metavar="FILE", type=Path, help=told)
+    look.add_argument("--json", action="store_true", help="print one JSON object")
+    told = "write a page: the picture with boxes, and for each a line for a script"
+    look.add_argument("--out", metavar="PAGE.html", type=Path, help=told)
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:

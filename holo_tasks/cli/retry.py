@@ -22,6 +22,7 @@ from holo_tasks.run.beside import refuse_beside
 from holo_tasks.safety.items import Item, Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import Store, store_at
+from holo_tasks.safety.work_items import WorkItems
 
 MOST_NAMES, MOST_LETTERS = 10, 100
 Again = Callable[[Sequence[str]], int]
@@ -46,6 +47,7 @@ def retry(
     if done is not None and failed == item.goal:
         _finish(ledger, item, failed, done)
         items.settle(token, item.goal)
+        WorkItems(store).again(token)  # whoever takes it from its list finds it done
         return f"{exact(token)} is finished: a person said so.", 0
     # Who looked for the effect of one has not looked for those of the others.
     looked_for = {item.goal, failed} if len(same) > 1 else None
@@ -54,6 +56,7 @@ def retry(
         if done is not None:
             _finish(ledger, item, failed, done)
         ledger.free(token, not_done=not_done, goals=looked_for)
+        WorkItems(store).again(token)
 
     said, code = _drive(item, again, make_ready, store, home)
     return (said if done is None else f"‘{failed}’ is finished: a person said so. {said}"), code

@@ -16,10 +16,14 @@ from holo_tasks.machine.output import hushed, put, say
 if TYPE_CHECKING:
     import asyncio
 
-    from holo_tasks.cli.run_settings import Outcome, Settings
+    from holo_tasks.audit import Destination
+    from holo_tasks.cli.progress import Followed
+    from holo_tasks.cli.run_settings import Outcome, Replay, Settings
     from holo_tasks.core.geometry import Size
     from holo_tasks.core.scrub import Scrubber
     from holo_tasks.core.secret import Secret
+    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+    from holo_tasks.desktop.sandbox.folders import Access
     from holo_tasks.prefect_server.temporary import TemporaryServer
     from holo_tasks.run.secret_sources import SecretSpec
     from holo_tasks.safety.masking.settings import Redaction
@@ -27,8 +31,11 @@ if TYPE_CHECKING:
 
 MAX_SIDE = 16_384
 MOST_NAMED = 12
+_BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 TOLD_AFTER_S = 1.0
 """What is waited for longer than this before a run begins is said."""
+followed: Followed | None = None
+"""How the run of this process is followed by another one; set before the command begins."""
 
 
 def run_command(options: argparse.Namespace) -> int:
@@ -47,7 +54,7 @@ def run_command(options: argparse.Namespace) -> int:
     # All that can be known to be wrong, or done, is known before anything is started: Prefect takes seconds to load.
     _hush_environment(options)
     stays = local_only.enter(os.environ, asked=options.local_only)
-    _check(options)
+    check(options)
     # Secrets may come from its blocks, so it is bound to its address before they are looked up.
     url = local_only.pin_prefect(os.environ) if stays else configured_api_url(os.environ)
     settings = _settings(options)
@@ -55,10 +62,10 @@ def run_command(options: argparse.Namespace) -> int:
         local_only.check_run(settings.base_url, settings.audit, url)
     waited(settings.audit.check)
     if done := waited(lambda: already_done(settings)):
-        return _tell(done, as_json=options.json)
+        return _tell(done, as_json=options.json, replayed=options.playbook is not None)
     ready(settings.home)
     if not options.json:
-        _tell_kept_back(settings)
+        _tell_kept_back(options.app, settings)
         _tell_unknown(settings)
     _quiet_prefect()
     logging.raiseExceptions = False
@@ -76,14 +83,16 @@ def run_command(options: argparse.Namespace) -> int:
     finally:
         if server is not None:
             server.stop()
-    return _tell(outcome, as_json=options.json)
+    return _tell(outcome, as_json=options.json, replayed=options.playbook is not None)
 
 
-def _tell_kept_back(settings: Settings) -> None:
+def _tell_kept_back(app: str | None, settings: Settings) -> None:
     """Name what the program of --app does not get of this environment: without it, it may fail where nobody looks."""
     from holo_tasks.desktop.environment import PASSED_ON, kept_back
 
-    names = kept_back(os.environ, [secret.value for secret in settings.secrets.values()]) if settings.app else []
+    if app is None:
+        return
+    names = kept_back(os.environ, [secret.value for secret in settings.secrets.values()])
     if names:
         shown = ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
         say(f"the program does not get {shown}: it may be private. Name in {PASSED_ON} what the program needs of that.")
@@ -114,14 +123,14 @@ def _hush_environment(options: argparse.Namespace) -> None:
         from holo_tasks.run.secret_sources import SecretSpec
 
         specs = [SecretSpec.parse(text) for text in options.secret]
-        _hush(Secret(spec.name, value) for spec in specs if _is_text(value := os.environ.get(spec.variable, "")))
+        hush_values(Secret(spec.name, value) for spec in specs if _is_text(value := os.environ.get(spec.variable, "")))
 
 
 def _is_text(value: str) -> bool:
     return bool(value.strip()) and value == value.encode(errors="replace").decode()
 
 
-def _hush(secrets: Iterable[Secret]) -> None:
+def hush_values(secrets: Iterable[Secret]) -> None:
     """Keep the values of secrets out of all that this command says, to its end."""
     from holo_tasks.core.scrub import Scrubber
     from holo_tasks.safety.scrubbing import hush
@@ -147,11 +156,11 @@ def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, 
     )
 
 
-def _check(options: argparse.Namespace) -> None:
+def check(options: argparse.Namespace) -> None:
     """Refuse what is plainly wrong."""
     from holo_tasks.cli.settings import check_text
-    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
     from holo_tasks.loop.corrections import check_corrections
+    from holo_tasks.run.run_options import check_steps
 
     if not options.goal.strip():
         raise InvalidUsage("The goal is empty; say in a sentence what the agent should do.")
@@ -159,23 +168,43 @@ def _check(options: argparse.Namespace) -> None:
         raise InvalidUsage(f"The goal has {len(options.goal)} characters; 100000 is the limit.")
     for name in ("goal", "token"):
         check_text(name, getattr(options, name) or "")
-    if not 1 <= options.max_steps <= 10_000:
-        raise InvalidUsage(f"--max-steps must be from 1 to 10000, not {options.max_steps}.")
+    check_steps("--max-steps", options.max_steps)
     check_corrections("--max-corrections", options.max_corrections)
     if options.token is not None and not options.token.strip():
         raise InvalidUsage("--token is empty; give the business item's own key, or leave it out.")
     if options.app is not None and not options.app.strip():
         raise InvalidUsage("--app is empty; give the command that starts the program.")
-    # Making a desktop checks what it is made of; nothing is started yet.
-    run_as = _run_as(options)
-    if options.app is not None:
-        VirtualDesktop(size=_size(options.size), app=options.app, run_as=run_as)
-    else:
-        _size(options.size)
-        AttachedDesktop(_display(options))
+    _desktop(options, {})
+    if options.playbook is None and (options.set or options.playbook_only or options.heal):
+        raise InvalidUsage("--set, --heal and --playbook-only are about a playbook: give --playbook FILE.yaml, too.")
 
 
-def _display(options: argparse.Namespace) -> str:
+def _desktop(options: argparse.Namespace, secrets: Mapping[str, Secret]) -> VirtualDesktop | AttachedDesktop:
+    """Make the desktop, which checks what it is made of; nothing is started yet."""
+    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+    from holo_tasks.machine.patience import tells
+
+    run_as, size, monitor = _run_as(options), size_of(options.size), _monitor(options)
+    folders = _folders(options)
+    if options.app is None:
+        return AttachedDesktop(display_of(options), secrets=secrets, monitor=monitor)
+    return VirtualDesktop(
+        size=size,
+        app=options.app,
+        secrets=secrets,
+        inherits="plain",  # of the person's own shell
+        run_as=run_as,
+        monitor=monitor,
+        tell=tells.get(),
+        network=options.network,
+        folders=folders,
+        memory_mb=options.memory_mb,
+        cpus=options.cpus,
+    )
+
+
+def display_of(options: argparse.Namespace) -> str:
+    """Return the display that is named, or that of the environment."""
     display: str | None = options.display if options.display is not None else os.environ.get("DISPLAY")
     if not display:
         raise InvalidUsage("There is no screen: give --app COMMAND to start a program, or --display :N.")
@@ -193,7 +222,29 @@ def _run_as(options: argparse.Namespace) -> str:
     return user.strip()
 
 
-def _size(text: str) -> Size:
+def _folders(options: argparse.Namespace) -> dict[str, Access]:
+    """Return the folders that are granted to a program which is closed in."""
+    given = options.network.strip() != "host" or options.folder or options.memory_mb or options.cpus
+    if options.app is None and given:
+        raise InvalidUsage(
+            "--network, --folder, --memory-mb and --cpus say what the program gets that --app starts: give --app, too."
+        )
+    found: dict[str, Access] = {}
+    for text in options.folder:
+        path, _, access = text.rpartition("=") if text.endswith(("=read", "=write")) else (text, "", "read")
+        found[os.path.abspath(path)] = "write" if access == "write" else "read"  # noqa: PTH100  # links stay
+    return found
+
+
+def _monitor(options: argparse.Namespace) -> str:
+    monitor: str | None = options.monitor
+    if monitor is not None and not monitor.strip():
+        raise InvalidUsage("--monitor is empty; give a monitor's name or number, or leave it out.")
+    return (monitor or "").strip()
+
+
+def size_of(text: str) -> Size:
+    """Return the size of a virtual desktop."""
     from holo_tasks.core.geometry import Size
 
     match = re.fullmatch(r"(\d{2,5})[xX](\d{2,5})", text.strip())
@@ -206,23 +257,9 @@ async def _run_async(settings: Settings, server: TemporaryServer | None) -> Outc
     """Bring desktop, server and libraries up side by side, then run the goal."""
     import asyncio
 
-    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
-    from holo_tasks.machine.patience import tells
-
     cancel_at_signals(asyncio.current_task())
-    starting = (
-        AttachedDesktop.start(display=settings.display, secrets=settings.secrets)
-        if settings.display
-        else VirtualDesktop.start(
-            size=settings.size,
-            app=settings.app,
-            secrets=settings.secrets,
-            inherits="plain",  # of the person's own shell
-            run_as=settings.run_as,
-            tell=tells.get(),
-        )
-    )
-    coming_up = asyncio.create_task(starting)
+    assert settings.desktop is not None
+    coming_up = asyncio.create_task(settings.desktop.__aenter__())
     late = asyncio.get_running_loop().call_later(TOLD_AFTER_S, _say_why, settings, server, coming_up)
     try:
         await asyncio.to_thread(_load)
@@ -262,6 +299,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     from holo_tasks.core.scrub import Scrubber
     from holo_tasks.machine.home import holo_home
     from holo_tasks.models.dialects import dialect_for
+    from holo_tasks.run.run_options import RunOptions
 
     base_url = chosen.base_url(options.base_url)
     profile = chosen.profile(options.model)
@@ -271,7 +309,7 @@ def _settings(options: argparse.Namespace) -> Settings:
             f"The price of {profile.name} is not known, so --max-cost-usd cannot be kept; "
             "leave it out, or use a model with a known price."
         )
-    key, home = chosen.api_key(base_url), holo_home()
+    key, home = None if options.playbook_only else chosen.api_key(base_url), holo_home()
     secrets = _secrets(options)
     scrubber = Scrubber(secrets.values())
     if options.token is not None and scrubber.holds(options.token):
@@ -279,28 +317,39 @@ def _settings(options: argparse.Namespace) -> Settings:
     return Settings(
         goal=scrubber.text(options.goal.strip()),
         secrets=secrets,
-        data=scrubber.plain(_data(options.data)),
+        data=scrubber.plain(named_values(options.data, "--data")),
+        playbook=_replay(options),
         base_url=base_url,
         profile=profile,
-        display=None if options.app is not None else _display(options),
-        app=options.app,
-        run_as=_run_as(options),
-        size=_size(options.size),
+        desktop=_desktop(options, secrets),
         api_key=key,
         dialect=options.dialect,
-        max_steps=options.max_steps,
-        max_corrections=options.max_corrections,
-        limits=Limits(options.max_cost_usd, None, options.timeout),
-        allow=options.allow,
-        rules=rules_of(options.rules),
-        redaction=_redaction(options.redact, secrets),
-        handoff=HandOff(options.hand_off) if options.hand_off is not None else None,
-        audit=chosen.audit(options.audit, home),
-        token=options.token,
+        options=RunOptions(
+            key=options.token or "",
+            max_steps=options.max_steps,
+            max_corrections=options.max_corrections,
+            limits=Limits(options.max_cost_usd, None, options.timeout),
+            allow=options.allow,
+            rules=rules_of(options.rules),
+            redaction=redaction_of(options.redact, secrets),
+            handoff=HandOff(options.hand_off) if options.hand_off is not None else False,
+        ),
+        audit=_evidence(chosen.audit(options.audit, home), options),
         home=home,
         arguments=_asked_again(options, scrubber),
+        followed=followed,
         aloud=not options.json,  # who reads stderr by a program finds there what went wrong, and nothing else
     )
+
+
+def _evidence(destination: Destination, options: argparse.Namespace) -> Destination:
+    """Return where evidence goes, which is nowhere that the program sees."""
+    from holo_tasks.audit import Folder
+    from holo_tasks.desktop.sandbox.folders import check_evidence
+
+    if isinstance(destination, Folder):
+        check_evidence(_folders(options), destination.path)
+    return destination
 
 
 def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
@@ -322,7 +371,7 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
         waited(lambda: require_server(url))
         _quiet_prefect()
     found = asyncio.run(resolved(specs, blocks=url is not None))
-    _hush(found.values())
+    hush_values(found.values())
     check_bound(found, starts=options.app is not None)
     return found
 
@@ -338,8 +387,8 @@ def _with_field(specs: Sequence[SecretSpec], text: str) -> list[SecretSpec]:
     ]
 
 
-def _data(given: Sequence[str]) -> dict[str, str]:
-    """Read values as ``NAME=VALUE``."""
+def named_values(given: Sequence[str], option: str) -> dict[str, str]:
+    """Read values that an option was given as ``NAME=VALUE``, each name once."""
     from holo_tasks.cli.settings import check_text
     from holo_tasks.core.outside import plain
 
@@ -347,9 +396,30 @@ def _data(given: Sequence[str]) -> dict[str, str]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or name in found:
-            raise InvalidUsage(f"--data is given as NAME=VALUE, each name once, not {text[:80]!r}.")
-        found[name] = check_text("data", value)
+            raise InvalidUsage(f"{option} is given as NAME=VALUE, each name once, not {text[:80]!r}.")
+        found[name] = check_text(option.removeprefix("--"), value)
     return plain(found)
+
+
+def _replay(options: argparse.Namespace) -> Replay | None:
+    """Return the playbook that is to work, with its values; all that is wrong with them is said here."""
+    if options.playbook is None:
+        return None
+    from holo_tasks.cli.run_settings import Replay
+    from holo_tasks.scripts.playbook import load_playbook
+    from holo_tasks.scripts.script import Script
+    from holo_tasks.vision.control_text import can_read
+
+    if not can_read():
+        raise InvalidUsage("A playbook reads the screen, and nothing can here: pip install 'prefect-holo[rehearsal]'.")
+    file, _, goal = options.playbook.partition("#")
+    values = named_values(options.set, "--set")
+    playbook = load_playbook(Path(file))
+    goal = goal or (next(iter(playbook.goals)) if len(playbook.goals) == 1 else "")
+    kinds = playbook.goals[goal].params if goal in playbook.goals else {}
+    given = {name: _BOOLEANS.get(text, text) if kinds.get(name) == "bool" else text for name, text in values.items()}
+    script = Script(playbook, goal, **given).healing(options.heal or "propose", Path(file))
+    return Replay(script, values, only=options.playbook_only)
 
 
 def rules_of(path: Path | None) -> Rules | None:
@@ -361,7 +431,7 @@ def rules_of(path: Path | None) -> Rules | None:
     return Rules.load(path)
 
 
-def _redaction(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction | None:
+def redaction_of(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction | None:
     if path is None:
         return None
     from holo_tasks.run.redactors import check
@@ -372,7 +442,7 @@ def _redaction(path: Path | None, secrets: Mapping[str, Secret]) -> Redaction | 
     return redaction
 
 
-def _tell(outcome: Outcome, *, as_json: bool) -> int:
+def _tell(outcome: Outcome, *, as_json: bool, replayed: bool = False) -> int:
     from dataclasses import replace
 
     from holo_tasks.audit.pages.formatting import count
@@ -386,4 +456,5 @@ def _tell(outcome: Outcome, *, as_json: bool) -> int:
     say(f"{outcome.status} after {spent}; trace:", f" {outcome.trace or 'none'}")
     if not as_json and answer is None:
         return outcome.exit_code
-    return put(replace(outcome, answer=answer).to_json() if as_json else str(answer), outcome.exit_code)
+    told = replace(outcome, answer=answer).to_json(replayed=replayed) if as_json else str(answer)
+    return put(told, outcome.exit_code)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import Coroutine, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import httpx
 from prefect import flow
@@ -22,11 +23,12 @@ from holo_tasks.agent.limits import before_deadline
 from holo_tasks.agent.open_agent import TITLE_CHARACTERS, open_agent
 from holo_tasks.agent.pursue import pursue
 from holo_tasks.cli.exit import until_told
-from holo_tasks.cli.live_lines import Aloud, said_aloud
-from holo_tasks.cli.run_settings import GOAL, Outcome, Settings, already_done
+from holo_tasks.cli.live_lines import said_aloud
+from holo_tasks.cli.progress import Progress
+from holo_tasks.cli.run_settings import GOAL, Outcome, Settings, outcome_of
 from holo_tasks.cli.signals import cancel_at_signals
 from holo_tasks.core.error_text import first_line
-from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, NeedsPerson, Unavailable
+from holo_tasks.core.errors import HoloError, InvalidUsage, Killed, Unavailable
 from holo_tasks.core.events import Status
 from holo_tasks.core.outside import named
 from holo_tasks.core.ports import Desktop
@@ -36,15 +38,13 @@ from holo_tasks.machine.patience import SILENT_S, Patience, is_away
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.prefect_server.temporary import is_up
 from holo_tasks.run.artifacts import flush_logs
-from holo_tasks.run.dead_letters import file_item
+from holo_tasks.run.business_item import Attempt, Books, WorkItem
 from holo_tasks.run.flow_context import attempt, flow_run_id
-from holo_tasks.run.journal import left_to_person, look_for_effect
-from holo_tasks.run.run import Run, ending, working
-from holo_tasks.run.subgoal_options import SubgoalOptions
+from holo_tasks.run.run import Run, ending
+from holo_tasks.run.subgoal_options import MODEL, Layer, SubgoalOptions
 from holo_tasks.run.untold import note_untold, tell_untold
 from holo_tasks.safety.budgets import item_key
 from holo_tasks.safety.items import Items
-from holo_tasks.safety.ledger import Claim
 
 
 async def run_goal(settings: Settings, desktop: Desktop) -> Outcome:
@@ -151,122 +151,93 @@ async def _until_stopped(work: Coroutine[Any, Any, Outcome]) -> Outcome:
 
 
 async def _claimed(settings: Settings, desktop: Desktop) -> Outcome:
-    """Do the work of a token once, also when two runs of it begin together."""
-    if settings.token is None:
-        return await _work(settings, desktop)
+    """Do the work of a token once, also when two runs of it begin together. A `HoloError` becomes an outcome."""
+    attempt: Attempt | None = None
     try:
-        async with settings.ledger.at_work(settings.token, GOAL, settings.work) as claim:
-            done = already_done(settings)
-            if done is None:
-                await look_for_effect(settings.ledger, claim, None)
-            return done or await _work(settings, desktop, claim)
-    except (InvalidUsage, NeedsPerson) as error:
-        status, message = ending(error)
-        if isinstance(error, NeedsPerson):
-            told = await _file(settings, status, message, trace=claim.earlier[-1].trace)
-            message = f"{message} {told}".strip()
-        return Outcome(status, error.exit_code, None, 0, 0, None, flow_run_id() or None, message)
-
-
-async def _file(settings: Settings, status: Status, reason: str, *, trace: str) -> str:
-    """Put a business item that could not be finished on the dead-letter list; return what is to be told of that."""
-    how = {"kind": "run", "arguments": settings.arguments, "inputs": settings.inputs}
-    assert settings.token is not None
-    return await file_item(
-        Items(settings.store),
-        settings.home,
-        settings.token,
-        GOAL,
-        status=status,
-        reason=reason,
-        trace=trace,
-        flow_run_id=flow_run_id(),
-        how=how,
-    )
-
-
-def _aloud(settings: Settings) -> AbstractAsyncContextManager[Aloud | None]:
-    if not settings.aloud:
-        return nullcontext()
-    return said_aloud(settings.max_steps, settings.limits.max_cost_micro)
-
-
-def _opened(
-    settings: Settings, desktop: Desktop, endpoint: ModelEndpoint, aloud: Aloud | None
-) -> AbstractAsyncContextManager[Run]:
-    return open_agent(
-        title=settings.goal,
-        desktop=desktop,
-        endpoint=endpoint,
-        profile=settings.profile,
-        destination=settings.audit,
-        dialect=settings.dialect,
-        allow=settings.allow,
-        rules=settings.rules,
-        redaction=settings.redaction,
-        handoff=settings.handoff or False,
-        key=settings.token or "",
-        budget=item_key(settings.token, "run") if settings.token else "",
-        limits=settings.limits,
-        max_steps=settings.max_steps,
-        max_corrections=settings.max_corrections,
-        home=settings.home,
-        began_s=settings.began_s,
-        secrets=settings.secrets,
-        aloud=aloud,
-    )
-
-
-async def _work(settings: Settings, desktop: Desktop, claim: Claim | None = None) -> Outcome:
-    endpoint = ModelEndpoint(settings.base_url, settings.api_key)
-    run: Run | None = None
-    finished = False
-    try:
-        async with _aloud(settings) as aloud, _opened(settings, desktop, endpoint, aloud) as run:
-            with left_to_person(claim):
-                answer = await _answer(run, settings, claim)
-                finished = claim is not None
-            if claim is not None:
-                with suppress(InvalidUsage):  # the next run finds it done, and takes it off the list
-                    await asyncio.to_thread(Items(settings.store).settle, claim.token, GOAL)
-        ended = Outcome("answered", 0, answer, 0, 0, None, None)
+        attempt = Attempt(_item(settings), Books(settings.ledger, Items(settings.store), settings.home))
+        return cast("Outcome", await attempt.once(partial(_work, settings, desktop, attempt)))
     except (HoloError, asyncio.CancelledError) as error:
-        ended = await _failed(error, run, settings, finished=finished)
+        run, told = (attempt.books.run, attempt.told) if attempt else (None, "")
+        status, message = ending(error, run=run)
+        code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
+        return _with_figures(run, status, code, (run.answer or None) if run else None, message, told)
+
+
+def _item(settings: Settings) -> WorkItem:
+    """Return what the ledger and the list are told of this work."""
+    return WorkItem(
+        token=settings.options.key,
+        goal=GOAL,
+        title=named(settings.goal, TITLE_CHARACTERS),
+        inputs=settings.inputs,
+        same=settings.work,
+        how={"kind": "run", "arguments": settings.arguments, "inputs": settings.inputs},
+        read=lambda found: outcome_of(settings.options.key, found),
+        write=lambda answer: (json.dumps({"answer": answer, "flow_run_id": flow_run_id()}), answer),
+        alone=True,
+    )
+
+
+async def _work(settings: Settings, desktop: Desktop, attempt: Attempt) -> Outcome:
+    """Open a run and pursue the goal in it, unless an earlier one may have done something."""
+    await attempt.looked(None)
+    endpoint, options = ModelEndpoint(settings.base_url, settings.api_key), settings.options
+    followed = settings.followed
+    heard = Progress(followed.file, options.max_steps) if followed else None
+    said = said_aloud(options.max_steps, options.limits.max_cost_micro) if settings.aloud else nullcontext(heard)
+    try:
+        async with (
+            said as aloud,
+            open_agent(
+                title=settings.goal,
+                desktop=desktop,
+                endpoint=endpoint,
+                profile=settings.profile,
+                destination=settings.audit,
+                options=replace(options, budget=item_key(options.key, "run") if options.key else ""),
+                dialect=settings.dialect,
+                secrets=settings.secrets,
+                home=settings.home,
+                began_s=settings.began_s,
+                aloud=aloud,
+                run_id=followed.run_id if followed else "",
+            ) as run,
+        ):
+            attempt.books = replace(attempt.books, run=run)
+            answer = await attempt.kept(lambda: _answer(run, settings), attempt.claim)
     finally:
         await endpoint.close()
-    ended = replace(ended, flow_run_id=flow_run_id() or None)
+    return _with_figures(run, "answered", 0, answer)
+
+
+async def _answer(run: Run, settings: Settings) -> str:
+    names = {*settings.secrets, *names_in(settings.goal)}  # one that is not there is told to the model
+    replay = settings.playbook
+    layers: Sequence[Layer] = [MODEL] if replay is None else [replay.script, *([] if replay.only else [MODEL])]
+    work = pursue(settings.goal, data=settings.data, options=SubgoalOptions(secrets=sorted(names), layers=layers))
+    run.answer = await before_deadline(run.guard, work)
+    return run.answer
+
+
+def _layer(run: Run) -> str | None:
+    """Return who came to the answer, if anybody did: "playbook", "model" or "person"."""
+    return run.resolved[-1].layer if run.resolved else None
+
+
+def _with_figures(run: Run | None, status: Status, code: int, answer: str | None, *told: str) -> Outcome:
+    """Return how a run ended that is closed by now, if there was one, and what it took."""
+    ended = Outcome(status, code, answer, 0, 0, None, flow_run_id() or None, " ".join(filter(None, told)))
     if run is None:
         return ended
-    delivery = run.delivery.message if run.delivery and not run.delivery.complete else ""
+    late = run.delivery.message if run.delivery and not run.delivery.complete else ""
     doubt = run.delivery.doubt if run.delivery else ""
     return replace(
         ended,
         steps=run.steps,
         cost_micro_usd=run.guard.total_micro,
         trace=run.trace,
-        message=" ".join(said for said in (ended.message, delivery, doubt) if said),
+        layer=_layer(run),
+        model_calls=run.guard.calls,
+        healed=run.healed,
+        message=" ".join(filter(None, (ended.message, late, doubt, *run.healing))),
     )
-
-
-async def _answer(run: Run, settings: Settings, claim: Claim | None) -> str:
-    """Pursue the goal, and write down under its token that it is done."""
-    names = {*settings.secrets, *names_in(settings.goal)}  # one that is not there is told to the model
-    with working(run, claim, effect=True) if claim else nullcontext():
-        work = pursue(settings.goal, data=settings.data, options=SubgoalOptions(secrets=sorted(names)))
-        answer: str = await before_deadline(run.guard, work)
-    run.answer = answer
-    if claim is not None:
-        stored = json.dumps({"answer": answer, "flow_run_id": flow_run_id()})
-        settings.ledger.finish(claim, settings.inputs, stored, run.trace)
-    return answer
-
-
-async def _failed(error: BaseException, run: Run | None, settings: Settings, *, finished: bool) -> Outcome:
-    """Return what an error makes of a run; a business item that was not finished goes on the dead-letter list."""
-    status, message = (run.status, run.reason) if run and run.switch.reason else ending(error)
-    code = error.exit_code if isinstance(error, HoloError) else Killed.exit_code
-    half_done = isinstance(error, HoloError) and error.half_done
-    if settings.token is not None and (half_done or status not in ("invalid", Unavailable.status)) and not finished:
-        told = await _file(settings, status, message, trace=run.trace if run else "")
-        message = f"{message} {told}".strip()
-    return Outcome(status, code, (run.answer or None) if run else None, 0, 0, None, None, message)

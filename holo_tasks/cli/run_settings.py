@@ -13,52 +13,49 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from holo_tasks.audit import Destination
-from holo_tasks.core.budget import Limits
 from holo_tasks.core.events import Status
-from holo_tasks.core.geometry import Size
 from holo_tasks.core.input_digest import digest_of
-from holo_tasks.core.person import HandOff
 from holo_tasks.core.secret import Secret
 from holo_tasks.core.visible_text import exact
-from holo_tasks.loop.corrections import CORRECTIONS
 from holo_tasks.models.profile import Profile
-from holo_tasks.safety.masking.settings import Redaction
-from holo_tasks.safety.policy import Rules, Trust
+from holo_tasks.run.run_options import RunOptions
 
 if TYPE_CHECKING:
-    from holo_tasks.safety.ledger import Ledger, Work
+    from holo_tasks.cli.progress import Followed
+    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+    from holo_tasks.safety.ledger import Finished, Ledger, Work
     from holo_tasks.safety.store import Store
+    from holo_tasks.scripts.script import Script
 
 GOAL = "run"
 """The kind of work, as the ledger knows it."""
 
 
 @dataclass(frozen=True)
+class Replay:
+    """A playbook that works before the model does, or ``only`` it, and the values that it was given."""
+
+    script: Script
+    values: Mapping[str, str]
+    only: bool = False
+
+
+@dataclass(frozen=True)
 class Settings:
     """Everything one run needs to know.
 
-    ``app`` starts a program on a virtual desktop; ``display`` attaches to an existing one. ``began_s`` is when it was
-    asked for, on the monotonic clock; ``arguments`` are the command's, to be able to ask again.
+    The ``desktop`` is not up yet. ``began_s`` is when it was asked for, on the monotonic clock; ``arguments`` are the
+    command's, to be able to ask again.
     """
 
     goal: str
     base_url: str
     profile: Profile
     audit: Destination
-    display: str | None = None
-    app: str | None = None
-    run_as: str = ""
-    size: Size = field(default_factory=lambda: Size(1280, 800))
+    options: RunOptions = field(default_factory=RunOptions)
+    desktop: VirtualDesktop | AttachedDesktop | None = None
     api_key: SecretStr | None = None
     dialect: str = "auto"
-    max_steps: int = 50
-    max_corrections: int = CORRECTIONS
-    limits: Limits = field(default_factory=Limits)
-    allow: Trust | None = None
-    rules: Rules | None = None
-    redaction: Redaction | None = None
-    handoff: HandOff | None = None
-    token: str | None = None
     home: Path = field(default_factory=Path)
     began_s: float = field(default_factory=time.monotonic)
     arguments: tuple[str, ...] = ()
@@ -66,8 +63,11 @@ class Settings:
     """Whether a person is told on stderr what the run does meanwhile."""
     temporary: bool = False
     """Whether the Prefect server was started for this run."""
+    playbook: Replay | None = None
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
+    followed: Followed | None = None
+    """How whoever started this process asks later what its run is at."""
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -91,7 +91,8 @@ class Settings:
     @property
     def inputs(self) -> str:
         """The digest of what makes this another piece of work under the same token."""
-        return digest_of({"goal": self.goal} | ({"data": dict(self.data)} if self.data else {}))
+        asked = {"goal": self.goal} | ({"data": dict(self.data)} if self.data else {})
+        return digest_of(asked | ({"set": dict(self.playbook.values)} if self.playbook else {}))
 
 
 @dataclass(frozen=True)
@@ -106,33 +107,46 @@ class Outcome:
     trace: str | None
     flow_run_id: str | None
     message: str = ""
+    layer: str | None = None
+    model_calls: int = 0
+    healed: int = 0
 
-    def to_json(self) -> str:
-        """Return the one-line JSON object of ``--json``; an unknown cost is null, never 0."""
+    def to_json(self, *, replayed: bool = False) -> str:
+        """Return the one-line JSON object of ``--json``; an unknown cost is null, never 0.
+
+        ``replayed`` says that a playbook was given: then it tells who came to the answer, how often a model was asked,
+        and how many steps it did in the playbook's place.
+        """
         cost = None if self.cost_micro_usd is None else self.cost_micro_usd / 1_000_000
-        return json.dumps(
-            {
-                "status": self.status,
-                "answer": self.answer,
-                "steps": self.steps,
-                "cost_usd": cost,
-                "trace": self.trace,
-                "flow_run_id": self.flow_run_id,
-            },
-            ensure_ascii=False,
-        )
+        told = {
+            "status": self.status,
+            "answer": self.answer,
+            "steps": self.steps,
+            "cost_usd": cost,
+            "trace": self.trace,
+            "flow_run_id": self.flow_run_id,
+        }
+        if replayed:
+            told |= {"layer": self.layer, "model_calls": self.model_calls, "healed": self.healed}
+        return json.dumps(told, ensure_ascii=False)
 
 
 def already_done(settings: Settings) -> Outcome | None:
     """Return the stored outcome of a finished token; raise `TokenConflict` if its goal was another."""
-    if settings.token is None:
+    token = settings.options.key
+    if not token:
         return None
-    found = settings.ledger.find(settings.token, GOAL, settings.inputs, settings.work)
+    found = settings.ledger.find(token, GOAL, settings.inputs, settings.work)
     if found is None:
         return None
     from holo_tasks.safety.items import Items
 
-    Items(settings.store).settle(settings.token, GOAL)  # a run that was killed just before it did
+    Items(settings.store).settle(token, GOAL)  # a run that was killed just before it did
+    return outcome_of(token, found)
+
+
+def outcome_of(token: str, found: Finished) -> Outcome:
+    """Return the stored outcome of a token that is finished."""
     stored = json.loads(found.result)
-    message = f"{exact(settings.token)} is already done; nothing was repeated."
+    message = f"{exact(token)} is already done; nothing was repeated."
     return Outcome("answered", 0, stored["answer"], 0, 0, found.trace, stored["flow_run_id"], message)

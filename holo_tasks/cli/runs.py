@@ -67,7 +67,7 @@ def _runs(rows: Sequence[RunRow]) -> Iterable[str]:
         )
         for row in rows
     ]
-    return _aligned([head, *table])
+    return aligned([head, *table])
 
 
 def _items(items: Sequence[Item], most: int) -> Iterable[str]:
@@ -90,7 +90,7 @@ def _items(items: Sequence[Item], most: int) -> Iterable[str]:
         )
         for item in items[-most:]
     ]
-    yield from _aligned([head, *table])
+    yield from aligned([head, *table])
     if len(items) > most:
         yield f"and {len(items) - most} older ones: give --last more, or --json for all of them."
 
@@ -105,12 +105,13 @@ def _evidence(home: Path, most: int) -> Iterable[str]:
         return
     yield ""
     yield f"{len(left)} not in the bucket yet (the next run that records there takes them along, or says why not):"
-    yield from _aligned([("EVIDENCE", "GOES TO"), *((str(folder), goes_to) for folder, goes_to in left[-most:])])
+    yield from aligned([("EVIDENCE", "GOES TO"), *((str(folder), goes_to) for folder, goes_to in left[-most:])])
     if len(left) > most:
         yield f"and {len(left) - most} older ones."
 
 
-def _aligned(table: Sequence[tuple[str, ...]]) -> Iterable[str]:
+def aligned(table: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    """Write a table in columns; nothing in it steers a terminal."""
     table = [tuple(map(printable, row)) for row in table]
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     for row in table:

@@ -21,8 +21,14 @@ from holo_tasks.core.paths import expanded
 def verify_trace(
     trace: str, public_key: Path, anchors: str | None, home: Path, environ: Mapping[str, str] | None = None
 ) -> Verdict:
+    """Check a trace against the public key in a file, as `verify_by` does."""
+    return verify_by(trace, PublicKey.load(expanded(str(public_key))), anchors, home, environ)
+
+
+def verify_by(
+    trace: str, key: PublicKey, anchors: str | None, home: Path, environ: Mapping[str, str] | None = None
+) -> Verdict:
     """Check a trace against a public key and the heads anchored of it: those named, else all this machine knows of."""
-    key = PublicKey.load(expanded(str(public_key)))
     bundle = open_bundle(trace)
     run = _run_of(bundle)
     own = str(anchor_places.anchor_file(home))

@@ -58,7 +58,7 @@ def continuity_breaches(
         return [*found, *_recent_actions(now, past, reply)]
     if not final and _declared(now, terms) != _declared(past, terms):
         found.append(Breach(SAME_TOOLS))
-    old, new = _histories(now, past)
+    old, new = histories(now, past)
     found.extend(_rewritten(old, new))
     if reply is not None and len(new) > len(old):
         found.extend(_replayed(new[len(old)], reply, past, terms, f"message {len(old) + 1}"))
@@ -70,12 +70,6 @@ def without_corrections(body: Body) -> list[Mapping[str, Any]]:
     messages = messages_of(body)
     named = zip(messages, kinds(messages), strict=True)
     return [message for message, kind in named if kind not in ("system", "correction", "notice")]
-
-
-def turns_added(body: Body, earlier: Body) -> bool:
-    """Say whether a conversation tells of more than in the request before, old turns that were left out aside."""
-    old, new = _histories(slim(body), slim(earlier))
-    return len(new) > len(old)
 
 
 def shared(body: Body, earlier: Body) -> int:
@@ -113,7 +107,7 @@ def _declared(body: Body, terms: Terms) -> Any:
     return body.get("tools") if terms.dialect == "tools" else schema_of(body, terms.transport)
 
 
-def _histories(now: Body, past: Body) -> tuple[Messages, Messages]:
+def histories(now: Body, past: Body) -> tuple[Messages, Messages]:
     """Return what has to be in the history, and what is."""
     new = without_corrections(now)
     return _still_held(without_corrections(past), new), new

@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictFloat, StrictInt
 
 from holo_tasks.core.gestures import Direction
 
@@ -130,6 +130,14 @@ class AskHumanCall(ToolCall):
     question: str = Field(description="What the person should do or say")
 
 
+class MacroCall(ToolCall):
+    """Have a whole sequence of actions done that a sub-goal offers by name; each model calls it by that name."""
+
+    tool_name: Literal["macro"]
+    name: str
+    arguments: dict[str, JsonValue] = {}
+
+
 AnyCall: TypeAlias = (
     ClickCall
     | DoubleClickCall
@@ -143,6 +151,7 @@ AnyCall: TypeAlias = (
     | WaitCall
     | AnswerCall
     | AskHumanCall
+    | MacroCall
 )
 
 ACTING = (
@@ -189,6 +198,9 @@ def label(call: AnyCall) -> str:
             text = "answer"
         case AskHumanCall():
             text = "ask a person"
+        case MacroCall():
+            given = ", ".join(f"{name} {_quoted(str(value))}" for name, value in call.arguments.items())
+            text = f"macro {call.name}" + (f" with {given}" if given else "")
     # A model's words end up on terminals: nothing in them may be taken for a command.
     return "".join("�" if unicodedata.category(character) in ("Cc", "Cs") else character for character in text)
 

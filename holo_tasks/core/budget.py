@@ -69,6 +69,7 @@ class Guard:
     spent_micro: int = 0
     held_micro: int = 0
     actions: int = 0
+    calls: int = 0
     unpriced_calls: int = 0
     overbilling: dict[str, Overbilling] = field(default_factory=dict, repr=False)
     doubts: int = 0
@@ -166,6 +167,7 @@ class Guard:
 
     def count_call(self, now_s: float) -> None:
         for scope in self.lineage():
+            scope.calls += 1
             if scope.limits.max_calls_per_5_minutes is not None:
                 scope.calls_s.append(now_s)
 

@@ -35,6 +35,11 @@ class UnfitItem(InvalidUsage):
     """What one business item says does not fit the work asked for: only that item is left for a person."""
 
 
+class BusinessFailure(UnfitItem):
+    """The business item is wrong, as one that names an account which is closed: no further try helps, and a person has
+    to see to it. Work on an item of a `WorkList` raises it; whatever else goes wrong there is tried again."""
+
+
 class TokenConflict(InvalidUsage):
     """A business token was used before with other inputs."""
 
@@ -84,9 +89,12 @@ class NeedsPerson(HoloError):
 
 
 class GaveUp(NeedsPerson):
-    """A layer could not finish a sub-goal; the next one may. ``layer`` is the one that gave up."""
+    """A layer could not finish a sub-goal; the next one may. ``layer`` is the one that gave up.
 
-    def __init__(self, message: str, *, layer: str) -> None:
+    The function of an API raises it to say that it did nothing, and that the next layer has its turn.
+    """
+
+    def __init__(self, message: str, *, layer: str = "") -> None:
         super().__init__(message)
         self.layer = layer
 

@@ -55,7 +55,10 @@ class RunOpened(Event):
 
 
 class SubgoalOpened(Event):
-    """A sub-goal begins with an empty history; ``progress`` reads like ``step 2 of 4: look up …``."""
+    """A sub-goal begins with an empty history; ``progress`` reads like ``step 2 of 4: look up …``.
+
+    ``playbook`` is the learned playbook that works on it before the model: its goal, and its version by its digest.
+    """
 
     kind: Literal["subgoal_opened"] = "subgoal_opened"
     title: str
@@ -65,6 +68,7 @@ class SubgoalOpened(Event):
     model: str = ""
     display: str = ""
     flow_run_id: str = ""
+    playbook: str = ""
 
 
 class MaskedArea(BaseModel):
@@ -80,7 +84,8 @@ class FrameTaken(Event):
     """A settled, redacted and encoded picture; its bytes are ``frames/<sha256>.<ext>``.
 
     ``region`` is the part of the screen it shows as ``[left, top, width, height]``, empty for all of it.
-    ``quiet_us`` is the time from the last repaint to the capture; ``settled`` is false when the
+    ``correction`` is what the model's coordinates on it are corrected by: factor and offset in thousandths, across and
+    down; empty for none. ``quiet_us`` is the time from the last repaint to the capture; ``settled`` is false when the
     screen was still changing at the time limit.
     """
 
@@ -100,6 +105,7 @@ class FrameTaken(Event):
     quiet_us: int
     capture_us: int
     encode_us: int
+    correction: list[str] = []
 
 
 class RequestSent(Event):
@@ -143,7 +149,8 @@ class Decided(Event):
     """The parsed step: what the model noted, thought and wants done (coordinates in thousandths of the picture).
 
     ``confidence`` is empty unless the model gave one; ``cached`` says that the model was not asked, because it had
-    decided on the very same screen, history and goal before.
+    decided on the very same screen, history and goal before. ``macro`` names the sequence that the model has called and
+    that the step belongs to.
     """
 
     kind: Literal["decision"] = "decision"
@@ -154,15 +161,21 @@ class Decided(Event):
     label: str
     confidence: str = ""
     cached: bool = False
+    macro: str = ""
 
 
 class Located(Event):
-    """Where the model says something is: a point in screen pixels, or empty if it is nowhere."""
+    """Where something is: a point in screen pixels, or empty if it is nowhere.
+
+    ``by`` is who said so: accessibility, that is the program itself, text that is read on the screen, or the model;
+    traces in which it is empty were made when only the model could.
+    """
 
     kind: Literal["location"] = "location"
     description: str
     point: list[int]
     mark: int | None = None
+    by: str = ""
 
 
 class JudgedQuestion(Event):
@@ -199,13 +212,18 @@ class Permitted(Event):
 
 
 class ActionIntended(Event):
-    """Written before the first input event of an action. ``gesture`` is in screen pixels."""
+    """Written before the first input event of an action. ``gesture`` is in screen pixels.
+
+    ``element`` is what the program says it hits, as far as that may be known outside: its role, name and application;
+    empty where no program says so, or not at once.
+    """
 
     kind: Literal["action"] = "action"
     gesture_kind: str
     gesture: dict[str, JsonValue]
     label: str
     before: str
+    element: dict[str, str] = {}
 
 
 class ActionDone(Event):
@@ -222,7 +240,7 @@ class ActionFailed(Event):
 class Judged(Event):
     """The verdict on the step's action: ``before`` and ``after`` are pictures, ``changed_box`` is
     ``[left, top, width, height]`` in screen pixels, empty when nothing changed. What changed ``elsewhere`` is not near
-    the target; ``state`` is what the screen was recognised as, where states are declared."""
+    the target; ``state`` is what the screen was recognized as, where states are declared."""
 
     kind: Literal["verdict"] = "verdict"
     outcome: Literal["changed", "elsewhere", "unchanged", "unsettled", "wrong_state"]
@@ -283,7 +301,7 @@ class TakenBack(Event):
 
 
 class StateSeen(Event):
-    """The screen was recognised as one of the declared states, empty if as none; ``wanted`` is the state that was
+    """The screen was recognized as one of the declared states, empty if as none; ``wanted`` is the state that was
     asked for, if one was, and ``how`` what is done about it."""
 
     kind: Literal["state"] = "state"
@@ -317,6 +335,14 @@ class LayerChanged(Event):
     reason: str
 
 
+class Inventoried(Event):
+    """What there is on the machine was looked through, and this is what models are told of it, in this run."""
+
+    kind: Literal["inventory"] = "inventory"
+    told: str
+    took_us: int
+
+
 class KillSeen(Event):
     """The run was stopped from outside; ``source`` is which way, empty if its task was cancelled by the program."""
 
@@ -326,8 +352,10 @@ class KillSeen(Event):
 
 
 class SubgoalClosed(Event):
-    """``layer`` is what came to the answer: the model, a script or a person; empty if nothing did in this run.
-    ``skipped`` stands in older traces alone, for what is `Skipped` now."""
+    """``layer`` is what came to the answer: the model, a playbook, a script, an api or a person; empty if nothing did
+    in this run. Older traces name a playbook a script. ``skipped`` stands in older traces alone, for what is `Skipped`
+    now.
+    """
 
     kind: Literal["subgoal_closed"] = "subgoal_closed"
     status: Status
@@ -396,6 +424,7 @@ AnyEvent: TypeAlias = Annotated[
     | Backtracked
     | LayerChanged
     | TakenBack
+    | Inventoried
     | KillSeen
     | SubgoalClosed
     | Skipped

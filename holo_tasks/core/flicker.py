@@ -1,6 +1,6 @@
 """What shows so many different things in so short a time that nobody reads them: a spinner, a ticker, a video.
 
-A name whose colours shimmer, or that blinks, is read all the same: it shows one thing, now and then. It is not one.
+A name whose colors shimmer, or that blinks, is read all the same: it shows one thing, now and then. It is not one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STRONG, STILL, FEW = 48, 16, 3
 stands still; of still pixels that were something else so many make a letter."""
 TURNS, LOOKS = 8, 4
 """A column of pixels that changed this often, and showed so many things of which no two are the same, is not read."""
-NEIGHBOURS, SOME_TURNS, SOME_LOOKS = 16, 4, 3
+NEIGHBORS, SOME_TURNS, SOME_LOOKS = 16, 4, 3
 """Nor is one this near to it that did so less often: the rim of what turns."""
 LAST = 4
 """It must have changed in the last looks, so many: what was stirred up for a moment and stands by now is read again."""
@@ -52,7 +52,7 @@ def unread(before: Image.Image, pictures: Sequence[Image.Image]) -> frozenset[in
     going = len(pictures) - LAST
     wild = [x for x in range(wide) if turns[x] >= TURNS and kinds[x] >= LOOKS and last[x] >= going]
     swift = {x for x in wild if sum(map(any, (_about(x, one) for one in changes))) >= NEARLY_ALL * len(changes)}
-    near = {x + by for x in swift for by in range(-NEIGHBOURS, NEIGHBOURS + 1)}
+    near = {x + by for x in swift for by in range(-NEIGHBORS, NEIGHBORS + 1)}
     some = {x for x in range(wide) if turns[x] >= SOME_TURNS and kinds[x] >= SOME_LOOKS and 2 * last[x] >= going}
     return frozenset((swift | near & some) - set(_columns(_stood(before, pictures))))
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import Owner
+
+if TYPE_CHECKING:  # the process that owns a desktop has no use for it
+    from holo_tasks.core.calibration import Correction
 
 LOST = "typed_window"
 """Why a window is masked as a whole: a secret that was typed into it may show there, and nobody can say where."""
@@ -38,7 +42,8 @@ class Frame:
     ``windows`` are those in the picture, the lowest first; None where nobody can say. ``number`` is what the desktop
     knows the frame by as long as it remembers it; zero if it does not. ``holds`` is how often a person had the screen
     before. ``typed_in`` are the windows that secrets were typed into, by their numbers, and where they are by now: None
-    for one that is not to be seen.
+    for one that is not to be seen. ``monitor`` is the part of the screen that the desktop is bound to, None for all of
+    it: what is beside it is black.
     """
 
     rgb: bytes = field(repr=False)
@@ -55,6 +60,7 @@ class Frame:
     number: int = 0
     holds: int = 0
     typed_in: tuple[tuple[int, Box | None], ...] = ()
+    monitor: Box | None = None
 
     def __post_init__(self) -> None:
         expected = self.size.width * self.size.height * 3
@@ -124,6 +130,8 @@ class Shot:
     frame_digest: str
     encode_ns: int = 0
     region: Box | None = None
+    correction: Correction | None = None
+    """What is done to the coordinates of who decides on it, because they are known to be off by so much."""
 
     @property
     def area(self) -> Box:

@@ -1,7 +1,7 @@
-"""Whether a point of a screen still shows the same text or sign, whatever became of its colours.
+"""Whether a point of a screen still shows the same text or sign, whatever became of its colors.
 
 A press leaves marks on what it was made on: a pressed look, a highlight, a caret, a ring around it. They change
-colours, draw thin lines, or move all of it by a pixel. Letters that became other letters are something else.
+colors, draw thin lines, or move all of it by a pixel. Letters that became other letters are something else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ACROSS, DOWN = 48, 12
 REACH = 400
 """If nothing does, what stands in the same row, or else in the same control, no further away than this."""
 STRONG, WEAK = 60, 20
-"""A pixel this different from the one beside it is an edge; with other colours at least this much is left of it."""
+"""A pixel this different from the one beside it is an edge; with other colors at least this much is left of it."""
 SHIFTS = ((0, 0), (1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
 """A button that looks pressed may show its text that many pixels further right and down."""
 JOINED, LUMP = 2, 4

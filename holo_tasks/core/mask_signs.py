@@ -59,7 +59,7 @@ def hides(value: str, before: Pixels, after: Pixels) -> bool:
 def may_show(value: str, before: Pixels, after: Pixels) -> bool:
     """Say whether what was added to a part of the screen may be a value in the clear: it has room for its characters.
 
-    Each takes two columns with new edges at least; a button in another colour, a bar or a tick has fewer than a value.
+    Each takes two columns with new edges at least; a button in another color, a bar or a tick has fewer than a value.
     """
     edges = [ImageChops.difference(each, ImageChops.offset(each, 1, 0)).convert("L") for each in (before, after)]
     old, new = (each.point(lambda value: 255 if value else 0) for each in edges)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from holo_tasks.core.frame import Shot
+from holo_tasks.core.macros import Macro
 from holo_tasks.core.money import Price
 from holo_tasks.core.ports import ModelClient, Reply
 from holo_tasks.core.step import Step
@@ -28,6 +29,13 @@ class Dialect(Protocol):
     @property
     def reading(self) -> str:
         """What it depends on, besides the request, how a reply is read."""
+        ...
+
+    def offering(self, macros: Sequence[Macro]) -> Dialect:
+        """Return the same dialect with macros beside the model's own tools.
+
+        Raises `InvalidUsage` for names that do not go together, and for a dialect without tools.
+        """
         ...
 
     def request(

@@ -27,7 +27,7 @@ class Price:
     cached: Decimal | None = None
 
     def of(self, usage: Usage) -> int:
-        """Return the bill in micro-USD, rounded up: a guardrail must not round in its own favour."""
+        """Return the bill in micro-USD, rounded up: a guardrail must not round in its own favor."""
         cached = min(usage.cached_tokens, usage.prompt_tokens)
         rate = self.input if self.cached is None else self.cached
         total = (usage.prompt_tokens - cached) * self.input + cached * rate + usage.completion_tokens * self.output

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from holo_tasks.core.actions import AnyCall
+from holo_tasks.core.elements import Element, ElementTree
 from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Gesture, Write
 from holo_tasks.core.input_permit import Slip as Slip
 from holo_tasks.core.input_permit import gesture_digest as gesture_digest
+from holo_tasks.core.pressed_elements import alone, is_button, is_single_key, names_at, names_in, with_keys
 from holo_tasks.core.pressing import is_word, is_wordy, presses
 from holo_tasks.core.programs import Owner
 
@@ -86,13 +88,25 @@ class TellsLabels(Protocol):
 
 
 @dataclass(frozen=True)
+class Keyed:
+    """What programs say of the button that a key presses: its names, and the button itself where that is sure.
+
+    It is sure if it is read on the button as well that it is called so, and the last click was on it.
+    """
+
+    names: tuple[str, ...] = ()
+    button: Element | None = None
+
+
+@dataclass(frozen=True)
 class Scene:
     """The screen that an action was decided on, and what a policy may ask about it.
 
     ``owner_at`` says whose window gets a press at a point or, without one, the keys, by now. ``reader`` is None where
     nothing can read; ``look`` takes the screen as it is by now, for what has come up since the model was asked.
     ``clicked`` is where the click was that the keyboard has followed since, as far as anybody can say, and ``tabbed``
-    where it was that the keyboard has left by nothing but Tab.
+    where it was that the keyboard has left by nothing but Tab. ``elements`` tells what programs say of their elements;
+    None where nothing does. They may lie: what they say holds back, and lets nothing pass that reading would not.
     """
 
     frame: Frame
@@ -101,6 +115,35 @@ class Scene:
     look: Callable[[], Awaitable[Frame]] | None = None
     clicked: Point | None = None
     tabbed: Point | None = None
+    elements: Callable[[], Awaitable[ElementTree]] | None = None
+
+    async def called(self, where: Point | Box) -> tuple[str, ...]:
+        """Return what programs call what a press at a point is on, or all buttons in a box."""
+        if self.elements is None:
+            return ()
+        tree = await self.elements()
+        return names_at(tree, where) if isinstance(where, Point) else names_in(tree, where)
+
+    async def keyed(self, gesture: Gesture) -> Keyed:
+        """Return what programs say of the button that Space or Enter, pressed alone, presses."""
+        if self.elements is None or not is_single_key(gesture):
+            return Keyed()
+        tree = await self.elements()
+        found = with_keys(tree, gesture)
+        if found is None:
+            return Keyed()
+        sure = not found.others and alone(tree, found.button) and await self._surely(found.button)
+        return Keyed(found.names, found.button if sure else None)
+
+    async def _surely(self, button: Element) -> bool:
+        """Say whether a button surely has the keyboard: it was clicked last, and is called there what it is said to."""
+        if not button.name or not isinstance(self.reader, ReadsTargets):
+            return False
+        clicked = await self.written_at(None)
+        if clicked is None or not button.box.contains(clicked) or (await self.owner_at(clicked)).pid != button.pid:
+            return False
+        read = await self.reader.on_target(await self.look() if self.look else self.frame, clicked)
+        return " ".join(read.split()).casefold() == " ".join(button.name.split()).casefold()
 
     async def in_field(self, at: Point | None) -> bool:
         """Say whether keys surely go to a text field: the one they are written at or, without a point, the last that
@@ -148,7 +191,12 @@ class Scene:
     async def _field_at(self, where: Point | None) -> Box | None:
         if where is None or not isinstance(self.reader, TellsFields):
             return None
-        return await self.reader.field_at(await self.look() if self.look else self.frame, where)
+        field = await self.reader.field_at(await self.look() if self.look else self.frame, where)
+        return None if field is None or await self.is_button(where) else field
+
+    async def is_button(self, at: Point) -> bool:
+        """Say whether programs say that what is at a point is a button."""
+        return self.elements is not None and is_button(await self.elements(), at)
 
     async def text(self, where: Point | Box) -> str:
         """Return what is written somewhere by now, nothing if nothing can read."""
@@ -191,7 +239,7 @@ async def check_field(
     if where is None:
         raise SecretRefused(f"{only}: click that field, then write the secret at once. Nothing was typed.")
     field = await scene.reader.labelled(scene.frame, where, labels)
-    if field is None:
+    if field is None or await scene.is_button(where):
         raise SecretRefused(f"{only}, and no such label is read right beside or above the one that was clicked.")
     return field
 

@@ -10,6 +10,8 @@ from holo_tasks.core.errors import InvalidUsage
 TIMEOUT_S, LONGEST_S = 3600.0, 7 * 86_400.0
 DONE, AGAIN, GIVE_UP = "done", "try again", "give up"
 CHOICES = (DONE, AGAIN, GIVE_UP)
+YES, NO = "approve", "refuse"
+"""What is offered where an action needs a person's yes."""
 SUSPENDED = "The flow run is suspended."
 """Begins the reason of a run that has ended for a person, and goes on as another one."""
 

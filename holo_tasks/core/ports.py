@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from holo_tasks.core.budget import Guard
+from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.money import Usage
+from holo_tasks.core.monitors import Monitor
 from holo_tasks.core.overbilling import Overbilling, Quote
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.remote_input import ByHand
@@ -123,6 +125,25 @@ class TellsWindows(Protocol):
     tells_windows: bool
 
 
+@runtime_checkable
+class TellsElements(Protocol):
+    """A desktop whose programs tell of their elements, as far as they do."""
+
+    async def elements(self) -> ElementTree:
+        """Return the elements of this moment, within a bounded time.
+
+        Where there is no bus, or programs tell nothing, the tree is empty and says why not; that raises nothing.
+        """
+        ...
+
+
+@runtime_checkable
+class TellsMonitors(Protocol):
+    """A desktop that can say which monitors its display has."""
+
+    async def monitors(self) -> Sequence[Monitor]: ...
+
+
 class Masker(Protocol):
     """Finds what must not leave the machine, of one kind or a few."""
 
@@ -155,7 +176,7 @@ class Recorder(Protocol):
     async def record(self, event: Event) -> None: ...
 
 
-class Purse(Protocol):
+class BudgetStore(Protocol):
     """The durable side of guardrails, shared with other processes. All calls are durable when they return."""
 
     async def quote(self, guard: Guard, meter: str, patience_s: float) -> Quote:

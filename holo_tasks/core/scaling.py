@@ -16,11 +16,14 @@ from holo_tasks.core.actions import (
     WriteAtCall,
     WriteCall,
 )
+from holo_tasks.core.calibration import Correction
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.geometry import Point
 
 FULL_SCALE = 1000
+ROUNDING = 0.5
+"""Coordinates are whole thousandths: so much past the edge is the edge."""
 
 
 def to_pixel(x: float, y: float, shot: Shot) -> Point:
@@ -36,11 +39,25 @@ def to_pixel(x: float, y: float, shot: Shot) -> Point:
                 f"the model asked for {name}={value}, which is off the picture",
                 correction=f"{name}={value} is off the picture: coordinates are integers from 0 to 1000.",
             )
+    if shot.correction is not None:
+        x, y = _corrected(x, y, shot.correction)
     area = shot.area
     return Point(
         area.left + min(int(x * area.width / FULL_SCALE), area.width - 1),
         area.top + min(int(y * area.height / FULL_SCALE), area.height - 1),
     )
+
+
+def _corrected(x: float, y: float, correction: Correction) -> tuple[float, float]:
+    """Return what is meant by a model that is known to be off. Raises `UnusableReply` where that is off the picture."""
+    meant = correction.x.corrected(x), correction.y.corrected(y)
+    for name, value in zip(("x", "y"), meant, strict=True):
+        if not -ROUNDING <= value <= FULL_SCALE + ROUNDING:
+            raise UnusableReply(
+                f"the model asked for ({x:g}, {y:g}), which its calibration puts off the picture",
+                correction=f"{name} is off the picture, as far as can be told by how you were off before: look again.",
+            )
+    return tuple(min(max(value, 0.0), float(FULL_SCALE)) for value in meant)  # type: ignore[return-value]
 
 
 def to_gesture(call: AnyCall, shot: Shot) -> gestures.Gesture | None:

@@ -2,7 +2,7 @@
 
 The rows of a list go on to its own edge and no further: what is on the next sheet does not say which of them is which.
 A line, a rail, a scroll bar, or the space between two columns is no such ground, nor is what divides the cells of a
-table: bare ground is wider than a line, has other colours on both its sides, and comes out into the open somewhere.
+table: bare ground is wider than a line, has other colors on both its sides, and comes out into the open somewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NARROWEST, WIDEST = 4, 64
 TALL = 160
 """Two sheets stand side by side along so many pixels without a break: cells of a table are less tall."""
 MARGIN, OTHER, MOSTLY = 8, 6, 0.8
-"""So far from the ground a sheet still has another colour, by so much, in this part of its rows."""
+"""So far from the ground a sheet still has another color, by so much, in this part of its rows."""
 OPEN_WIDE, OPEN_TALL = 60, 12
 """Where a sheet ends, so much beside the ground and below or above it is ground, too: lines of a table are thinner."""
 
@@ -42,7 +42,7 @@ def ground(picture: Image.Image, at: Point, until: int) -> Box | None:
 
 
 def _plain(row: bytes, first: int, until: int) -> Iterator[tuple[int, int]]:
-    """Yield where in a row of pixels there is one colour for as long as ground is wide."""
+    """Yield where in a row of pixels there is one color for as long as ground is wide."""
     start = first
     for x in range(first + 1, until + 1):
         if x == until or row[3 * x : 3 * x + 3] != row[3 * start : 3 * start + 3]:
@@ -82,13 +82,13 @@ def _between(strip: Image.Image, y: int) -> tuple[int, int] | None:
 
 def _opens(picture: Image.Image, box: Box) -> bool:
     """Say whether ground goes on above or below, where one of the sheets beside it is at its end."""
-    colour = picture.getpixel((box.left, box.top))
+    color = picture.getpixel((box.left, box.top))
     for top in (box.top - OPEN_TALL, box.bottom):
         for left in (box.left - OPEN_WIDE, box.left):
             place = left, top, left + OPEN_WIDE + box.width, top + OPEN_TALL
             if place[0] < 0 or place[1] < 0 or place[2] > picture.width or place[3] > picture.height:
                 continue
-            if picture.crop(place).getcolors(1) == [(OPEN_TALL * (OPEN_WIDE + box.width), colour)]:
+            if picture.crop(place).getcolors(1) == [(OPEN_TALL * (OPEN_WIDE + box.width), color)]:
                 return True
     return False
 

@@ -1,7 +1,7 @@
-"""The states a program's screen can be in, and how each is recognised.
+"""The states a program's screen can be in, and how each is recognized.
 
-A state is told by marks: what is written, a picture, a window, or a question to a model. Marks are facts about the
-screen as a whole; where things are on it is left to those who act.
+A state is told by marks: what is written, a picture, a window, an element, or a question to a model. Marks are facts
+about the screen as a whole; where things are on it is left to those who act.
 """
 
 from __future__ import annotations
@@ -73,6 +73,28 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Widget:
+    """An element that its program tells of, by its role, as in ``button``, its name, or both, and that can be seen.
+
+    A ``*`` in the name stands for anything. ``text`` is the label that is looked for where programs do not tell of
+    their elements.
+    """
+
+    role: str | None = None
+    name: str | None = None
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        given = [each for each in (self.role, self.name) if each is not None]
+        if not given or not all(isinstance(each, str) and each.strip() for each in given):
+            raise InvalidUsage("A Widget is told by role=, name= or both, as its program tells them.")
+        if self.role is None and not str(self.name).strip("* "):
+            raise InvalidUsage("This Widget fits every element with a name; give it a role or a name.")
+        if not isinstance(self.text, str) or (self.text and not self.text.replace("*", " ").strip()):
+            raise InvalidUsage(f"The text of a Widget is what is written on it, not {self.text!r}.")
+
+
+@dataclass(frozen=True)
 class Asked:
     """A question about the screen that a model answers with yes or no; it costs a call, so it is asked last."""
 
@@ -104,8 +126,8 @@ class AnyOf:
         object.__setattr__(self, "marks", marks)
 
 
-Mark: TypeAlias = Text | Picture | Window | Asked | Absent | AnyOf
-_MARKS = (Text, Picture, Window, Asked, Absent, AnyOf)
+Mark: TypeAlias = Text | Picture | Window | Widget | Asked | Absent | AnyOf
+_MARKS = (Text, Picture, Window, Widget, Asked, Absent, AnyOf)
 
 
 @dataclass(frozen=True, init=False)
@@ -127,10 +149,10 @@ class State:
             object.__setattr__(self, field, value)
 
 
-class Recogniser(Protocol):
+class Recognizer(Protocol):
     """Tells which state a frame shows. Frames are raw: they stay here, but for questions, which go redacted."""
 
-    async def recognise(self, frame: Frame, states: Sequence[State]) -> State | None:
+    async def recognize(self, frame: Frame, states: Sequence[State]) -> State | None:
         """Return the first state of these, in their order, whose marks all hold; None if none does."""
         ...
 
@@ -139,7 +161,7 @@ class Recogniser(Protocol):
         ...
 
 
-def marks_in(marks: Iterable[Mark]) -> Iterator[Text | Picture | Window | Asked]:
+def marks_in(marks: Iterable[Mark]) -> Iterator[Text | Picture | Window | Widget | Asked]:
     """Yield the plain marks, those inside `Absent` and `AnyOf` included."""
     for mark in marks:
         match mark:

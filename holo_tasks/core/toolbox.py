@@ -10,17 +10,18 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from holo_tasks.core.actions import AnyCall, MoveToCall, ToolCall
+from holo_tasks.core.actions import AnyCall, MacroCall, MoveToCall, ToolCall
 from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage, UnusableReply
 from holo_tasks.core.json_object import check_unicode
+from holo_tasks.core.macros import Macro, check_macros
 
 Space: TypeAlias = Literal["thousandths", "unit"]
 
 CALLS: dict[str, type[ToolCall]] = {
-    get_args(kind.model_fields["tool_name"].annotation)[0]: kind for kind in get_args(AnyCall)
+    get_args(kind.model_fields["tool_name"].annotation)[0]: kind for kind in get_args(AnyCall) if kind is not MacroCall
 }
-"""Every tool there is, by its own name."""
+"""Every tool there is of our own, by its name; macros have names of theirs."""
 STANDARD = tuple(name for name in CALLS if name != "write_at")
 """What a Holo model is offered: the toolbox of the public documentation."""
 UNSUFFIXED = ("drag_and_drop", "answer", "ask_human")
@@ -62,7 +63,8 @@ class Toolbox:
     """Tools as one model knows them.
 
     ``names`` renames tools; ``suffix`` is added to the others, as H's own desktop harness does. ``space`` is what
-    coordinates are written in. ``offered`` is a choice of tools; the answer is always one of them.
+    coordinates are written in. ``offered`` is a choice of tools; the answer is always one of them. ``macros`` are
+    sequences that are offered beside them.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Toolbox:
         suffix: str = "",
         space: Space = "thousandths",
         offered: Sequence[str] | None = None,
+        macros: Sequence[Macro] = (),
     ) -> None:
         chosen = STANDARD if offered is None else tuple(dict.fromkeys((*offered, "answer")))
         unknown = sorted({*chosen, *(names or {})} - set(CALLS))
@@ -85,6 +88,10 @@ class Toolbox:
                 raise InvalidUsage(f"{spoken[:40]!r} is no name for a tool; use letters, digits and underscores.")
         if len(self._known) != len(self._spoken):
             raise InvalidUsage("Two tools have the same name.")
+        check_macros(macros)
+        self._macros = {macro.name: macro for macro in macros}
+        for taken in self._macros.keys() & {*self._known, *CALLS, "macro"}:
+            raise InvalidUsage(f"tools= holds one that would be called {taken!r}, as a tool of the model: rename it.")
 
     def name(self, tool: str) -> str:
         """Return the model's name of a tool."""
@@ -105,6 +112,7 @@ class Toolbox:
         """Return the schema of a structured-mode step: note, thought and exactly one of the tools."""
         tools = ["answer"] if answer_only else list(self._spoken)
         kinds = {CALLS[tool].__name__: self.schema(tool) for tool in tools}
+        kinds |= {macro.kind: macro.schema for macro in self._macros.values() if not answer_only}
         variants = [{"$ref": f"#/$defs/{kind}"} for kind in kinds]
         note = "Task-relevant information from the previous observation. Empty if nothing new."
         return {
@@ -127,32 +135,20 @@ class Toolbox:
 
     def functions(self, *, answer_only: bool = False) -> list[dict[str, Any]]:
         """Return the tools as function calling declares them."""
-        return [self._function(tool) for tool in (["answer"] if answer_only else self._spoken)]
-
-    def _function(self, tool: str) -> dict[str, Any]:
-        schema = self.schema(tool)
-        properties = {name: rule for name, rule in schema["properties"].items() if name != "tool_name"}
-        required = [name for name in schema["required"] if name != "tool_name"]
-        return {
-            "type": "function",
-            "function": {
-                "name": self.name(tool),
-                "description": schema["description"],
-                "parameters": {
-                    "type": "object",
-                    "properties": properties,
-                    "required": required,
-                    "additionalProperties": False,
-                },
-            },
-        }
+        if answer_only:
+            return [_function(self.schema("answer"))]
+        schemas = [*map(self.schema, self._spoken), *(macro.schema for macro in self._macros.values())]
+        return list(map(_function, schemas))
 
     def read(self, call: Mapping[str, Any], *, answer_only: bool = False) -> AnyCall:
         """Turn a flat call as the model wrote it into a call; raise `UnusableReply` with what to tell the model."""
         spoken = call.get("tool_name")
         tool = self._known.get(spoken) if isinstance(spoken, str) else None
+        macro = self._macros.get(spoken) if isinstance(spoken, str) and not answer_only else None
+        if macro is not None:
+            return macro.read({name: value for name, value in call.items() if name != "tool_name"})
         if tool is None or (answer_only and tool != "answer"):
-            offered = self.name("answer") if answer_only else ", ".join(self._known)
+            offered = self.name("answer") if answer_only else ", ".join([*self._known, *self._macros])
             raise self._unusable(f"there is no tool named {str(spoken)[:40]!r}; there are: {offered}", spoken)
         values = dict(call) | {"tool_name": tool}
         problems = [f"{name}: {problem}" for name, problem in self._wrong_coordinates(values)]
@@ -166,6 +162,8 @@ class Toolbox:
 
     def write(self, call: AnyCall) -> dict[str, Any]:
         """Return a call as the model itself would write it."""
+        if isinstance(call, MacroCall):
+            return {**call.arguments, "tool_name": call.name}
         values = call.model_dump(mode="json")
         if self.space == "unit":
             values |= {name: float(Decimal(str(values[name])) / 1000) for name in COORDINATES & values.keys()}
@@ -194,6 +192,23 @@ class Toolbox:
             f"Coordinates are single {words}. Reply again with one corrected call.",
             tool=spoken if isinstance(spoken, str) and re.fullmatch(r"[a-z_]{1,40}", spoken) else "format",
         )
+
+
+def _function(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool's schema as function calling declares it."""
+    return {
+        "type": "function",
+        "function": {
+            "name": schema["properties"]["tool_name"]["const"],
+            "description": schema["description"],
+            "parameters": {
+                "type": "object",
+                "properties": {name: rule for name, rule in schema["properties"].items() if name != "tool_name"},
+                "required": [name for name in schema["required"] if name != "tool_name"],
+                "additionalProperties": False,
+            },
+        },
+    }
 
 
 def _problems(error: ValidationError, kind: str) -> list[str]:

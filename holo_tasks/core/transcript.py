@@ -85,6 +85,8 @@ class Transcript:
     left_out: int = 0
     pictures_left_out: int = 0
     notes: tuple[str, ...] = ()
+    surroundings: str = ""
+    """What there is on the machine, the same in all conversations of a run: it is told first."""
 
     def then(self, *entries: Entry) -> Transcript:
         """Return the transcript with these entries at its end."""
@@ -108,11 +110,12 @@ class Transcript:
 
     @property
     def opening(self) -> str:
-        """The task message: the task, then what is left of steps that are no longer shown."""
+        """The task message: surroundings, the task, then what is left of steps that are no longer shown."""
+        task = f"{self.surroundings}\n\n{self.task}" if self.surroundings else self.task
         if not self.left_out:
-            return self.task
+            return task
         noted = " Noted in them:" + "".join(f"\n- {note}" for note in self.notes) if self.notes else ""
-        return f"{self.task}{LEFT_OUT}{self.left_out}.{noted}"
+        return f"{task}{LEFT_OUT}{self.left_out}.{noted}"
 
     @property
     def pictures(self) -> tuple[Shot, ...]:

@@ -13,8 +13,9 @@ import tempfile
 from pathlib import Path
 
 from holo_tasks.core.errors import DesktopFailed, HoloError, Killed
-from holo_tasks.desktop import ipc_messages, other_user, processes, xserver
+from holo_tasks.desktop import ipc_messages, leftovers, other_user, processes, xserver
 from holo_tasks.desktop.ipc_messages import Message
+from holo_tasks.desktop.sandbox import bounds
 from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.umask import persons_umask
 
@@ -28,7 +29,8 @@ class Child:
     """One host process. Requests are carried out one after the other; any event loop may make them."""
 
     def __init__(self, env: dict[str, str], borrowed: str = "") -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix=f"holo-desktop-{os.getpid()}-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{leftovers.PREFIX}{os.getpid()}-"))
+        self._held = leftovers.hold(self.folder)
         self.env = {**env, processes.MARK: self.folder.name}
         self.watch = -1
         self._mender = self._watch_over(borrowed) if borrowed else None
@@ -195,7 +197,9 @@ class Child:
         if self.own_display:
             xserver.sweep(self.own_display)
         processes.remove(self.folder)
+        self._held.close()
         other_user.clear(self.folder)
+        bounds.clear(self.folder.name)
 
     async def _died(self) -> HoloError:
         if self._over:

@@ -8,26 +8,34 @@ import math
 import os
 import shlex
 import socket
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage, Killed, ScreenHeld
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.input_permit import Slip
+from holo_tasks.core.monitors import wanted_monitor
+from holo_tasks.core.network import Network
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.remote_input import ByHand
 from holo_tasks.core.secret import Secret, by_name, check_bound
 from holo_tasks.core.this_machine import check_display, switched_on
-from holo_tasks.desktop import ipc_messages
+from holo_tasks.desktop import element_messages, ipc_messages
 from holo_tasks.desktop.child import Child
 from holo_tasks.desktop.environment import Inherits, for_ours, for_programs, kept_back
+from holo_tasks.desktop.measured import Measured
 from holo_tasks.desktop.opengl import wanted
 from holo_tasks.desktop.other_user import other_user
+from holo_tasks.desktop.sandbox.asked import Closed
+from holo_tasks.desktop.sandbox.bounds import Bounds
+from holo_tasks.desktop.sandbox.folders import Access
 from holo_tasks.desktop.settle import Settle
 from holo_tasks.desktop.windows import Window
 
@@ -40,7 +48,7 @@ MISSES_OPENGL = "asks for OpenGL, which its desktop was started without: if it n
 logger = logging.getLogger("holo_tasks.desktop")
 
 
-class Desktop:
+class Desktop(Measured):
     """What virtual and attached desktops have in common; use one of those.
 
     Either ``async with VirtualDesktop(...) as desktop`` or ``desktop = await
@@ -59,9 +67,16 @@ class Desktop:
         inherits: Inherits,
         run_as: str,
         opengl: bool | None = True,
+        monitor: str | int = "",
         tell: Callable[[str], None] | None = None,
+        network: Network = "host",
+        folders: Mapping[str, Access] | None = None,
+        memory_mb: int = 0,
+        cpus: float = 0.0,
     ) -> None:
         self._app = command(app) if app is not None else None
+        self._closed = Closed.asked_for(network, folders or {}, Bounds(memory_mb, cpus), starts=app is not None)
+        self._monitor = wanted_monitor(monitor)
         self._env = dict(env or {})
         self._inherits = inherits
         if run_as and self._app is None:
@@ -77,13 +92,13 @@ class Desktop:
         self._tell = tell or logger.warning
         self._child: Child | None = None
         self._borrowed = ""
-        self._holders = 0
-        self._holds = 0
+        self._holders = self._holds = 0
         self.display = ""
         self.size = Size(1, 1)
         self.scale = 1.0
         self.started_s: Mapping[str, float] = {}
-        self.tells_windows = False
+        self.tells_windows = self.looks_on = False  # on: also while a person has the screen, to record what they do
+        self._tree: tuple[int, ElementTree] | None = None
 
     @property
     def name(self) -> str:
@@ -119,8 +134,9 @@ class Desktop:
         """
         child = self._running()
         async with child.turn:  # the pixels must be fetched before the next picture is taken
-            self._refuse_held()
-            answer = await child.ask("look", after_action=after_action, windows=self.tells_windows)
+            self._refuse_held(looks=True)
+            how = {"after_action": after_action, "looks_on": self.looks_on}
+            answer = await child.ask("look", **how, windows=self.tells_windows)
             rgb = child.pixels(answer["bytes"])
         self.size = Size(**answer["size"])
         if (who := answer["asked_for_opengl"]) is not None:
@@ -140,6 +156,7 @@ class Desktop:
             number=answer["number"],
             holds=self._holds,
             typed_in=tuple((window, Box(**box) if box else None) for window, box in answer["typed_in"]),
+            monitor=Box(**answer["monitor"]) if answer["monitor"] else None,
         )
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
@@ -175,6 +192,20 @@ class Desktop:
         async with child.turn:
             answer = await child.ask("stirring")
         return [Box(**box) for box in answer["boxes"]]
+
+    async def elements(self) -> ElementTree:
+        """Return the elements of the programs' user interfaces, as far as they tell, within two seconds.
+
+        Where there is no bus, or no program tells anything, the tree is empty and says why not.
+        """
+        child, began = self._running(), time.perf_counter()
+        async with child.turn:
+            self._refuse_held(looks=True)
+            known = self._tree
+            answer = await child.ask("elements", known=known[0] if known else 0, looks_on=self.looks_on)
+            if known is None or known[0] != answer["number"]:
+                known = self._tree = answer["number"], element_messages.to_tree(answer, known[1] if known else None)
+        return replace(known[1], took_ms=1000 * (time.perf_counter() - began), moving=bool(answer["moving"]))
 
     async def owner_at(self, at: Point | None) -> Owner:
         """Say which program's window gets a press at a point or, without one, the keys."""
@@ -240,8 +271,8 @@ class Desktop:
         async with child.turn:
             await child.ask("close_vnc", path=str(path))
 
-    def _refuse_held(self) -> None:
-        if self.held:
+    def _refuse_held(self, *, looks: bool = False) -> None:
+        if self.held and not (looks and self.looks_on):
             raise ScreenHeld("A person has the screen: the agent neither sees it nor touches it.")
 
     async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
@@ -335,11 +366,13 @@ class Desktop:
                     app_env=for_programs(os.environ, self._env, values, inherits=self._inherits),
                     added=list(self._env),
                     run_as=asdict(self._run_as) if self._run_as else None,
+                    closed=self._closed and self._closed.told(),
                     kept_back=kept_back(os.environ, values) if self._inherits == "plain" else [],
                     secrets={name: asdict(secret) for name, secret in self.secrets.items()},
                     settle=asdict(self._settle),
                     app_timeout_s=self._app_timeout_s,
                     opengl=opengl,
+                    monitor=self._monitor,
                     **self._order(),
                 )
         except BaseException:
@@ -368,7 +401,12 @@ class VirtualDesktop(Desktop):
         inherits: Inherits = "needed",
         run_as: str = "",
         opengl: bool | None = None,
+        monitor: str | int = "",
         tell: Callable[[str], None] | None = None,
+        network: Network = "host",
+        folders: Mapping[str, Access] | None = None,
+        memory_mb: int = 0,
+        cpus: float = 0.0,
     ) -> None:
         super().__init__(
             app=app,
@@ -379,7 +417,12 @@ class VirtualDesktop(Desktop):
             inherits=inherits,
             run_as=run_as,
             opengl=wanted(opengl, os.environ),
+            monitor=monitor,
             tell=tell,
+            network=network,
+            folders=folders,
+            memory_mb=memory_mb,
+            cpus=cpus,
         )
         if size.width > LARGEST or size.height > LARGEST:
             raise InvalidUsage(f"A screen of {size} is too large: up to {LARGEST}x{LARGEST} pixels work.")
@@ -397,7 +440,12 @@ class VirtualDesktop(Desktop):
         inherits: Inherits = "needed",
         run_as: str = "",
         opengl: bool | None = None,
+        monitor: str | int = "",
         tell: Callable[[str], None] | None = None,
+        network: Network = "host",
+        folders: Mapping[str, Access] | None = None,
+        memory_mb: int = 0,
+        cpus: float = 0.0,
     ) -> Self:
         """Start a desktop; if a program is named, return when its window is there and at rest.
 
@@ -410,6 +458,12 @@ class VirtualDesktop(Desktop):
         OpenGL (GLX), which takes 50 MB; if neither it nor HOLO_OPENGL does, they can if the program asks as it comes
         up: unless that was to be expected, it is then started a second time. Of that, and of one that asks later and
         gets none, ``tell`` is told in a line; else it is logged.
+
+        ``network`` closes the program in, by bubblewrap, unless it is "host": it then reaches nothing ("none"), or the
+        hosts that are listed (``["portal.example:443"]``) and nothing else, sees no process but its own, and of files
+        the system's, what its command names, and ``folders``, each granted to "read" or to "write". Its home is empty
+        and goes with it, as everything in there does. ``memory_mb`` and ``cpus`` bound what it takes of the machine,
+        where control groups allow that; else it is not started.
         """
         desktop = cls(
             size=size,
@@ -421,7 +475,12 @@ class VirtualDesktop(Desktop):
             inherits=inherits,
             run_as=run_as,
             opengl=opengl,
+            monitor=monitor,
             tell=tell,
+            network=network,
+            folders=folders,
+            memory_mb=memory_mb,
+            cpus=cpus,
         )
         await desktop._open()
         return desktop
@@ -430,7 +489,13 @@ class VirtualDesktop(Desktop):
         child.own_display = self.display
 
     def _order(self) -> dict[str, object]:
-        return {"display": None, "size": asdict(self.size), "xauthority": None, "touches": True}
+        return {
+            "display": None,
+            "size": asdict(self.size),
+            "xauthority": None,
+            "touches": True,
+            "accessibility": True,
+        }
 
 
 class AttachedDesktop(Desktop):
@@ -448,6 +513,8 @@ class AttachedDesktop(Desktop):
         inherits: Inherits = "needed",
         run_as: str = "",
         touches: bool = True,
+        monitor: str | int = "",
+        accessibility: bool = False,
     ) -> None:
         super().__init__(
             app=app,
@@ -457,6 +524,7 @@ class AttachedDesktop(Desktop):
             app_timeout_s=app_timeout_s,
             inherits=inherits,
             run_as=run_as,
+            monitor=monitor,
         )
         if ":" not in display:
             raise InvalidUsage(f"{display!r} is not an X display: give it as in `:0`.")
@@ -464,6 +532,7 @@ class AttachedDesktop(Desktop):
             check_display(display, socket.getaddrinfo)
         self.display = self._borrowed = display
         self._touches = touches
+        self._accessibility = accessibility
 
     @classmethod
     async def start(
@@ -477,11 +546,16 @@ class AttachedDesktop(Desktop):
         inherits: Inherits = "needed",
         run_as: str = "",
         touches: bool = True,
+        monitor: str | int = "",
+        accessibility: bool = False,
     ) -> Self:
         """Attach to a display; a program named in ``app`` is started on it, and ended at the end.
 
         What somebody left pressed there is let go of first, as a run that was killed may have; what a person holds on
         a mouse or keyboard of theirs stays. With ``touches=False`` nothing is changed: for one who only looks.
+        ``monitor`` is the name or the number of the one that is used (`monitors` lists them): what the others show is
+        black in every picture, repaints there are not waited for, and input that would go there is refused. With
+        ``accessibility`` the programs there are asked for their elements, over the bus that the display names.
         """
         desktop = cls(
             display,
@@ -493,13 +567,21 @@ class AttachedDesktop(Desktop):
             inherits=inherits,
             run_as=run_as,
             touches=touches,
+            monitor=monitor,
+            accessibility=accessibility,
         )
         await desktop._open()
         return desktop
 
     def _order(self) -> dict[str, object]:
         xauthority = self._env.get("XAUTHORITY", os.environ.get("XAUTHORITY"))
-        return {"display": self.display, "size": None, "xauthority": xauthority, "touches": self._touches}
+        return {
+            "display": self.display,
+            "size": None,
+            "xauthority": xauthority,
+            "touches": self._touches,
+            "accessibility": self._accessibility,
+        }
 
 
 def _on_screen(told: dict[str, Any]) -> OnScreen:

@@ -204,7 +204,7 @@ def outline(before: Pixels, change: Box, inside: Box) -> Box:
     """Return the whole field around a change, as wide as its outline or, where it has none, as the window.
 
     From how wide that is nobody can tell how long the text is. It was empty where the text is now: rows and columns
-    of its colour belong to it, up to a row or a column that has nothing of it.
+    of its color belong to it, up to a row or a column that has nothing of it.
     """
     pixels = before.load()
     assert pixels is not None

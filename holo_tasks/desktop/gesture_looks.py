@@ -53,9 +53,12 @@ class Glance:
             return None
         return Spot(point, self._screen.strip(*rows(point)), top_at(self._link, point))
 
+    def await_manager(self) -> None:
+        """Wait until the window manager, which holds presses back, has let the last one through."""
+        self._pulse.await_manager()
+
     def await_answer(self, pressed_ns: int) -> bool:
         """Wait until what a press does is to be seen; false if the program is too busy to say."""
-        self._pulse.await_manager()  # it may hold the press back
         ping = self._pulse.ask()
         answered = None
         while True:

@@ -28,8 +28,10 @@ from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.keyboard import Keyboard
 from holo_tasks.desktop.layout import Stroke
 from holo_tasks.desktop.liveness_ping import Pulse
+from holo_tasks.desktop.monitors import Bound
+from holo_tasks.desktop.owners import owner_of
 from holo_tasks.desktop.pointer import Pointer
-from holo_tasks.desktop.secret_store import Vault
+from holo_tasks.desktop.secret_store import SecretStore
 from holo_tasks.desktop.typing_watch import Landing
 from holo_tasks.desktop.typist import BATCH, Typist
 from holo_tasks.desktop.xlink import XLink
@@ -48,8 +50,9 @@ class Hands:
         typist: Typist,
         pulse: Pulse,
         gate: Gate,
-        vault: Vault,
+        vault: SecretStore,
         fields: Fields,
+        bound: Bound,
     ) -> None:
         self._link = link
         self._pointer = pointer
@@ -59,6 +62,7 @@ class Hands:
         self._gate = gate
         self._vault = vault
         self._fields = fields
+        self._bound = bound
         self._value_events = 0
         self.typed: list[Typed] = []
 
@@ -139,6 +143,12 @@ class Hands:
                 raise InvalidUsage(
                     f"The point ({point.x}, {point.y}) is not on the screen of {size} pixels: look again."
                 )
+            self._bound.check(point)
+
+    def _check_keys(self) -> None:
+        """Raise `InvalidUsage` if keys would go to a window on another monitor than this agent's."""
+        if self._bound.box is not None:
+            self._bound.check_keys(owner_of(self._link, None).box)
 
     def _check_pasted(self, selections: tuple[str, ...], at: Point | None) -> None:
         """Raise `SecretRefused` if what would be pasted holds a value that is not typed there either."""
@@ -153,6 +163,8 @@ class Hands:
             self._typist.check(part.value if isinstance(part, Secret) else part)
         if gesture.at is not None:
             self._check(gesture.at)
+        else:
+            self._check_keys()
         secrets = [part for part in parts if isinstance(part, Secret)]
         for secret in secrets:
             self._typist.check_alone(secret)
@@ -210,11 +222,12 @@ class Hands:
         """Select all that the field holds, and delete it.
 
         Not Ctrl+A: in Tk on X11, as in Emacs, that goes to the start of the line. From the very
-        start to the very end works in Tk, GTK, Qt and Chromium, in fields of one line and of many.
+        start to the very end works in Tk, GTK, Qt and Chromium, in fields of many lines; those of
+        one line know the keys without Ctrl only in Qt, and these add nothing elsewhere.
         Delete rather than typing over it, because Tk does not let a paste replace a selection.
         """
-        control, shift = keynames.CONTROL, keynames.SHIFT
-        for keys in ((control, keynames.HOME), (control, shift, keynames.END), (keynames.DELETE,)):
+        control, shift, home, end = keynames.CONTROL, keynames.SHIFT, keynames.HOME, keynames.END
+        for keys in ((control, home), (home,), (control, shift, end), (shift, end), (keynames.DELETE,)):
             self._press_together([Stroke(self._keyboard.keycode(key)) for key in keys])
 
     def _tap(self, *, hold: tuple[str, ...], groups: list[tuple[str, ...]]) -> None:
@@ -224,6 +237,7 @@ class Hands:
         named = [*hold, *(key for group in groups for key in group)]
         symbols = {key: keynames.keysym(key) for key in named}
         # "Ctrl+A" is how everybody writes Ctrl and the A key; alone, "A" is the capital letter.
+        self._check_keys()
         modified = any(symbols[key] in keynames.MODIFIERS.values() for key in named)
         if modified:
             symbols = {key: keynames.small(symbol) for key, symbol in symbols.items()}

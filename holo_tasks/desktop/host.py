@@ -14,6 +14,8 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from holo_tasks.desktop import ipc_messages, other_user, processes
 from holo_tasks.desktop.gate import Gate, Served
 from holo_tasks.desktop.ipc_messages import Message
 from holo_tasks.desktop.opengl import Asked
+from holo_tasks.desktop.sandbox import bounds
 from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.memory import give_back
@@ -72,14 +75,14 @@ class Host:
             self._say({"id": request["id"]})
 
     def _open(self, order: Message) -> None:
-        from holo_tasks.desktop.x_session import Station
+        from holo_tasks.desktop.x_session import XSession
 
         def listen() -> None:
             threading.Thread(target=self._listen, name="requests", daemon=True).start()
 
         try:
             self._gate.arm(order["id"], None)
-            self._station = Station(order, self._pixels, self._gate)
+            self._station = XSession(order, self._pixels, self._gate)
             started = self._station.start(then=listen)
             self._say({"id": order["id"], **started})
             self._station.warm_up()
@@ -101,8 +104,19 @@ class Host:
         self._say({"id": request["id"], **answer, "typed": typed})
 
     def _look(self, request: Message) -> Message:
-        answer: Message = self._station.look(after_action=request["after_action"], windows=request["windows"])
+        with self._looking(request):
+            answer: Message = self._station.look(after_action=request["after_action"], windows=request["windows"])
         return answer
+
+    @contextmanager
+    def _looking(self, request: Message) -> Iterator[None]:
+        """Look on while a person has the screen, if that is asked for: after what they did, and with no event sent."""
+        if not request.get("looks_on"):
+            yield
+            return
+        with self._gate.clearing():
+            self._station.meet()
+            yield
 
     def _do(self, request: Message) -> Message:
         gesture = ipc_messages.to_gesture(request["gesture"])
@@ -142,9 +156,32 @@ class Host:
         self._gate.check()
         return {"windows": self._station.windows()}
 
+    def _monitors(self, request: Message) -> Message:
+        return {"monitors": self._station.monitors()}
+
+    def _setting(self, request: Message) -> Message:
+        return {"setting": self._station.setting()}
+
+    def _open_target(self, request: Message) -> Message:
+        self._gate.check()
+        return {"target": self._station.open_target([Point(*point) for point in request["points"]])}
+
+    def _target(self, request: Message) -> Message:
+        return {"target": self._station.target()}
+
+    def _close_target(self, request: Message) -> Message:
+        self._station.close_target()
+        return {}
+
     def _stirring(self, request: Message) -> Message:
         self._gate.check()
         return {"boxes": self._station.stirring()}
+
+    def _elements(self, request: Message) -> Message:
+        with self._gate.clearing() if request.get("looks_on") else nullcontext():
+            self._gate.check()
+            answer: Message = self._station.elements(request["known"])
+        return answer
 
     def _owner(self, request: Message) -> Message:
         self._gate.check()
@@ -213,6 +250,7 @@ class Host:
         if self._folder is not None:
             processes.remove(self._folder)
             other_user.clear(self._folder)
+            bounds.clear(self._folder.name)
         os._exit(1)
 
     def _end(self) -> None:
@@ -222,11 +260,13 @@ class Host:
         except Exception:
             traceback.print_exc()
         processes.end(lambda: processes.descendants(os.getpid()), grace_s=1.0)
+        processes.reap()
         if self._station is not None:
             self._station.sweep()
         if self._folder is not None:
             processes.remove(self._folder)
             other_user.clear(self._folder)
+            bounds.clear(self._folder.name)
 
 
 if __name__ == "__main__":

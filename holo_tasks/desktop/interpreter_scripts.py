@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from holo_tasks.desktop.sandbox.start import is_the_one
+
 INTERPRETER = re.compile(
     r"(python|pypy|perl|ruby|node|nodejs|java|php|lua|luajit|tclsh|wish|gjs|guile|mono|bash|dash|ksh|zsh|sh)[\d.]*"
 )
@@ -44,9 +46,12 @@ class Started:
     process: subprocess.Popen[bytes]
     words: Sequence[str]
     folder: Path
+    closed: bool = False
 
     def has_id(self, pid: int) -> bool:
         """Say whether a process is the one that was started, and not a later one with its number."""
+        if self.closed:
+            return is_the_one(pid, self.process.pid)
         return self.process.pid == pid and self.process.poll() is None
 
 
@@ -66,11 +71,20 @@ def script(pid: int, executable: Path, started: Started | None) -> tuple[str, tu
             word = str(started.folder / word)
         path = Path(word).resolve() if word.startswith("/") else None
         if path is not None and path.is_file():
-            return str(path), ()
+            return (str(path) if _is_there(pid, path) else ""), ()
     except (OSError, RuntimeError):  # a link that leads to itself
         return "", ()
     mentioned = [Path(word).name for word in words if not word.startswith("-")]
     return "", () if word in INLINE else tuple(mentioned[:MOST_MENTIONED])
+
+
+def _is_there(pid: int, path: Path) -> bool:
+    """Say whether a process finds the very same file at a path; one with files of its own may have another there.
+
+    A link on the way would be followed among our files, not among its own.
+    """
+    way = [Path(f"/proc/{pid}/root{each}") for each in (path, *path.parents)]
+    return path.samefile(way[0]) and not any(each.is_symlink() for each in way[:-1])
 
 
 def _words(pid: int) -> list[str]:

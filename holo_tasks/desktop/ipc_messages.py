@@ -48,7 +48,7 @@ class Garbled(errors.DesktopFailed):
     """What came over the wire is no message, or does not describe what it says it does."""
 
 
-def _understood(read: Callable[P, R]) -> Callable[P, R]:
+def understood(read: Callable[P, R]) -> Callable[P, R]:
     """Have everything that reading a message falls over be `Garbled`."""
 
     @wraps(read)
@@ -70,7 +70,7 @@ def packed(message: Message) -> bytes:
     return HEADER.pack(len(body)) + body
 
 
-@_understood
+@understood
 def length(head: bytes) -> int:
     """Read how long a message is from the bytes before it."""
     size = int(HEADER.unpack(head)[0])
@@ -79,7 +79,7 @@ def length(head: bytes) -> int:
     return size
 
 
-@_understood
+@understood
 def unpacked(body: bytes) -> Message:
     """Read a message from its bytes, the length already taken off."""
     message: Message = json.loads(body)
@@ -93,7 +93,7 @@ def from_gesture(gesture: Gesture) -> Message:
     return {"kind": type(gesture).__name__, **asdict(gesture)}
 
 
-@_understood
+@understood
 def to_gesture(message: Message) -> Gesture:
     """Build the gesture that `from_gesture` described."""
     values = dict(message)
@@ -113,7 +113,7 @@ def from_inputs(inputs: Sequence[ByHand]) -> list[Message]:
     return [asdict(one) for one in inputs]
 
 
-@_understood
+@understood
 def to_inputs(messages: Sequence[Message]) -> list[ByHand]:
     """Build the input that `from_inputs` described."""
     return [Key(**told) if "keysym" in told else Pointing(**told) for told in messages]
@@ -124,7 +124,7 @@ def from_slip(slip: Slip | None) -> Message | None:
     return asdict(slip) if slip is not None else None
 
 
-@_understood
+@understood
 def to_slip(message: Message | None) -> Slip | None:
     """Build the slip that `from_slip` described."""
     if message is None:
@@ -141,7 +141,7 @@ def from_typed(fields: Sequence[Typed]) -> list[Message]:
     ]
 
 
-@_understood
+@understood
 def to_typed(messages: Sequence[Message]) -> tuple[Typed, ...]:
     """Build what `from_typed` described."""
     return tuple(
@@ -165,7 +165,7 @@ def from_error(error: errors.HoloError) -> Message:
     return {"error": kind, "message": str(error), "limit": getattr(error, "limit", None)}
 
 
-@_understood
+@understood
 def to_error(message: Message) -> errors.HoloError:
     """Build the error that `from_error` described."""
     kind = next(k for k in _ERRORS if k.__name__ == message["error"])

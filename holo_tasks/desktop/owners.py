@@ -99,6 +99,14 @@ def owner_by(link: XLink, window: int) -> Owner:
     return _program(pid, _started.get(link))
 
 
+def process_of(link: XLink, window: int) -> int:
+    """Return the process that made a window, zero if that cannot be known."""
+    try:
+        return _pid(link, window)
+    except Refused:
+        return 0
+
+
 def clients(link: XLink) -> Counter[int] | None:
     """Return the processes that are connected to the X server, each as often as it is; None if it cannot say of all."""
     resources = _resources(link)

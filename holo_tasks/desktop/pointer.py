@@ -18,8 +18,10 @@ from holo_tasks.desktop.gesture_looks import Glance, Spot
 
 # Toolkits start a drag after a few pixels and follow the pointer from one event-loop turn to the
 # next: without time in between they fold all moves into one and see a click. HTML5 and Xdnd ask
-# the target about the drop before the button may come up.
+# the target about the drop before the button may come up. On a busy machine a browser takes far
+# longer for either than the moves do, so what it shows is waited for at both places.
 DRAG_STEPS = 16
+DRAG_BEGINS = 4
 DRAG_STEP_S = 0.008
 DRAG_REST_S = 0.05
 
@@ -139,7 +141,9 @@ class Pointer:
                 self._gate.sleep(DRAG_STEP_S)
                 now = _between(start, end, step / DRAG_STEPS)
                 self.move(now)
-            self._gate.sleep(DRAG_REST_S)
+                if step == DRAG_BEGINS:
+                    self._glance.await_answer(self.last_event_ns)
+            self._glance.await_answer(self.last_event_ns)
             if before is not None and self._came_up(before, _between(start, end, 1 - 1 / DRAG_STEPS)):
                 now = start
                 self.move(start)
@@ -186,6 +190,9 @@ class Pointer:
         self._gate.check()
         self._count()
         self._mouse.mouseDown(at.x, at.y, button=button, _pause=False)
+        # What follows while the manager holds the press back is queued, and of a release and a press in that queue an
+        # X server may lose both.
+        self._glance.await_manager()
 
     def _release(self, at: Point, button: Button) -> None:
         self._count()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes, windows
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.other_user import Lodging
+from holo_tasks.desktop.sandbox.bubblewrap import SAYS, why
+from holo_tasks.desktop.sandbox.start import Sandbox
 from holo_tasks.desktop.xlink import XLink
 from holo_tasks.machine.umask import persons_umask
 
@@ -30,22 +32,26 @@ class Program:
         *,
         kept_back: Sequence[str] = (),
         lodging: Lodging | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
         self.command = command
         self._kept_back = kept_back
+        self._closed = sandbox is not None
         self._log = folder / "program.log"
         self._link = link
         self._before = set(windows.shown(link))
         user = lodging.user if lodging else None
         another = f" as {user.name}" if user else ""
-        try:
+
+        def popen(words: Sequence[str], pass_fds: Collection[int] = ()) -> subprocess.Popen[bytes]:
             with self._log.open("wb") as log:
-                self.process = subprocess.Popen(
-                    command,
+                return subprocess.Popen(
+                    words,
                     env=dict(env),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
+                    pass_fds=pass_fds,
                     preexec_fn=processes.tied(signal.SIGKILL),
                     umask=persons_umask(),
                     user=user.uid if user else None,
@@ -53,6 +59,12 @@ class Program:
                     extra_groups=user.groups if user else None,
                     cwd=lodging.start if lodging else None,
                 )
+
+        try:
+            if sandbox is None:
+                self.process = popen(command)
+            else:
+                self.process = sandbox.start(command, env.get("PATH"), popen, self._log)
         except FileNotFoundError:
             raise DesktopFailed(
                 f"The program {command[0]!r} was not found{another}: install it, or give its full path."
@@ -74,6 +86,8 @@ class Program:
             status = self.process.poll()
             if status or (status == 0 and not living()):
                 words = processes.last_words(self._log)
+                if self._closed and words.startswith(SAYS):
+                    raise DesktopFailed(why(words))
                 how = f"with status {status}" if status > 0 else f"by signal {-status}" if status else "at once"
                 said = f"; its last words: {words}" if words else ""
                 raise DesktopFailed(f"The program {self.command[0]!r} ended {how} without a window{said}{self._hint()}")

@@ -82,6 +82,7 @@ class Guest:
             if (to.buttons ^ self._buttons) & bit:
                 self._test.FakeInput(PRESS_BUTTON if to.buttons & bit else RELEASE_BUTTON, button, 0, 0, 0, 0, 0)
                 self._clicked = True
+                self._pulse.await_manager()  # what is queued behind a press may be lost
         self._buttons = to.buttons
         self._link.conn.flush()
 

@@ -35,7 +35,7 @@ QUIET_S, UNSETTLED_S = 1.0, 2.0
 """Nobody acts from so long after a look on: what a gesture did may come late, above all on a screen without rest."""
 
 
-class Stirs:
+class RepaintWatch:
     """What one screen repaints by itself."""
 
     def __init__(self, repaints: Repaints, link: XLink, away: Callable[[], bool]) -> None:

@@ -39,10 +39,13 @@ class Repaints:
         """Told of every repaint, in the thread that watches."""
         self.rearranged: Callable[[], None] = lambda: None
         """Told there that a window came, went or moved."""
+        self.within: Box | None = None
+        """The part of the screen that is watched; None is all of it."""
         self._peek = None if self._watch_damage() else peek
         self._before: Any = None
         # The pong goes to the root window, where anybody may listen for it.
-        mask = xcffib.xproto.EventMask.SubstructureNotify
+        # Most toolkits answer a ping to who hears of windows on the root window, Qt to who hears of that one.
+        mask = xcffib.xproto.EventMask.SubstructureNotify | xcffib.xproto.EventMask.StructureNotify
         self._link.conn.core.ChangeWindowAttributes(self._link.root, xcffib.xproto.CW.EventMask, [mask])
         self._protocols = self._link.atom("WM_PROTOCOLS")
         self._ping = self._link.atom("_NET_WM_PING")
@@ -92,6 +95,8 @@ class Repaints:
                         self._news.notify_all()
 
     def _note(self, area: Box) -> None:
+        if self.within is not None and not area.intersects(self.within):
+            return
         with self._news:
             self._seen.append(Repaint(time.monotonic_ns(), area))
             self._count += 1

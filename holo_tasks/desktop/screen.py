@@ -11,7 +11,7 @@ from mss.exception import ScreenShotError
 from PIL import Image
 
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.recheck import Strip
 from holo_tasks.desktop.xlink import XLink
 
@@ -42,6 +42,8 @@ class Screen:
         self._fd = pixels
         self._mss = self._open()
         self.size = link.size()
+        self.within: Box | None = None
+        """All that may be seen: what is beside it is black in every picture; None is the whole screen."""
 
     def _open(self) -> mss.MSS:
         try:
@@ -72,8 +74,20 @@ class Screen:
         return size
 
     def _grabbed(self, size: Size, first: int, last: int) -> bytes | bytearray:
+        rows = Box.of_corners(0, first, size.width, last)
+        if self.within is None or self.within.encloses(rows):
+            return self._grab(rows)
+        canvas, part = bytearray(4 * rows.area), self.within.intersection(rows)
+        if part is not None:
+            seen = memoryview(self._grab(part))
+            for row in range(part.height):
+                at = 4 * ((part.top - first + row) * size.width + part.left)
+                canvas[at : at + 4 * part.width] = seen[4 * row * part.width : 4 * (row + 1) * part.width]
+        return canvas
+
+    def _grab(self, box: Box) -> bytes | bytearray:
         try:
-            shot = self._mss.grab({"left": 0, "top": first, "width": size.width, "height": last - first})
+            shot = self._mss.grab({"left": box.left, "top": box.top, "width": box.width, "height": box.height})
         except ScreenShotError as error:
             raise DesktopFailed(f"The screen {self._link.display} cannot be read: {error}.") from error
         raw: bytes | bytearray = shot.raw

@@ -8,7 +8,7 @@ from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret, by_name, parts_of
 
 
-class Vault:
+class SecretStore:
     """Puts values in place of ``{{secret:NAME}}`` and keeps them out of everything else."""
 
     def __init__(self, secrets: Mapping[str, Secret | str]) -> None:
@@ -16,7 +16,7 @@ class Vault:
         self._scrubber = Scrubber(self._secrets.values())
 
     def __repr__(self) -> str:
-        return f"Vault({sorted(self._secrets)})"
+        return f"SecretStore({sorted(self._secrets)})"
 
     @property
     def any(self) -> bool:

@@ -14,6 +14,7 @@ import signal
 import stat
 import struct
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,9 +85,12 @@ class Asleep:
 class Sleepers:
     """The programs on one screen, whose X server and programs this process has started."""
 
-    def __init__(self, link: XLink, server_pid: int) -> None:
+    def __init__(self, link: XLink, server_pid: int, bus_pid: int = 0, mute: Collection[int] = ()) -> None:
         self._link = link
         self._server = server_pid
+        self._bus = bus_pid
+        self._mute = mute
+        self._beside: dict[int, bool] = {}
         self._last: Asleep | None = None
         self._newest = self._newer = -MOST_NEW
         self._started: list[int] = []
@@ -116,7 +120,7 @@ class Sleepers:
             raise Untold
         until, turns = math.inf, {}
         for pid in started:
-            if pid == self._server:
+            if pid == self._server or pid in self._mute or (self._bus and not connected[pid] and self._is_beside(pid)):
                 continue
             _check_alone(pid, connected[pid])
             for thread in os.scandir(f"/proc/{pid}/task"):
@@ -126,6 +130,17 @@ class Sleepers:
         for thread in os.scandir(f"/proc/{self._server}/task"):
             until = min(until, _until(self._server, Path(thread), began if int(thread.name) == self._server else None))
         return Asleep(time.monotonic_ns(), until, turns)
+
+    def _is_beside(self, pid: int) -> bool:
+        """Say whether a process is the desktop's message bus, or was started by it.
+
+        It draws nothing, and whoever hears from it has a socket more than those to the X server.
+        """
+        if pid not in self._beside:
+            self._beside[pid] = (
+                pid == self._bus or (above := parent(pid)) == self._bus or self._beside.get(above, False)
+            )
+        return self._beside[pid]
 
     def _descendants(self) -> list[int]:
         """Return what this process has started, and what that has, and so on.

@@ -27,15 +27,8 @@ def stacked(link: XLink) -> Stacked:
     """
     owners: dict[int, Owner] = {}
     mask = ~link.setup.resource_id_mask & 0xFFFFFFFF
-    shapes = link.conn(xcffib.shape.key) if link.has("SHAPE") else None
     found: Stacked = {}
-    for window in link.conn.core.QueryTree(link.root).reply().children:
-        try:
-            place = _place(link, window, shapes)
-        except Refused:
-            continue
-        if place is None:
-            continue
+    for window, place in placed(link).items():
         inside = _inside(link, window)
         makers = {each & mask: each for each in reversed(inside)}
         manager = window & mask
@@ -48,6 +41,21 @@ def stacked(link: XLink) -> Stacked:
                 owners[maker] = owner_by(link, its)
             programs.append(_titled(link, owners[maker], [each for each in inside if each & mask == maker]))
         found[window] = OnScreen(place[0], tuple(programs), place[1])
+    return found
+
+
+def placed(link: XLink) -> dict[int, tuple[Box, bool]]:
+    """Return where the windows directly on the root are, the lowest first, and whether each hides what is below it."""
+    shapes = link.conn(xcffib.shape.key) if link.has("SHAPE") else None
+    asked = []
+    for window in link.conn.core.QueryTree(link.root).reply().children:  # all are asked before an answer is waited for
+        core, shape = link.conn.core, shapes.QueryExtents(window) if shapes is not None else None
+        asked.append((window, core.GetWindowAttributes(window), core.GetGeometry(window), shape))
+    found = {}
+    for window, *answers in asked:
+        place = _place(*(_reply(each) for each in answers))
+        if place is not None:
+            found[int(window)] = place
     return found
 
 
@@ -67,17 +75,21 @@ def between(before: Stacked, after: Stacked) -> tuple[OnScreen, ...]:
     return tuple(found)
 
 
-def _place(link: XLink, window: int, shapes: Any) -> tuple[Box, bool] | None:
+def _place(attributes: Any, geometry: Any, shape: Any) -> tuple[Box, bool] | None:
     """Return where a window is, its border included, and whether it hides what is below; None if nobody sees it."""
-    attributes = link.conn.core.GetWindowAttributes(window)
-    geometry = link.conn.core.GetGeometry(window)
-    attributes, geometry = attributes.reply(), geometry.reply()
-    if attributes.map_state != VIEWABLE or attributes._class == INPUT_ONLY:
+    if attributes is None or geometry is None or attributes.map_state != VIEWABLE or attributes._class == INPUT_ONLY:
         return None
     border = 2 * geometry.border_width
     box = Box(geometry.x, geometry.y, geometry.width + border, geometry.height + border)
-    shaped = shapes is not None and shapes.QueryExtents(window).reply().bounding_shaped
-    return box, geometry.depth != DEEP and not shaped
+    return box, geometry.depth != DEEP and not (shape is not None and shape.bounding_shaped)
+
+
+def _reply(cookie: Any) -> Any:
+    """Return an answer of the server; None if nothing was asked, or there is no such window any longer."""
+    try:
+        return cookie and cookie.reply()
+    except Refused:
+        return None
 
 
 def _inside(link: XLink, window: int) -> list[int]:

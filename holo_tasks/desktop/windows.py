@@ -106,9 +106,12 @@ def client_of(link: XLink, window: int) -> int:
             if link.numbers(above, "WM_PROTOCOLS"):
                 return above
             above = link.conn.core.QueryTree(above).reply().parent
-        for child in link.conn.core.QueryTree(window).reply().children:
-            if link.numbers(child, "WM_PROTOCOLS"):
-                return int(child)
+        # A frame has dozens of parts: all are asked before the first answer is waited for.
+        children = link.conn.core.QueryTree(window).reply().children
+        asked = [(child, link.property(child, "WM_PROTOCOLS")) for child in children]
+        held = [child for child, cookie in asked if cookie.reply().value_len]
+        if held:
+            return int(held[0])
     except Refused:
         return 0
     return window

@@ -50,7 +50,7 @@ def managing(link: XLink, process: subprocess.Popen[bytes], folder: Path) -> Non
 
 
 def paint_background(link: XLink) -> None:
-    """Give the empty desktop a colour; an X server starts black."""
+    """Give the empty desktop a color; an X server starts black."""
     core = link.conn.core
     core.ChangeWindowAttributesChecked(link.root, xcffib.xproto.CW.BackPixel, [BACKGROUND]).check()
     core.ClearAreaChecked(False, link.root, 0, 0, 0, 0).check()

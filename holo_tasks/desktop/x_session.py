@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holo_tasks.accessibility import bus
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Killed
-from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Drag, Gesture, Pause, Scroll, Typed
 from holo_tasks.core.remote_input import ByHand
 from holo_tasks.core.secret import Secret
@@ -22,16 +24,18 @@ from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.ipc_messages import Message
 from holo_tasks.desktop.opengl import Asked, likely
 from holo_tasks.desktop.restore_keymap import DONE, LENDS
-from holo_tasks.desktop.secret_store import Vault
+from holo_tasks.desktop.secret_store import SecretStore
 from holo_tasks.desktop.settle import Settle
 
 if TYPE_CHECKING:
+    from holo_tasks.desktop.element_reader import Elements
     from holo_tasks.desktop.program import Program
+    from holo_tasks.desktop.sandbox.start import Sandbox
     from holo_tasks.desktop.secret_windows import Places
     from holo_tasks.desktop.xlink import XLink
 
 
-class Station:
+class XSession:
     """One desktop, from the inside."""
 
     def __init__(self, order: Message, pixels: int, gate: Gate) -> None:
@@ -42,6 +46,9 @@ class Station:
         self._server: xserver.XServer | None = None
         self._helpers: list[subprocess.Popen[bytes]] = []
         self._vnc: dict[Path, vnc.VncServer] = {}
+        self._bus: bus.Bus | None = None
+        self._elements: Elements | None = None
+        self._sandbox: Sandbox | None = None
         self._display: str = order["display"] or ""
         self._times: dict[str, float] = {}
         self._clock = time.monotonic()
@@ -49,7 +56,8 @@ class Station:
         self._ear: Any = None
         self._keyboard: Any = None
         self._hands: Any = None
-        self.vault = Vault({name: Secret(**told) for name, told in order["secrets"].items()})
+        self._target: Any = None
+        self.vault = SecretStore({name: Secret(**told) for name, told in order["secrets"].items()})
 
     def start(self, *, then: Callable[[], None]) -> Message:
         """Bring everything up; call ``then`` after the last process was started."""
@@ -59,10 +67,14 @@ class Station:
             self._load()
         else:
             size = Size(**order["size"])
-            starting = xserver.launch(self._folder, size, opengl=self._opengl)
+            starting = xserver.launch(self._folder, size, opengl=self._opengl, shares_memory=not order["closed"])
+            launched = self._launch_bus()
             self._load()
             self._server = xserver.listening(starting, self._folder, size)
             self._helpers.append(self._server.process)
+            self._bus = bus.listening(launched)
+            if self._bus.process is not None:
+                self._helpers.append(self._bus.process)
             self._display = self._server.display
             os.environ["XAUTHORITY"] = str(self._server.authority)
             self._lap("x_server")
@@ -92,6 +104,17 @@ class Station:
         if order["opengl"] is not None or not order["app"]:
             return order["opengl"] is not False
         return likely(order["app"], order["app_env"].get("PATH"))
+
+    def _launch_bus(self) -> bus.Bus:
+        """Start the desktop's own message bus, which is soon ready; programs of another user do without."""
+        if self._order["run_as"]:
+            return bus.Bus(None, "", -1, "A program of another user (run_as) does not reach the bus of this desktop.")
+        closed = self._order["closed"] is not None
+        return bus.launch(self._runtime_folder, self._order["env"], processes.tied(signal.SIGTERM), closed=closed)
+
+    @property
+    def _bus_pid(self) -> int:
+        return self._bus.process.pid if self._bus is not None and self._bus.process is not None else 0
 
     def _await(self, program: Program) -> None:
         """Wait until the program shows a window that is at rest. Raises `Asked` if that is not to be waited for."""
@@ -168,23 +191,55 @@ class Station:
         if not command:
             return None
         order, lodging = self._order, None
-        env = {"XDG_RUNTIME_DIR": self._runtime_folder()} | order["app_env"] | ours
+        on_bus = self._bus.environment() if self._bus is not None else {}
+        silenced = {"NO_AT_BRIDGE"} - set(order["added"]) if on_bus else set()
+        given = {name: text for name, text in order["app_env"].items() if name not in silenced}
+        env = {"XDG_RUNTIME_DIR": str(self._runtime_folder)} | on_bus | given | ours
         if order["run_as"]:
             user = OtherUser(**order["run_as"])
             lodging = lodge(user, self._folder, self._display, Path(env["XAUTHORITY"]))
             env = lodging.environment(env, order["added"]) | {"XAUTHORITY": str(lodging.authority)}
-        program = Program(command, env, self._folder, self._link, kept_back=order["kept_back"], lodging=lodging)
-        remember(self._link, Started(program.process, command, lodging.start if lodging else Path.cwd()))
+        if self._bus is not None and not self._bus.why_not:
+            command = bus.telling(command)
+        start = lodging.start if lodging else Path.cwd()
+        if order["closed"] is not None:
+            self._sandbox = self._walls(env, start)
+            env = self._sandbox.environment(env, order["added"])
+        told = {"kept_back": order["kept_back"], "lodging": lodging, "sandbox": self._sandbox}
+        try:
+            program = Program(command, env, self._folder, self._link, **told)
+        finally:
+            if self._sandbox is not None:
+                self._helpers += self._sandbox.helpers
+        remember(self._link, Started(program.process, command, start, closed=self._sandbox is not None))
         return program
 
-    def _runtime_folder(self) -> str:
-        """Make the folder for the sockets of this desktop's programs; it goes with the desktop."""
+    def _walls(self, env: Mapping[str, str], start: Path) -> Sandbox:
+        """Return what closes the program in: the order says what it reaches through it."""
+        from holo_tasks.core.network import Grant
+        from holo_tasks.desktop.sandbox.bounds import Bounds
+        from holo_tasks.desktop.sandbox.start import Sandbox
+        from holo_tasks.desktop.sandbox.view import Place
+
+        closed = self._order["closed"]
+        sockets = [Path(f"/tmp/.X11-unix/X{self._display.removeprefix(':')}")]
+        if self._bus is not None and self._bus.process is not None:
+            sockets.append(self._runtime_folder / "bus")
+        grants = [Grant(host, port) for host, port in closed["grants"]]
+        of_root = os.geteuid() == 0 and not self._order["run_as"]
+        place, bounds = Place.of(env, start, sockets), Bounds(**closed["bounds"])
+        return Sandbox(grants, closed["folders"], place, of_root, bounds, self._folder.name)
+
+    @cached_property
+    def _runtime_folder(self) -> Path:
+        """The folder for the sockets of this desktop's programs; it goes with the desktop."""
         folder = self._folder / "runtime"
         folder.mkdir(mode=0o700)
-        return str(folder)
+        return folder
 
     def _furnish(self) -> None:
         from holo_tasks.desktop.direct_press import Direct
+        from holo_tasks.desktop.element_reader import Elements, named_by
         from holo_tasks.desktop.eyes import Eyes
         from holo_tasks.desktop.fields import Fields
         from holo_tasks.desktop.gesture_looks import Glance
@@ -192,11 +247,12 @@ class Station:
         from holo_tasks.desktop.hands import Hands
         from holo_tasks.desktop.keyboard import Keyboard
         from holo_tasks.desktop.liveness_ping import Pulse
+        from holo_tasks.desktop.monitors import Bound
         from holo_tasks.desktop.owners import owner_of
         from holo_tasks.desktop.pointer import Pointer
         from holo_tasks.desktop.recent_frames import Remembered
         from holo_tasks.desktop.remote_input import Guest
-        from holo_tasks.desktop.repaint_watch import Stirs
+        from holo_tasks.desktop.repaint_watch import RepaintWatch
         from holo_tasks.desktop.repaints import Repaints
         from holo_tasks.desktop.screen import Screen
         from holo_tasks.desktop.secret_binding import Binding
@@ -208,11 +264,18 @@ class Station:
 
         link, gate = self._link, self._gate
         self._screen = Screen(link, self._pixels)
+        self._bound = Bound(link, self._order["monitor"])
+        self._bound.begin()
         repaints = Repaints(self._display, self._screen.fingerprint)
+        self._repaints = repaints
+        self._confine()
         pulse = self._pulse = Pulse(link, repaints)
         settle = Settle(**self._order["settle"])
-        sleepers = Sleepers(link, self._server.process.pid) if self._server else None
+        mute = self._sandbox.mute if self._sandbox else ()
+        sleepers = Sleepers(link, self._server.process.pid, self._bus_pid, mute) if self._server else None
         asleep = sleepers.look if sleepers else lambda: None
+        on = self._bus or named_by(link, asked_for=self._order["accessibility"])
+        self._elements = Elements(link, on, repaints, self.vault, lambda: self._bound.box)
         self._eyes = Eyes(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep)
         self._keyboard = Keyboard(link, gate)
         glance = Glance(link, self._screen, pulse, repaints, gate)
@@ -223,12 +286,50 @@ class Station:
         self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
         self._typed_in = TypedIn(link)
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
-        self._hands = Hands(link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields)
+        hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound)
+        self._hands = Hands(*hands)
         gate.owner_at = lambda at: _owner_at(link, at)
-        self._stirs = Stirs(repaints, XLink(self._display), lambda: gate.held)
+        self._stirs = RepaintWatch(repaints, XLink(self._display), lambda: gate.held)
         self._remembered = Remembered(link, self._screen, gate, self._stirs.steady)
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
+
+    def _confine(self) -> None:
+        """Have the pictures show, and the watching mind, the monitor alone that this desktop is bound to, if it is."""
+        self._screen.within = self._repaints.within = self._bound.measure()
+
+    def monitors(self) -> list[Message]:
+        """Describe the monitors of the display."""
+        from holo_tasks.desktop.monitors import monitors
+
+        return [asdict(monitor) for monitor in monitors(self._link)]
+
+    def setting(self) -> Message:
+        """Describe what a calibration holds for."""
+        from holo_tasks.desktop.target import setting
+
+        return setting(self._link, self._order["app_env"] if self._order["app"] else {})
+
+    def open_target(self, points: Sequence[Point]) -> Message:
+        """Show a window of our own, over all that may be touched, with crosses at some points."""
+        from holo_tasks.desktop.target import Target
+
+        self.close_target()
+        self._target = Target(self._display, self._bound.measure() or Box.whole(self._link.size()), points)
+        return self.target()
+
+    def target(self) -> Message:
+        """Describe where that window was pressed since this was asked last."""
+        if self._target is None:
+            raise InvalidUsage("There is no target: open one first.")
+        told: Message = self._target.told()
+        return told
+
+    def close_target(self) -> None:
+        """Take that window away."""
+        if self._target is not None:
+            self._target.close()
+            self._target = None
 
     def _take_over(self) -> None:
         """Say what has to be put right here if we cannot, and let go of what others left pressed: a killed run may."""
@@ -252,6 +353,7 @@ class Station:
         from holo_tasks.desktop.secret_windows import between
 
         places: Places = {}
+        self._confine()
 
         def first() -> None:
             nonlocal places
@@ -272,6 +374,7 @@ class Station:
             "capture_ns": seen.capture_ns,
             "windows": None if seen.windows is None else [asdict(window) for window in seen.windows],
             "number": self._remembered.keep(seen.picture),
+            "monitor": asdict(self._bound.box) if self._bound.box else None,
             "typed_in": [
                 [window, asdict(box) if box else None]
                 for window, box in between(places, self._typed_in.places()).items()
@@ -285,6 +388,10 @@ class Station:
         if who is not None:
             self._ear = None
         return who
+
+    def meet(self) -> None:
+        """Have the next look wait for the program to have read what others sent it."""
+        self._eyes.met()
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
         """Carry out a gesture."""
@@ -314,9 +421,13 @@ class Station:
 
     def windows(self) -> list[Message]:
         """Describe the windows on the screen."""
+        from holo_tasks.desktop.owners import owner_by
         from holo_tasks.desktop.windows import windows
 
-        return [window.described() for window in windows(self._link)]
+        found = windows(self._link)
+        if self._sandbox is not None:  # what a program says of itself is its number among its own processes
+            found = [replace(window, pid=owner_by(self._link, window.id).pid) for window in found]
+        return [window.described() for window in found]
 
     def stirring(self) -> list[Message]:
         """Describe what was repainting itself before the last look, and has gone on since."""
@@ -327,6 +438,11 @@ class Station:
         from holo_tasks.desktop.owners import owner_of
 
         return asdict(owner_of(self._link, at))
+
+    def elements(self, known: int) -> Message:
+        """Tell the elements of programs; only that they are the same if those of this number are known."""
+        assert self._elements is not None
+        return self._elements.told(known, self._gate)
 
     def explain(self, error: Exception) -> Exception:
         """Say what really happened when an error only says that the X server does not answer."""
@@ -396,18 +512,17 @@ class Station:
 
     def _living(self) -> bool:
         helpers = self._helper_pids()
-        return any(pid not in helpers for pid in processes.descendants(os.getpid()))
+        beside = set(processes.descendants(self._bus_pid)) if self._bus_pid else set()
+        return any(pid not in helpers | beside for pid in processes.descendants(os.getpid()))
 
     def _helper_pids(self) -> set[int]:
         return {helper.pid for helper in (*self._helpers, *(server.process for server in self._vnc.values()))}
 
     def _scale(self) -> float:
         """Read how much larger than on a plain screen programs draw (Xft.dpi, 96 is plain)."""
-        for line in self._link.text(self._link.root, "RESOURCE_MANAGER").splitlines():
-            name, _, value = line.partition(":")
-            if name == "Xft.dpi" and value.strip().isdigit():
-                return round(int(value) / 96, 3)
-        return 1.0
+        from holo_tasks.desktop.target import scale_of
+
+        return scale_of(self._link.text(self._link.root, "RESOURCE_MANAGER"))
 
 
 def _owner_at(link: XLink, at: Point | None) -> str:

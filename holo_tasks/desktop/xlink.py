@@ -15,8 +15,10 @@ import xcffib.xtest
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.visible_text import one_line
 
 ANY = 0  # AnyPropertyType
+LONGEST_NAME = 80
 
 # What xcffib raises when the server is gone, and when it refuses one request.
 Gone = (xcffib.ConnectionException,)
@@ -54,6 +56,11 @@ class XLink:
             self._atoms[name] = self.conn.core.InternAtom(False, len(name), name).reply().atom
         return self._atoms[name]
 
+    def atom_name(self, atom: int) -> str:
+        """Return the name that stands behind a number, as far as it can be read."""
+        reply = self.conn.core.GetAtomName(atom).reply()
+        return one_line(bytes(reply.name.buf()).decode("utf-8", errors="replace"), LONGEST_NAME)
+
     def sync(self) -> None:
         """Wait until the server has carried out all that was sent."""
         self.conn.core.GetInputFocus().reply()
@@ -76,14 +83,18 @@ class XLink:
         reply = self.conn.core.QueryPointer(self.root).reply()
         return Point(reply.root_x, reply.root_y)
 
+    def property(self, window: int, name: str) -> Any:
+        """Ask for a property; its ``reply`` is waited for later."""
+        return self.conn.core.GetProperty(False, window, self.atom(name), ANY, 0, 65536)
+
     def numbers(self, window: int, name: str) -> list[int]:
         """Read a property that holds 32-bit numbers; empty when the window lacks it."""
-        reply = self.conn.core.GetProperty(False, window, self.atom(name), ANY, 0, 65536).reply()
+        reply = self.property(window, name).reply()
         return [int(n) for n in reply.value.to_atoms()] if reply.format == 32 else []
 
     def text(self, window: int, name: str) -> str:
         """Read a property that holds text; empty when the window lacks it."""
-        reply = self.conn.core.GetProperty(False, window, self.atom(name), ANY, 0, 65536).reply()
+        reply = self.property(window, name).reply()
         if reply.format != 8:
             return ""
         raw = bytes(reply.value.buf())

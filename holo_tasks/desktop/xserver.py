@@ -37,10 +37,15 @@ class Starting:
     process: subprocess.Popen[bytes]
     ready: int
     opengl: bool
+    shares_memory: bool
 
 
-def launch(folder: Path, size: Size, *, opengl: bool = True) -> Starting:
-    """Start a server on a free display number; `listening` waits for it."""
+def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool = True) -> Starting:
+    """Start a server on a free display number; `listening` waits for it.
+
+    One that shares memory with programs (MIT-SHM) takes a number from them for a piece of memory on this machine,
+    whoever that belongs to: for a program that is kept apart it must not.
+    """
     number = _free_number()
     authority = folder / "Xauthority"
     xauth.write(authority, number, xauth.fresh())
@@ -57,6 +62,7 @@ def launch(folder: Path, size: Size, *, opengl: bool = True) -> Starting:
         "-noreset",
         *("-nolisten", "tcp"),
         *(() if opengl else ("-extension", "GLX")),
+        *(() if shares_memory else ("-extension", "MIT-SHM")),
     ]
     try:
         with (folder / "xserver.log").open("wb") as log:
@@ -74,7 +80,7 @@ def launch(folder: Path, size: Size, *, opengl: bool = True) -> Starting:
         raise DesktopFailed("Xvfb is not installed: run `apt-get install xvfb` to get virtual desktops.") from None
     finally:
         os.close(tell)
-    return Starting(number, process, ready, opengl)
+    return Starting(number, process, ready, opengl, shares_memory)
 
 
 def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 20.0) -> XServer:
@@ -90,7 +96,7 @@ def listening(starting: Starting, folder: Path, size: Size, timeout_s: float = 2
             raise DesktopFailed(f"Xvfb did not start within {timeout_s:g} s: is the machine overloaded?")
         if "already" not in (words := log.read_text(errors="replace")) and "socket" not in words:
             break
-        starting = launch(folder, size, opengl=starting.opengl)
+        starting = launch(folder, size, opengl=starting.opengl, shares_memory=starting.shares_memory)
     raise DesktopFailed(f"Xvfb does not start: {processes.last_words(log) or 'it says nothing'}.")
 
 

@@ -23,7 +23,7 @@ from holo_tasks.core.budget import Guard
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, PolicyRefused, StoreLost
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.geometry import Point
-from holo_tasks.core.person import CHOICES, GIVE_UP, Answer, HandOff
+from holo_tasks.core.person import CHOICES, GIVE_UP, NO, YES, Answer, HandOff
 from holo_tasks.core.ports import Held, Shown
 from holo_tasks.core.renamed import renamed
 from holo_tasks.handoff.page import Pictured, command, form_text, page
@@ -45,7 +45,6 @@ AGAIN_S = 1.0
 """How often it is looked whether somebody has answered."""
 SIGNAL_S = 0.1
 """How long a signal that stops the work may take to be known by another thread, which knows that it was one."""
-YES, NO = "approve", "refuse"
 PERSON = "person"
 logger = logging.getLogger("holo_tasks.handoff")
 
@@ -90,7 +89,7 @@ async def hand_over(
             return beside.answer
         shot = await _picture(here, fresh=True) if picture else None
         shown = Pictured(shot, ()) if shot else None
-        waiting = _Waiting(run, _handoffs(run), here, told, tuple(choices), seconds, shown)
+        waiting = _Waiting(run, run.handoffs, here, told, tuple(choices), seconds, shown)
         if suspending:
             longer = replace(waiting, timeout_s=SUSPENDED_S if timeout_seconds is None else seconds)
             await longer.suspend(suspending)
@@ -107,7 +106,7 @@ async def ask_person(
         stack.enter_context(_no_time(current_guard() or run.guard))
         shot = await _picture(walk, fresh=False)
         shown = Pictured(shot, points) if shot else None
-        return await _answered(_Waiting(run, _handoffs(run), walk, told, tuple(choices), seconds, shown), stack)
+        return await _answered(_Waiting(run, run.handoffs, walk, told, tuple(choices), seconds, shown), stack)
 
 
 def _checked(question: str, choices: Sequence[str], timeout_seconds: float | None) -> tuple[Run, str, float]:
@@ -117,15 +116,8 @@ def _checked(question: str, choices: Sequence[str], timeout_seconds: float | Non
     if not told:
         raise InvalidUsage("The question is empty; say in a sentence what a person should do.")
     check_choices(choices)
-    _handoffs(run)
-    given = run.handoff or HandOff() if timeout_seconds is None else HandOff(timeout_seconds)
+    given = run.options.waits or HandOff() if timeout_seconds is None else HandOff(timeout_seconds)
     return run, told, given.timeout_seconds
-
-
-def _handoffs(run: Run) -> Handoffs:
-    if run.handoffs is None:
-        raise InvalidUsage("This run keeps no hand-offs: open its agent with `open_agent` or `holo_agent`.")
-    return run.handoffs
 
 
 async def _answered(waiting: _Waiting, stack: AsyncExitStack) -> Answer:
@@ -159,7 +151,9 @@ class _Waiting:
         try:
             await self.walk.record(events.HandedOver(question=self.question, handoff=handoff.id))
             self._tell(handoff)
-            pausing.begin([self.run.flow_run_id, flow_run_id()], self.timeout_s)
+            around, inside = self.run.flow_run_id, flow_run_id()
+            # Beside other desktops it is the item that waits, not the flow.
+            pausing.begin([around, inside] if self.run.front is None else [inside, around], self.timeout_s)
             found = await self._wait(handoff, pausing, end_s)
             if found is None and not await asyncio.to_thread(self.handoffs.close, handoff.id, "expired"):
                 last = await asyncio.to_thread(self.handoffs.find, handoff.id)  # answered at the last moment
@@ -234,7 +228,7 @@ class _Waiting:
             flow_run_id=self.run.flow_run_id,
             api_url=get_current_settings().api.url or "",
             trace=self.run.trace,
-            token=self.walk.token or self.run.token,
+            token=self.walk.token or self.run.options.key,
             picture=self.shown.shot.sha256 if self.shown else "",
             live=self.view.url if self.view else "",
             suspended=suspended,
@@ -273,10 +267,12 @@ class _Waiting:
         self.run.told.handoff(handoff)
         said = "A person is needed: %s Answer in Prefect's pages (Resume%s), or with `%s`; %s."
         told, when = command(handoff), until(handoff.expires_at)
-        inside = flow_run_id() != self.run.flow_run_id
-        _log(said, self.question, ", on the page of the run around this one" if inside else "", told, when)
+        inside, beside = flow_run_id() != self.run.flow_run_id, self.run.front is not None
+        there = ", on the page of the run around this one" if inside and not beside else ""
+        _log(said, self.question, there, told, when)
         if inside and self.run.log is not None:
-            self.run.log.warning(said, self.question, "", told, when)
+            there = ", on the page of the sub-goal's run" if beside else ""
+            self.run.log.warning(said, self.question, there, told, when)
         if self.view is not None:
             self.view.ask(self.question, when=until(handoff.expires_at, stays=True), answer=told)
         if self.run.flow_run_id:
@@ -288,7 +284,7 @@ class _Waiting:
 def _suspending(run: Run, walk: Walk, question: str, choices: tuple[str, ...]) -> Suspending:
     around = current_subgoal()
     who = (around.goal, around.title) if around else ("", "")
-    return Suspending(run, *who, walk.token or run.token, question, choices=choices)
+    return Suspending(run, *who, walk.token or run.options.key, question, choices=choices)
 
 
 async def _taken(walk: Walk, found: Handoff) -> Answer:
@@ -363,8 +359,8 @@ async def _take_back(run: Run, desktop: Held) -> None:
 async def _asked_beside(run: Run, question: str) -> AsyncIterator[_Beside]:
     """Make what a person is asked, outside of any conversation, a sub-goal of its own in the story of the run."""
     around = current_subgoal()
-    here = (around or Subgoal(0, "A person is asked", "", run.token)).numbered(run)
-    asked = _Beside(replace(side_walk(question), number=here.number, token=here.token or run.token))
+    here = (around or Subgoal(0, "A person is asked", "", run.options.key)).numbered(run)
+    asked = _Beside(replace(side_walk(question), number=here.number, token=here.token or run.options.key))
     opened = events.SubgoalOpened(
         title=here.title,
         goal=question,

@@ -35,6 +35,7 @@ LATER_S = 120.0
 """How much longer than we Prefect waits: after its own time-out it takes no other end than its own."""
 END_S, AGAIN_S = 3.0, 3.0
 """How long the work waits for Prefect to hear that it goes on, and how often a Prefect that is away is tried again."""
+TOLD = "Kept in the trace; the agent may be told."
 IN_PAGES = "somebody in Prefect's pages"
 AWAY = (TimeoutError, httpx.HTTPError, PrefectException, ValueError, RuntimeError)
 """Of the last two: something else answers in its place, and a client that another flow run's end has closed."""
@@ -49,10 +50,12 @@ T = TypeVar("T")
 class Pausing:
     """One flow run's pause. The ``key`` is another one for each hand-off: Prefect gives old answers to old keys."""
 
-    def __init__(self, key: str, choices: Sequence[str], description: str, message: str) -> None:
+    def __init__(
+        self, key: str, choices: Sequence[str], description: str, message: str, note: str = "", asks: str = ""
+    ) -> None:
         self.flow_run_id = ""
         self._key = key
-        self._form = form(choices, description)
+        self._form = form(choices, description, note or TOLD, asks)
         self._message = message
         self._keyset: Any = None
         self._asking: Asking | None = None
@@ -269,16 +272,16 @@ def said_in(filled_in: Any) -> Answer:
     return Answer(filled_in.choice, note, IN_PAGES)
 
 
-def form(choices: Sequence[str], description: str) -> type[RunInput]:
-    """Make the form that Prefect's pages show."""
+def form(choices: Sequence[str], description: str, note: str = TOLD, asks: str = "") -> type[RunInput]:
+    """Make the form that Prefect's pages show; ``note`` says what the free text is for, ``asks`` what is chosen."""
     choice: Any = Literal[tuple(choices)]
     # There is no default: a run that is resumed without the form would be taken for answered.
-    asks = "What should the agent do?" if DONE in choices else "Your answer to what is asked above."
+    asks = asks or ("What should the agent do?" if DONE in choices else "Your answer to what is asked above.")
     made: Any = create_model(
         "Answer",
         __base__=RunInput,
         choice=(choice, Field(title="Choice", description=asks)),
-        note=(str, Field(default="", title="Note", description="Kept in the trace; the agent may be told.")),
+        note=(str, Field(default="", title="Note", description=note)),
     )
     made._description = description
     return cast("type[RunInput]", made)

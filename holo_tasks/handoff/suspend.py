@@ -66,8 +66,10 @@ class Suspending:
             return "it is no run of a deployment, so that nobody would begin it again"
         if TaskRunContext.get() is not None:
             return "a person is asked from inside a task; ask from the body of the flow or of a sub-goal"
-        if not getattr(self._run.desktop, "rebuilt", False):
+        if self._run.front is None and not getattr(self._run.desktop, "rebuilt", False):
             return "its desktop cannot be rebuilt, since its display is somebody else's"
+        if self._run.front is not None:
+            return "the work on its other desktops would be lost"
         if self._again:
             return "the same was asked before in this attempt; name the item in the question"
         return ""
@@ -76,7 +78,7 @@ class Suspending:
         """Return what was answered before this attempt began, if that is what began it."""
         run = self._run
         handoffs = run.handoffs
-        if handoffs is None or self.hindrance():
+        if self.hindrance():
             return None
         try:
             resumed, said = await patiently(lambda: _said(run, handoffs))
@@ -150,6 +152,6 @@ async def leave_suspended(error: Pause, around: str = "") -> None:
                     return
                 found = await asyncio.wait_for(client.read_flow_run(task.flow_run_id), PATIENCE_S)
         except AWAY:  # it would look as if it went on
-            if home := current_run().home:
-                logger.warning("%s", await asyncio.to_thread(note_untold, home, str(found.id), begun, state))
+            home = current_run().home
+            logger.warning("%s", await asyncio.to_thread(note_untold, home, str(found.id), begun, state))
             return

@@ -7,7 +7,7 @@ import os
 import socket
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -45,13 +45,21 @@ class Asking:
 
     def get(self, path: str) -> dict[str, Any] | None:
         """Return what is there, None if nothing is. Raises `httpx.HTTPError`; asks less often when told so."""
-        answer = self._client.get(path)
-        crowded = answer.status_code in (429, 503)
-        self.every_s = min(2 * self.every_s, MOST_EVERY_S) if crowded else EVERY_S
+        answer = self._heard(self._client.get(path))
         if answer.status_code == 404:
             return None
         found: dict[str, Any] = answer.raise_for_status().json()
         return found
+
+    def find(self, path: str, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return all that a filter finds; raises as `get` does."""
+        found: list[dict[str, Any]] = self._heard(self._client.post(path, json=wanted)).raise_for_status().json()
+        return found
+
+    def _heard(self, answer: httpx.Response) -> httpx.Response:
+        crowded = answer.status_code in (429, 503)
+        self.every_s = min(2 * self.every_s, MOST_EVERY_S) if crowded else EVERY_S
+        return answer
 
 
 class VariableSource:
@@ -92,6 +100,11 @@ class StateSource:
         return self._asking.every_s
 
     def look(self, inside: Sequence[str]) -> str:
+        if len(inside) > 1:  # the sub-goals of many desktops are asked for together
+            stopped = self._asking.find("/flow_runs/filter", _stopped(inside))
+            if stopped:
+                return f"killed by cancelling the flow run {stopped[0]['name']} in Prefect"
+            inside = ()
         for flow_run_id in (*self._flow_runs, *inside):
             found = self._asking.get(f"/flow_runs/{flow_run_id}")
             if found is None:
@@ -111,6 +124,12 @@ class StateSource:
         self._part = (task_run or {}).get("flow_run_id") or ""
         if self._part:
             self._flow_runs.append(self._part)
+
+
+def _stopped(flow_run_ids: Sequence[str]) -> dict[str, Any]:
+    """Return the filter for those of some flow runs that were cancelled."""
+    states = {"type": {"any_": sorted(STOPPED_STATES)}}
+    return {"flow_runs": {"id": {"any_": list(flow_run_ids)}, "state": states}, "limit": 1}
 
 
 def named_in(value: Any) -> set[str]:

@@ -89,14 +89,23 @@ class KillSwitch:
         self.reason = ""
         self.claims: list[Held] = []
         self._desktop = desktop if isinstance(desktop, Gated) else None
-        self._run = run
+        self.run = run
         self.home = home
         self._sources = sources
         self._lock = threading.Lock()
         self._news, self._over = threading.Event(), threading.Event()
         self._resting = False
+        self._held_s = time.monotonic()
         self._inside: list[str] = []
         self._registration: Registration | None = None
+
+    def take_up(self, claim: Held) -> None:
+        """Let input go on only for as long as this claim holds, too."""
+        self.claims.append(claim)
+
+    def leave(self, claim: Held) -> None:
+        """Work on a claim no more; sub-goals side by side end in any order."""
+        self.claims = [other for other in self.claims if other is not claim]
 
     async def start(self) -> None:
         """Watch over the present task, and let its desktop take input. Raises `InvalidUsage` if it cannot watch."""
@@ -105,12 +114,12 @@ class KillSwitch:
         self._task, self._cancelled_before = task, task.cancelling()
         try:
             self._folder = kill_files.folder_in(self.home)
-            self._registration = Registration(self.home, self._run)
+            self._registration = Registration(self.home, self.run)
         except OSError as error:
             raise InvalidUsage(f"{self.home} cannot be written ({error.strerror}); set HOLO_HOME.") from None
         TAP.listen(self._signalled)
         if self._desktop is not None:
-            await self._desktop.serve(self._run.run_id, self._run.began_s, self._folder)
+            await self._desktop.serve(self.run.run_id, self.run.began_s, self._folder)
             self._desktop.renew(boot_s() + LEASE_S)
         self._held_s = time.monotonic()
         threading.Thread(target=self._watch, name="kill switch", daemon=True).start()
@@ -158,7 +167,7 @@ class KillSwitch:
         self._news.set()
         if self._registration is not None:
             TAP.leave(self._signalled)
-            kill_files.forget(self._folder, self._run.run_id)
+            kill_files.forget(self._folder, self.run.run_id)
             self._registration.close()
             self._registration = None
 
@@ -183,19 +192,22 @@ class KillSwitch:
 
     def _look_at_claims(self) -> float:
         """Return for how many seconds all claims hold; stop the run for one that is lost."""
-        claims = list(self.claims)
+        claims = self._held()
         left_s = min((claim.left_s() for claim in claims), default=LEASE_S)
         if left_s > 0.0:
             self._held_s = time.monotonic()
-        elif any(claim.taken_over for claim in claims):
-            self.trip("takeover", "Another worker has taken over this work.")
+        elif lost := [claim for claim in claims if claim.taken_over]:
+            self.trip("takeover", getattr(lost[0], "lost", "Another worker has taken over this work."))
         elif time.monotonic() - self._held_s > LATE_S:
             self.trip("database", min(claims, key=lambda claim: claim.left_s()).unheard())
         return left_s
 
+    def _held(self) -> list[Held]:
+        return list(self.claims)
+
     def _examine(self) -> None:
         """Look for a request to stop on this machine."""
-        request = kill_files.asked(self._folder, self._run.run_id, self._run.began_s)
+        request = kill_files.asked(self._folder, self.run.run_id, self.run.began_s)
         if request is not None:
             reason = kill_files.reason_in(request)
             self.trip("command", "killed by `holo-tasks kill`" + (f": {reason}" if reason else ""))

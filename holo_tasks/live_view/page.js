@@ -3,6 +3,7 @@ import RFB from "./core/rfb.js";
 
 const said = document.getElementById("said");
 const watches = document.body.dataset.may === "watch";
+const records = document.body.dataset.may === "record";
 const url = new URL("socket", location.href);
 url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
 
@@ -13,6 +14,8 @@ screen.background = "#2b3440";
 screen.addEventListener("connect", () => {
   said.textContent = watches
     ? "You are watching the agent's desktop."
+    : records
+    ? "This is the desktop."
     : "The agent waits, and neither sees nor records what you do."
       + (document.getElementById("asked") ? "" : " Give the screen back where you were asked: in Prefect, or with holo-tasks handoff.");
   document.body.dataset.state = "connected";

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import http
+from collections.abc import Callable
 from pathlib import Path
 from string import Template
 
@@ -14,7 +15,7 @@ from websockets.http11 import Request, Response
 from holo_tasks.live_view.door import Door, Foreign, Unknown
 
 OWN = Path(__file__).parent
-SOCKET = "socket"
+SOCKET, DONE = "socket", "done"
 KINDS = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css"}
 MODULES = ("core", "vendor")
 """All of noVNC that the page takes: the rest of it is a page of its own."""
@@ -29,6 +30,8 @@ class Site:
 
     asked: tuple[str, str, str] | None = None
     """What whoever may use the desktop is asked, until when, and the command that answers."""
+    ended: Callable[[], None] | None = None
+    """Called when whoever may use the desktop says on the page that they are done with it; they see it alone if set."""
 
     def __init__(self, door: Door, novnc: Path) -> None:
         self._door = door
@@ -48,6 +51,9 @@ class Site:
             if path == SOCKET:
                 self._door.check_origin(_only(request.headers, "Origin"), host)
                 return None
+            if path == DONE and use and self.ended is not None:
+                self.ended()
+                return _response(http.HTTPStatus.OK, b"Thank you. You may close this page.\n")
             return self._page(use) if path == "" else _response(http.HTTPStatus.OK, *self._file(path))
         except Foreign:
             return _response(http.HTTPStatus.FORBIDDEN, b"Not from here.\n")
@@ -62,7 +68,11 @@ class Site:
             if question
             else ""
         )
-        page = Template((OWN / "page.html").read_text("utf-8")).substitute(may="use" if use else "watch", asked=asked)
+        records = use and self.ended is not None
+        if records:
+            asked = f'<p id="asked">What you do here is recorded. <a href="{DONE}">Done</a></p>'
+        may = "record" if records else "use" if use else "watch"
+        page = Template((OWN / "page.html").read_text("utf-8")).substitute(may=may, asked=asked)
         return _response(http.HTTPStatus.OK, page.encode(), ".html")
 
     def _file(self, path: str) -> tuple[bytes, str]:

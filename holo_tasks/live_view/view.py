@@ -7,7 +7,7 @@ import contextlib
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +44,11 @@ class LiveView:
         """Say on the page what a person is asked, until when, and the command that answers."""
         if self.site is not None:
             self.site.asked = question, when, answer
+
+    def until(self, ended: Callable[[], None]) -> None:
+        """Say on the page that what is done there is recorded, and have it call this when the person is done."""
+        if self.site is not None:
+            self.site.ended = ended
 
     def __repr__(self) -> str:
         return "<LiveView>"

@@ -51,18 +51,26 @@ class Approver(Protocol):
 
 
 async def words_for(
-    rule: str, gesture: Gesture, shown: Frame, reader: TextReader | None
+    rule: str,
+    gesture: Gesture,
+    shown: Frame,
+    reader: TextReader | None,
+    called: Callable[[Point], Awaitable[str]] | None = None,
 ) -> tuple[str, tuple[Point, ...]]:
     """Say to a person what needs their yes, and where it goes: the model's words for a target are the model's.
 
-    What is read there is what is ``shown``, the screen as it may be known outside this machine.
+    What is read there is what is ``shown``, the screen as it may be known outside this machine; ``called`` tells what
+    the program calls what is there, as far as that may be known.
     """
     where = aim(gesture)
     points = where.points if where is not None else ()
-    if reader is None:
-        return rule, points
-    read = reader.on_target if isinstance(reader, ReadsTargets) else reader
     told = rule
+    if called is not None:
+        names = [await called(point) for point in points]
+        told += "".join(f"; the program calls it ‘{name}’" for name in names if name)
+    if reader is None:
+        return told, points
+    read = reader.on_target if isinstance(reader, ReadsTargets) else reader
     for point in points:
         said = ""
         with suppress(Exception):  # a reader that fails says nothing

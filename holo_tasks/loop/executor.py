@@ -11,7 +11,7 @@ from holo_tasks.core.actions import HotkeyCall
 from holo_tasks.core.errors import GaveUp, InvalidUsage, NeedsPerson, PolicyRefused, ScreenChanged
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.person import GIVE_UP, Answer
-from holo_tasks.core.states import Recogniser
+from holo_tasks.core.states import Recognizer
 from holo_tasks.core.step import Step
 from holo_tasks.loop import instructions as do
 from holo_tasks.loop.screens import Do, Screens
@@ -36,7 +36,7 @@ class Executor:
     walk: Walk
     act: Act
     layer: str = "model"
-    recognizer: Recogniser | None = None
+    recognizer: Recognizer | None = None
     perform: Perform | None = None
 
     async def follow(self, course: do.Course[T]) -> T:
@@ -63,7 +63,7 @@ class Executor:
                 return await doors.desktop.look()
             case do.Recognize(states, glanced):
                 frame = self._newest(glanced)
-                return do.View(frame, await self._known().recognise(frame, states))
+                return do.View(frame, await self._known().recognize(frame, states))
             case do.Shows(state, glanced):
                 return await self._known().holds(self._newest(glanced), state)
             case do.TitleWithKeyboard():
@@ -129,6 +129,6 @@ class Executor:
     def _newest(self, glanced: Frame | None) -> Frame:
         return self.seen.frame if glanced is None else glanced
 
-    def _known(self) -> Recogniser:
+    def _known(self) -> Recognizer:
         assert self.recognizer is not None
         return self.recognizer

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from holo_tasks.core import events
-from holo_tasks.core.actions import AnswerCall, AskHumanCall
+from holo_tasks.core.actions import AnswerCall, AskHumanCall, MacroCall
 from holo_tasks.core.errors import (
     GaveUp,
     HoloError,
@@ -39,6 +39,9 @@ class AnswerReader(Protocol[T_co]):
 
 
 Decide = Callable[[Walk, bool], Awaitable[Step]]
+DoMacro = Callable[[Walk, MacroCall, Once, int], Awaitable[tuple[str, bool]]]
+"""Does a sequence that the model has called, in so many steps at the most; returns what the model is told of it, and
+whether it went wrong."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +84,16 @@ async def pursue(
     guide: AnyGuide | None = None,
     once: Once | None = None,
     last: bool = True,
+    macro: DoMacro | None = None,
 ) -> Answered[T]:
     """Work on a sub-goal until it is answered.
 
     ``decide``, and what the ``executor`` acts by, are the walk's own methods, possibly wrapped into tasks. ``guide``
-    knows the program's screens, ``once`` the actions that are not done twice. Of a layer that is not the ``last`` no
-    best answer so far is asked for. Raises a `HoloError` whose status is how the run ends; at the step limit its
-    ``partial_answer`` is the best answer so far.
+    knows the program's screens, ``once`` the actions that are not done twice, and ``macro`` does the sequences that the
+    model is offered as tools. Of a layer that is not the ``last`` no best answer so far is asked for. Raises a
+    `HoloError` whose status is how the run ends; at the step limit its ``partial_answer`` is the best answer so far.
     """
-    loop = _Loop(executor, read, decide, max_steps, guide or Unguided(), once or Once(), last)
+    loop = _Loop(executor, read, decide, max_steps, guide or Unguided(), once or Once(), last, macro)
     state: Working | Answered[T] = await loop.begin()
     while isinstance(state, Working):
         await loop.prepare(state)
@@ -99,6 +103,8 @@ async def pursue(
                 state = await loop.answered(state, decided, text)
             case AskHumanCall(question=question):
                 state = await loop.handed_over(state, decided, question)
+            case MacroCall() as call:
+                state = await loop.macro_done(state, decided, call)
             case _:
                 state = await loop.acted(state, decided)
     return state
@@ -115,6 +121,7 @@ class _Loop(Generic[T]):
     guide: AnyGuide
     once: Once
     last: bool
+    macro: DoMacro | None
     first: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -189,6 +196,15 @@ class _Loop(Generic[T]):
         told = await walk.doors.person.help(walk, question)
         await walk.look()
         walk.remember(decided.step, told)
+        return Working(state.rejected, state.unfinished)
+
+    async def macro_done(self, state: Working, decided: Decided, call: MacroCall) -> Working:
+        """Do a whole sequence that the model has called, and tell it what came of that."""
+        assert self.macro is not None
+        walk = self.walk
+        told, is_error = await self.macro(walk, call, self.once, self.max_steps - (walk.step - self.first))
+        walk.remember(decided.step, told, is_error=is_error)
+        await self._unstick()
         return Working(state.rejected, state.unfinished)
 
     async def acted(self, state: Working, decided: Decided) -> Working:

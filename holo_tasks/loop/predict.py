@@ -15,7 +15,7 @@ from holo_tasks.core.errors import HoloError, LimitReached
 from holo_tasks.core.model import Model, Request
 from holo_tasks.core.money import Usage, image_tokens
 from holo_tasks.core.overbilling import ALONE_S, Overbilling, Quote, meter
-from holo_tasks.core.ports import Purse, Reply
+from holo_tasks.core.ports import BudgetStore, Reply
 
 MIN_OUTPUT_TOKENS = 256
 """A reply may be made shorter to be affordable, but not shorter than this."""
@@ -30,7 +30,7 @@ class Till:
     guard: Guard
     record: Callable[[events.Event], Awaitable[None]]
     now_s: Callable[[], float]
-    purse: Purse | None = None
+    purse: BudgetStore | None = None
     note: Callable[[events.Event], Awaitable[None]] | None = None
     """Writes down what need not be durable before the next thing is that has to be; as ``record`` if there is none."""
 
@@ -45,8 +45,9 @@ async def predict(model: Model, request: Request, till: Till, *, attempt: int, p
     guard.check_time(till.now_s())
     guard.check_calls(till.now_s())
     hold = await _reserve(model, request, till)
-    guard.count_call(till.now_s())
     try:
+        guard.check_calls(till.now_s())  # others may have called meanwhile: from here to the count nobody can
+        guard.count_call(till.now_s())
         await till.record(_request_sent(model, request, attempt, purpose))
     except BaseException:
         await _settle(till, hold, _Outcome())  # nothing was sent

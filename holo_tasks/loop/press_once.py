@@ -6,7 +6,7 @@ came of the first press tells, so the second one waits for that look.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Set
+from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Write
 from holo_tasks.core.keynames import ESC, MODIFIERS, RETURN, TAB, keysym
-from holo_tasks.core.permit import ReadsTargets, Scene, TextReader
+from holo_tasks.core.permit import Keyed, ReadsTargets, Scene, TextReader
 from holo_tasks.core.pressing import LINE_ENDS
 from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.step import Step
@@ -46,6 +46,10 @@ class Once:
     labels: tuple[str, ...] = ()
     not_done: Callable[[], Awaitable[bool]] = _nobody_knows
     pressed: set[str] = field(default_factory=set)
+    declared: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.declared = self.labels
 
     async def pressed_by(self, step: Step, seen: Seen, scene: Scene) -> frozenset[str]:
         """Return which of the buttons a step may press: all of them where nobody can say which."""
@@ -53,12 +57,19 @@ class Once:
         if gesture is None:
             return frozenset()
         entered = frozenset({ENTER} if _enters(gesture) else ()) & set(self.labels)
-        if await self._by_keys(gesture, scene):
+        keyed = await _keyed(gesture, scene)
+        entered |= self._among(keyed.names)
+        if keyed.button is None and await self._by_keys(gesture, scene):
             return entered | self._buttons
         called = str(getattr(step.tool_call, "element", ""))
         for at in _aims(gesture):
             entered |= await self._on(seen.frame, at, called, scene.reader)
+            entered |= self._among(await _called(at, scene))
         return entered
+
+    def _among(self, names: Sequence[str]) -> frozenset[str]:
+        """Return the buttons that are called one of some names."""
+        return frozenset(label for label in self._buttons for name in names if fits(label, name))
 
     async def _on(self, frame: Frame, at: Point, called: str, reader: TextReader | None) -> frozenset[str]:
         """Return the button at a point; any of them if reading fails, and what the model calls it does not tell."""
@@ -157,9 +168,34 @@ class Once:
         yield from guide.clear()
         return f"{pressed} was pressed before and had no effect: that was looked up. Begin again."
 
+    def hold_back(self, labels: Sequence[str]) -> None:
+        """Count buttons as pressed from now on, whatever was declared: nobody knows what came of a press."""
+        self.labels = (*self.labels, *(label for label in labels if label not in self.labels))
+        self.press(frozenset(labels))
+
+    def let_go(self, labels: Sequence[str]) -> None:
+        """Hold buttons back no longer that nobody declared."""
+        self.labels = tuple(label for label in self.labels if label not in labels or label in self.declared)
+        self.pressed -= frozenset(labels) - frozenset(self.declared)
+
     def ended(self, guide: AnyGuide) -> bool:
         """Say whether the effect is there to be seen, so that nothing but the answer is left."""
         return bool(self.pressed) and guide.here in guide.after
+
+
+async def _keyed(gesture: Gesture, scene: Scene) -> Keyed:
+    """Return what programs say of the button that a key presses; nothing where they cannot be asked."""
+    try:
+        return await scene.keyed(gesture)
+    except Exception:  # of names there may be more than are known: what can be read decides alone
+        return Keyed()
+
+
+async def _called(at: Point, scene: Scene) -> tuple[str, ...]:
+    try:
+        return await scene.called(at)
+    except Exception:
+        return ()
 
 
 def named(labels: Set[str]) -> str:

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.states import ANY, Recogniser, State
+from holo_tasks.core.states import ANY, Recognizer, State
 
 if TYPE_CHECKING:
     from holo_tasks.loop.script_port import Brain
@@ -27,8 +27,17 @@ class Scripted(Protocol):
         """What it is called in the trace."""
         ...
 
-    def brain(self, recogniser: Recogniser | None = None, screens: Screens | None = None) -> Brain:
+    def brain(self, recognizer: Recognizer | None = None, screens: Screens | None = None) -> Brain:
         """Return what decides it once; ``screens`` are the states that it may wait for by name."""
+        ...
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A script that may have been made without the values that it takes."""
+
+    def check_values(self) -> None:
+        """Raise `InvalidUsage` unless it can be done as it is."""
         ...
 
 
@@ -113,7 +122,7 @@ class Screens:
 
     @cached_property
     def candidates(self) -> tuple[State, ...]:
-        """All states in the order they are recognised in: a popup lies over what it interrupts, so it comes first."""
+        """All states in the order they are recognized in: a popup lies over what it interrupts, so it comes first."""
         return tuple(dict.fromkeys((*(one.state for one in self.interruptions), *self.states)))
 
     def state(self, name: str) -> State:

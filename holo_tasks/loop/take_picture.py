@@ -6,7 +6,9 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from holo_tasks.core import events
-from holo_tasks.core.frame import Frame, RedactedFrame, Shot
+from holo_tasks.core.calibration import Correction
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.ports import Encoder
 
@@ -23,19 +25,35 @@ class Seen:
     sent: Frame
     withheld: bool = False
     """Whether a window is masked as a whole, because a secret that was typed into it may show there."""
+    masks: tuple[Mask, ...] = ()
+    """What was painted over, on the whole screen."""
 
 
-async def shot_of(redacted: RedactedFrame, encoder: Encoder, known: Seen | None) -> Shot:
+def part_of(frame: Frame, region: Box | None) -> Box | None:
+    """Return the part of a screen that is shown: the region on the monitor that the desktop is bound to, if it is.
+
+    Raises `InvalidUsage` for a region that is not on that monitor.
+    """
+    if frame.monitor is None or region is None:
+        return region or frame.monitor
+    if not frame.monitor.encloses(region):
+        raise InvalidUsage(f"The region {region} is not on the agent's monitor, which is {frame.monitor}.")
+    return region
+
+
+async def shot_of(
+    redacted: RedactedFrame, encoder: Encoder, known: Seen | None, correction: Correction | None = None
+) -> Shot:
     """Return the picture of a screen. The very same as before is not encoded again: that would only cost time."""
     sent = redacted.frame
     if known is not None and known.sent.size == sent.size and known.sent.rgb == sent.rgb:
-        return replace(known.shot, encode_ns=0)
+        return replace(known.shot, encode_ns=0, correction=correction)
     # The digest of all pixels takes as long as to encode them.
     shot, _ = await asyncio.gather(asyncio.to_thread(encoder.encode, redacted), asyncio.to_thread(lambda: sent.digest))
-    return shot
+    return replace(shot, correction=correction)
 
 
-def frame_taken(frame: Frame, shot: Shot, redacted: RedactedFrame, region: Box | None) -> events.FrameTaken:
+def frame_taken(frame: Frame, shot: Shot, redacted: RedactedFrame) -> events.FrameTaken:
     """Return what is written down of a screen that was taken, and of the picture that was made of it."""
     return events.FrameTaken(
         sha256=shot.sha256,
@@ -46,13 +64,14 @@ def frame_taken(frame: Frame, shot: Shot, redacted: RedactedFrame, region: Box |
         screen_width=shot.screen.width,
         screen_height=shot.screen.height,
         frame_digest=shot.frame_digest,
-        region=corners(region),
+        region=corners(redacted.region),
         masks=[events.MaskedArea(kind=mask.kind, box=corners(mask.box)) for mask in redacted.masks],
         settled=frame.settled,
         settle_us=frame.settle_ns // 1000,
         quiet_us=frame.quiet_ns // 1000,
         capture_us=frame.capture_ns // 1000,
         encode_us=shot.encode_ns // 1000,
+        correction=shot.correction.told() if shot.correction else [],
     )
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from holo_tasks.core import events
-from holo_tasks.core.actions import ACTING, AnswerCall, AnyCall, WaitCall, label
+from holo_tasks.core.actions import ACTING, AnswerCall, AnyCall, MacroCall, WaitCall, label
 from holo_tasks.core.budget import Guard
 from holo_tasks.core.errors import (
     HoloError,
@@ -30,9 +30,8 @@ from holo_tasks.core.errors import (
 from holo_tasks.core.frame import LOST, Frame, RedactedFrame
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Gesture, Pause, Receipt, Typed, Write
-from holo_tasks.core.model import Model, Request
-from holo_tasks.core.permit import Permit, Policy, Scene, TextReader, action_digest, check_field
-from holo_tasks.core.ports import Desktop, Encoder, Journal, Purse, Recorder, Redactor
+from holo_tasks.core.model import Request
+from holo_tasks.core.permit import Permit, Scene, action_digest, check_field
 from holo_tasks.core.pressing import focus_after, tabbed_after
 from holo_tasks.core.recheck import aim
 from holo_tasks.core.scaling import to_gesture
@@ -41,12 +40,14 @@ from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import NOTES_BYTES, Did, Observed, Strip, Told, Transcript
 from holo_tasks.core.verdicts import ANYWHERE, Expected, Verdict, expected, judge
 from holo_tasks.loop.click_retry import beside, may_repeat
-from holo_tasks.loop.consent import Approver, Asked, consent, words_for
-from holo_tasks.loop.corrections import CORRECTIONS, Corrections
+from holo_tasks.loop.consent import Asked, consent, words_for
+from holo_tasks.loop.corrections import Corrections
+from holo_tasks.loop.doors import Doors, Intent
 from holo_tasks.loop.durable_notes import Notes
 from holo_tasks.loop.gesture_limits import seconds_for, secrets_in, typed_until
 from holo_tasks.loop.predict import Till, predict, prompt_tokens
-from holo_tasks.loop.take_picture import Seen, corners, frame_taken, shot_of
+from holo_tasks.loop.take_picture import Seen, corners, frame_taken, part_of, shot_of
+from holo_tasks.loop.words import TAKE_STOCK, WITHHELD
 
 LEAST_ROOM_TOKENS = 4096
 """Room that a reply is left in the model's context before old steps are taken out of the conversation; a quarter of a
@@ -54,75 +55,11 @@ small context."""
 DECISION_VERSION = 2
 """To be raised when a kept decision would be read or acted on otherwise than before."""
 STRIP_TURNS = 10
-TAKE_STOCK = (
-    "Take stock: your last actions did not get you further. Say what you see, what you expected and why it did not "
-    "happen, then do something else. If the goal cannot be reached, answer so."
-)
-WITHHELD = (
-    "A window is hidden from you: a secret was typed into it, and it may show that where nobody can tell. It is shown "
-    "again when the field that it was typed into is there as before, or was seen cleared, or when the window closes: "
-    "go back to that page or, if nothing is lost by it, close the window. If you cannot, answer so, and that with OCR "
-    "(the extra prefect-holo[redaction]) no more than the secret itself would be hidden."
-)
 PATIENCE_S = 5.0
 STILL_S = 0.25
 
 Annotate = Callable[[RedactedFrame], RedactedFrame]
 Whereabouts = Callable[[], Awaitable[tuple[str, bool]]]
-
-
-class Person(Protocol):
-    """Somebody who is waited for."""
-
-    async def help(self, walk: Walk, question: str) -> str:
-        """Give a person the screen because the model asks for one; return what the model is told afterwards.
-
-        Raises `NeedsPerson` if nobody comes in time, or who comes gives up.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class Doors:
-    """The outside world as one sub-goal sees it."""
-
-    desktop: Desktop
-    redactor: Redactor
-    encoder: Encoder
-    model: Model
-    policy: Policy
-    recorder: Recorder
-    now_s: Callable[[], float]
-    purse: Purse | None = None
-    journal: Journal | None = None
-    approver: Approver | None = None
-    reader: TextReader | None = None
-    typed: Callable[[Sequence[Typed]], None] = lambda fields: None
-    """Told where secrets show, before the next frame is taken."""
-    secret_fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The labels of the only fields that a secret is typed into, by its name."""
-    person: Person | None = None
-    """Whom the model can ask for, if somebody is waited for."""
-    recheck: bool = True
-    """Whether the screen is compared, right before input lands, with the frame it was decided on."""
-    corrections: int = CORRECTIONS
-    """How often a reply that is not a step is sent back, each step, before the sub-goal fails."""
-
-
-@dataclass(frozen=True)
-class Intent:
-    """An action in the journal, by its number there."""
-
-    journal: Journal
-    number: int
-
-    async def done(self) -> None:
-        """Write down that input of it was sent."""
-        await self.journal.done(self.number)
-
-    async def void(self) -> None:
-        """Write down that nothing of it was sent."""
-        await self.journal.void(self.number)
 
 
 @dataclass
@@ -144,6 +81,10 @@ class Walk:
     """The names of the secrets that whoever decides may have typed; None for all that the desktop has."""
     whereabouts: Whereabouts | None = field(default=None, repr=False)
     """Tells the state of the newest screen, after an action, and whether it is one to be in."""
+    macro: str = ""
+    """The sequence that its steps belong to, where a model has called one."""
+    waits_on: bool = True
+    """Whether a wait goes on while the screen stays the very same."""
     step: int = 0
     seen: Seen | None = None
     _corrections: Corrections | None = field(default=None, repr=False)
@@ -168,15 +109,15 @@ class Walk:
         started = self.doors.now_s()
         frame = await self.doors.desktop.look(after_action=after_action)
         whole = await self.doors.redactor.redact(frame)
-        redacted = whole.crop(self.region)
+        redacted = whole.crop(part_of(frame, self.region))
         if annotate is not None:
             redacted = await asyncio.to_thread(annotate, redacted)
-        shot = await shot_of(redacted, self.doors.encoder, self.seen)
+        shot = await shot_of(redacted, self.doors.encoder, self.seen, self.doors.correction)
         await self._notes.begin(self.doors.recorder.keep(shot))
-        await self._note(frame_taken(frame, shot, redacted, self.region))
+        await self._note(frame_taken(frame, shot, redacted))
         self._spans["perceive"] = _micros(self.doors.now_s() - started)
         withheld = any(mask.kind == LOST for mask in whole.masks)
-        self.seen = Seen(frame, shot, whole.frame, redacted.frame, withheld)
+        self.seen = Seen(frame, shot, whole.frame, redacted.frame, withheld, whole.masks)
         return self.seen
 
     # predict → parse
@@ -188,6 +129,8 @@ class Walk:
         """
         started = self.doors.now_s()
         model = self.doors.model
+        if self.doors.elements is not None:
+            self.doors.elements.ahead()
         self._corrections = corrections = self._corrections or Corrections(self.doors.corrections)
         while True:
             request = self.request(answer_only=answer_only)
@@ -260,6 +203,7 @@ class Walk:
                 label=label(call),
                 confidence="" if step.confidence is None else f"{step.confidence:g}",
                 cached=cached,
+                macro=self.macro,
             )
         )
 
@@ -304,12 +248,14 @@ class Walk:
         field = await self._check_written(gesture, seen.frame) if isinstance(gesture, Write) and named else None
         acting = isinstance(call, ACTING)
         permit = await self._permitted(seen, call, gesture) if acting else None
+        elements = self.doors.elements
         await self._record(
             events.ActionIntended(
                 gesture_kind=type(gesture).__name__.lower(),
                 gesture=_plain(asdict(gesture)),
                 label=label(call),
                 before=seen.shot.sha256,
+                element=await elements.hit(gesture, seen.masks) if elements else {},
             )
         )
         intent = await self._intend(call, seen) if acting else None
@@ -339,6 +285,7 @@ class Walk:
         """Count an action, and write it down where there is a journal: before it is done."""
         if self.doors.purse is not None:
             await self.doors.purse.count_action(self.guard)
+        self.guard.check_action()  # others may have acted since it was permitted: from here to the count nobody can
         self.guard.count_action()
         journal = self.doors.journal
         return Intent(journal, await journal.intend(label(call), seen.shot.sha256)) if journal else None
@@ -409,8 +356,9 @@ class Walk:
 
     def scene(self, frame: Frame) -> Scene:
         """Return the screen that is acted on, with what may be asked about it."""
-        desktop = self.doors.desktop
-        return Scene(frame, desktop.owner_at, self.doors.reader, desktop.look, *self._keyed(frame))
+        doors, (clicked, tabbed) = self.doors, self._keyed(frame)
+        tree = doors.elements.once() if doors.elements else None
+        return Scene(frame, doors.desktop.owner_at, doors.reader, doors.desktop.look, clicked, tabbed, tree)
 
     async def _permit(self, seen: Seen, call: AnyCall, gesture: Gesture) -> Permit:
         """Return the policy's leave for an action, with a person's yes if it takes one; raise if there is none."""
@@ -419,7 +367,8 @@ class Walk:
         await self._note(events.Permitted(allowed=permit.allowed, rule=permit.rule))
         if permit.asks and doors.approver is not None:
             digest = action_digest(call, gesture, permit.owner)
-            words, points = await words_for(permit.rule, gesture, seen.redacted, doors.reader)
+            called = doors.elements.namer(seen.masks) if doors.elements else None
+            words, points = await words_for(permit.rule, gesture, seen.redacted, doors.reader, called)
             asked = Asked(self.token, digest, seen.redacted.digest, words, seen.shot.sha256, points)
             try:
                 by = await consent(doors.approver, asked, self._look_redacted)
@@ -442,7 +391,7 @@ class Walk:
         ``started_s`` is when the step began, before it was decided. Without ``repeat``, the action is not done once
         more, whatever is declared safe.
         """
-        if isinstance(call, WaitCall):
+        if isinstance(call, WaitCall) and self.waits_on:
             await self._wait_on(before, call.seconds)
         verdict = await self._judged(before)
         sentence, after, labels = verdict.sentence, self._seen(), self.safe_to_repeat
@@ -550,9 +499,33 @@ class Walk:
         if step.call_id and step.call_id in self.transcript.call_ids:
             # Some servers count their calls from zero again in each reply.
             step = step.model_copy(update={"call_id": f"{step.call_id}_{self.step}"})
-        self.transcript = self.transcript.then(
-            Did(step), Told(step.tool_call.tool_name, told, is_error), Observed(self._seen().shot)
+        call = step.tool_call
+        tool = call.name if isinstance(call, MacroCall) else call.tool_name
+        self.transcript = self.transcript.then(Did(step), Told(tool, told, is_error), Observed(self._seen().shot))
+
+    def aside(self, macro: str) -> Walk:
+        """Return a walk through the same doors for a sequence that the model has called: with a history of its own.
+
+        It names its secrets itself, and nobody is asked for help from within it: the model goes on.
+        """
+        return replace(
+            self,
+            doors=replace(self.doors, person=None, correction=None),
+            transcript=Transcript(macro),
+            secrets=None,
+            macro=macro,
+            whereabouts=None,
+            seen=None,
+            _corrections=None,
+            _attempt=0,
+            _asked=False,
+            _spans={},
         )
+
+    def back_from(self, aside: Walk) -> None:
+        """Go on where a walk aside has left the program."""
+        self.step, self._focus = aside.step, aside._focus
+        self.seen = aside.seen or self.seen
 
     def begin(self) -> None:
         """Show the model its first screen."""

@@ -10,7 +10,9 @@ from pathlib import Path
 from holo_tasks.core.errors import InvalidUsage
 
 FOLDER, FILE = 0o700, 0o600
-OURS = frozenset({"anchors.jsonl", "keys", "kill", "notes", "reports", "running", "runs", "spool"})
+OURS = frozenset(
+    {"anchors.jsonl", "keys", "kill", "learned", "learning", "mcp", "notes", "reports", "running", "runs", "spool"}
+)
 """What this product keeps in its home, beside its database."""
 DATABASE = "holo.db"
 """How the names of the database, and of what SQLite puts beside it, begin."""

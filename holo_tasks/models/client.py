@@ -80,7 +80,7 @@ class ModelEndpoint:
         if self.local_only:
             pinned_url(self.base_url, lookup, "the model's endpoint")  # refused here, before anything is started
         self._key = key = check_key(api_key.get_secret_value() if api_key else "")
-        # Left to itself the client library sends an organisation it finds in the environment, and insists
+        # Left to itself the client library sends an organization it finds in the environment, and insists
         # on a key: a server that wants none gets no such header.
         named = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()]
         self._headers: dict[str, Any] = {

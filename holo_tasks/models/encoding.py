@@ -7,7 +7,7 @@ import io
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from PIL import Image
 
@@ -24,6 +24,7 @@ Tier = Literal["default", "dense", "full"]
 class JpegEncoder:
     """Encode as JPEG, at most ``max_width`` pixels wide (None keeps the screen's own size)."""
 
+    media_type: ClassVar[str] = "image/jpeg"
     max_width: int | None = 1280
     quality: int = 85
 
@@ -34,10 +35,10 @@ class JpegEncoder:
         sent = fit_width(source.size, self.max_width)
         if sent != source.size:
             image = image.resize((sent.width, sent.height), Image.Resampling.LANCZOS)
-        data = self._jpeg(image)
+        data = self._encoded(image)
         return Shot(
             data=data,
-            media_type="image/jpeg",
+            media_type=self.media_type,
             sha256=hashlib.sha256(data).hexdigest(),
             sent_size=sent,
             screen=frame.screen or source.size,
@@ -49,14 +50,27 @@ class JpegEncoder:
     def strip(self, turns: Sequence[Turn]) -> Shot:
         """Put the screens after the last actions into one picture, numbered and labelled, oldest first."""
         image = filmstrip([(turn.after.data, label(turn.step.tool_call)) for turn in turns])
-        data = self._jpeg(image)
+        data = self._encoded(image)
         size = Size(*image.size)
         digest = hashlib.sha256(data).hexdigest()
-        return Shot(data, "image/jpeg", digest, sent_size=size, screen=size, frame_digest=digest)
+        return Shot(data, self.media_type, digest, sent_size=size, screen=size, frame_digest=digest)
 
-    def _jpeg(self, image: Image.Image) -> bytes:
+    def _encoded(self, image: Image.Image) -> bytes:
         buffer = io.BytesIO()
         image.save(buffer, format="JPEG", quality=self.quality)
+        return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class PngEncoder(JpegEncoder):
+    """Encode as PNG, every pixel as it was: what is read on the picture is what was read on the screen."""
+
+    media_type: ClassVar[str] = "image/png"
+    max_width: int | None = None
+
+    def _encoded(self, image: Image.Image) -> bytes:
+        buffer = io.BytesIO()
+        image.save(buffer, format="PNG", compress_level=6)
         return buffer.getvalue()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 from importlib import resources
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.macros import Macro
 from holo_tasks.core.money import Price
 from holo_tasks.core.shortened import shortened
 from holo_tasks.core.toolbox import Space, Toolbox
@@ -97,9 +98,11 @@ class Profile(BaseModel):
             f"{', '.join(self.dialects)}."
         )
 
-    def toolbox(self) -> Toolbox:
-        """Return the tools as this model knows them."""
-        return Toolbox(names=self.tool_names, suffix=self.tool_suffix, space=self.coordinates, offered=self.tools)
+    def toolbox(self, macros: Sequence[Macro] = ()) -> Toolbox:
+        """Return the tools as this model knows them, and ``macros`` beside them."""
+        return Toolbox(
+            names=self.tool_names, suffix=self.tool_suffix, space=self.coordinates, offered=self.tools, macros=macros
+        )
 
     @property
     def positions(self) -> str:

@@ -30,7 +30,7 @@ _MONEY = {
     "GBP": "[$£-809]#,##0.00",
     "JPY": "[$¥-411]#,##0",
 }
-# Pairs of fill and text colour, by how the status begins.
+# Pairs of fill and text color, by how the status begins.
 _STATUS = {
     "match": ("C6EFCE", "006100"),
     "flagged": ("FFEB9C", "7F6000"),

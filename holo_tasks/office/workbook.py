@@ -25,9 +25,9 @@ __all__ = ["Column", "FileBusy", "FileNotWritten", "Workbook"]
 
 _log = logging.getLogger(__name__)
 _OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_MAX_UNPACKED = 300 * 1024 * 1024
+MAX_UNPACKED = 300 * 1024 * 1024
 # openpyxl lets any of these through when a file is not what it says.
-_BROKEN = (
+BROKEN = (
     zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, AttributeError,
     IndexError, EOFError, NotImplementedError, ArithmeticError, RecursionError, AssertionError,
 )  # fmt: skip
@@ -178,11 +178,11 @@ class Workbook:
             )
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
-                if sum(one.file_size for one in packed.infolist()) > _MAX_UNPACKED:
+                if sum(one.file_size for one in packed.infolist()) > MAX_UNPACKED:
                     raise InvalidUsage(f"{self.path} is too big to be added to: give another path.")
             macros = self.path.suffix.lower() == ".xlsm"
             return openpyxl.load_workbook(io.BytesIO(data), rich_text=True, keep_vba=macros)
-        except (*_BROKEN, OSError):  # of bytes in memory: it is about what they say
+        except (*BROKEN, OSError):  # of bytes in memory: it is about what they say
             raise InvalidUsage(
                 f"{self.path} is not a workbook or is damaged: move it away or give another path."
             ) from None

@@ -71,11 +71,10 @@ class Rehearsal:
         picture = newest_image(body)
         if picture is None:
             raise Refused(400, "no_image", "there is no image to look at")
-        sight = self._look(picture)
         if terms.dialect == "localize":
-            message, why = _located(body, sight), "what the question names"
+            message, why = _located(body, self._look(picture)), "what the question names"
         else:
-            decision = self._decide(body, sight, terms)
+            decision = self.decide(body, picture, terms)
             step, why = in_the_clients_words(decision.step, body, terms), decision.why
             message = message_of(step, terms)
         calls = message.get("tool_calls")
@@ -157,9 +156,10 @@ class Rehearsal:
             self._ocr_s += reading.seconds
         return with_pictures(reading.sight, screen)
 
-    def _decide(self, body: Body, sight: Sight, terms: Terms) -> Decision:
+    def decide(self, body: Body, picture: bytes, terms: Terms) -> Decision:
+        """Return the next step, by what the playbook says of the newest picture."""
         final = answer_only(body, terms)
-        return decide(self.playbook, task_of(body), turns_of(body), sight, answer_only=final)
+        return decide(self.playbook, task_of(body), turns_of(body), self._look(picture), answer_only=final)
 
 
 def _located(body: Body, sight: Sight) -> dict[str, Any]:

@@ -15,7 +15,13 @@ from typing import Any
 from uuid import UUID
 
 import httpx
-from prefect.artifacts import acreate_link_artifact, acreate_markdown_artifact, acreate_table_artifact
+from prefect.artifacts import (
+    acreate_link_artifact,
+    acreate_markdown_artifact,
+    acreate_progress_artifact,
+    acreate_table_artifact,
+    aupdate_progress_artifact,
+)
 from prefect.exceptions import PrefectException
 from prefect.logging.handlers import APILogHandler
 
@@ -47,6 +53,18 @@ async def publish_link(key: str, link: str, description: str) -> UUID | None:
     return await _patiently(
         acreate_link_artifact(link=link, link_text=description, key=artifact_key(key), description=description)
     )
+
+
+async def publish_progress(key: str, percent: float, description: str) -> UUID | None:
+    """Publish how far something is on the current run; return None if that was not possible in time."""
+    return await _patiently(
+        acreate_progress_artifact(progress=percent, key=artifact_key(hushed(key)), description=hushed(description))
+    )
+
+
+async def update_progress(artifact: UUID, percent: float, description: str) -> None:
+    """Say how far it is by now, in the same place."""
+    await _patiently(aupdate_progress_artifact(artifact, progress=percent, description=hushed(description)))
 
 
 async def flush_logs() -> None:

@@ -18,9 +18,7 @@ def earlier_work(
     token nobody knows whose unfinished work it is, and it counts for neither.
     """
     found: dict[str, str | None] = {}
-    if run.ledger is None:
-        return found
-    listed = {item.token for item in run.items.all()} if run.items is not None else set()
+    listed = {item.token for item in run.items.all()}
     sharing = Counter(tokens.values())
     for token, earlier in tokens.items():
         done = run.ledger.stored(earlier, goal)

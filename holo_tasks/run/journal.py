@@ -12,7 +12,7 @@ from holo_tasks.core.budget import Guard
 from holo_tasks.core.errors import HoloError, InvalidUsage, NeedsPerson, StoreLost, Unavailable
 from holo_tasks.core.ports import Journal
 from holo_tasks.core.visible_text import shell_word
-from holo_tasks.safety.ledger import Claim, Ledger
+from holo_tasks.safety.ledger import Claim
 
 
 class NotDone:
@@ -43,7 +43,7 @@ def journalled(journal: Journal | None) -> Iterator[None]:
 
 
 @contextmanager
-def left_to_person(claim: Claim | None) -> Iterator[None]:
+def left_to_person(claim: Claim) -> Iterator[None]:
     """Leave to a person what stopped, for want of a server or of evidence, after something may have been done.
 
     With nothing begun it can simply be run again when they are back. Other mistakes stay what they are, and say that
@@ -52,7 +52,7 @@ def left_to_person(claim: Claim | None) -> Iterator[None]:
     try:
         yield
     except HoloError as error:
-        if claim is None or not claim.begun or error.status not in ("invalid", Unavailable.status):
+        if not claim.begun or error.status not in ("invalid", Unavailable.status):
             raise
         if isinstance(error, EvidenceFailed | StoreLost | Unavailable):
             raise NeedsPerson(_half_done(claim, error)) from error
@@ -82,7 +82,7 @@ def not_untouched(scope: Guard | None, *, since: int = 0, alone: bool = False) -
         raise mistake from error
 
 
-async def look_for_effect(ledger: Ledger, claim: Claim, probe: Probe | None) -> Any:
+async def look_for_effect(claim: Claim, probe: Probe | None) -> Any:
     """Return what an earlier attempt came to, or `NOT_DONE` if it is certain that it came to nothing.
 
     Raises `NeedsPerson` when nobody knows: then nothing is done again.
@@ -96,7 +96,7 @@ async def look_for_effect(ledger: Ledger, claim: Claim, probe: Probe | None) -> 
     if found is None:
         raise NeedsPerson(in_doubt(claim))
     if found is NOT_DONE:
-        ledger.disregard(claim)
+        claim.ledger.disregard(claim)
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from holo_tasks.core import ports
+from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage, Killed
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
@@ -42,6 +43,15 @@ class LazyDesktop:
         """The display's name, empty while there is none."""
         return self._desktop.display if self._desktop else ""
 
+    @property
+    def up(self) -> Closable | None:
+        """The desktop itself, if it was needed by now."""
+        return self._desktop
+
+    async def started(self) -> Closable:
+        """Return the desktop itself; it is started if it was not needed before."""
+        return await self._started()
+
     async def look(self, *, after_action: bool = False) -> Frame:
         desktop = await self._started()
         if self.tells_windows and isinstance(desktop, ports.TellsWindows):
@@ -55,6 +65,13 @@ class LazyDesktop:
     async def owner_at(self, at: Point | None) -> Owner:
         desktop = await self._started()
         return await desktop.owner_at(at)
+
+    async def elements(self) -> ElementTree:
+        """Return the elements of the desktop's programs; none of one that is no desktop that could tell."""
+        desktop = await self._started()
+        if not isinstance(desktop, ports.TellsElements):
+            return ElementTree(complete=False, why_not="This desktop does not tell of its programs' elements.")
+        return await desktop.elements()
 
     async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
         """Belong to a run, as soon as there is a desktop."""

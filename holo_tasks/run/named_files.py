@@ -50,6 +50,16 @@ def workbook_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
     return _place(name, ".xlsx", environ)
 
 
+def table_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where a table of this name is: a CSV file or a workbook."""
+    return _place(name, ".xlsx" if name.casefold().endswith(".xlsx") else ".csv", environ)
+
+
+def playbook_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where a playbook of this name is."""
+    return _place(name, ".yaml", environ)
+
+
 def _place(name: str, ending: str, environ: Mapping[str, str] | None) -> Path:
     shown = name if len(name) <= _MOST_BYTES else f"{name[:_MOST_BYTES]}…"
     if not _is_name(name) or not name.casefold().endswith(ending):

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.frame import Mask
+from holo_tasks.core.frame import Frame, Mask
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.known_elements import Tell
 from holo_tasks.core.ports import Masker, Redactor
 from holo_tasks.safety.masking.places import FixedRegions, Owned, OwnedWindows
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.redaction import NothingToRedact, Painter
+from holo_tasks.safety.scrubbing import hushed
 from holo_tasks.safety.typed_fields import TypedFields
 from holo_tasks.safety.typed_texts import TypedTexts
+
+if TYPE_CHECKING:
+    from holo_tasks.safety.masking.lines import LineReader, ReadLine
+    from holo_tasks.safety.masking.texts import TextMasker
 
 OCR = ("rapidocr", "onnxruntime", "cv2", "numpy")
 
@@ -39,16 +48,29 @@ def redactor_for(
     patience_s = redaction.timeout_seconds
     if not (redaction.reads or secrets):
         return Painter(maskers, patience_s=patience_s)
-    from holo_tasks.safety.masking.texts import TextDetector, TextMasker
     from holo_tasks.vision.band_reader import BandReader
 
     reader = BandReader()
+    texts = _texts(redaction, secrets, reader)
+    reading: list[Masker] = [TypedTexts(typed, texts, asked_for=True) if typed is not None and secrets else texts]
+    if redaction.mode == "paint":
+        return Painter(maskers, reading, patience_s=patience_s)
+    from holo_tasks.safety.masking.wireframe import Wireframe
+    from holo_tasks.vision.outline_boxes import Outlines
+
+    return Wireframe(reader, Outlines(), words=redaction.words, maskers=maskers, reading=reading, patience_s=patience_s)
+
+
+def _texts(redaction: Redaction, secrets: Mapping[str, str] | None, reader: LineReader) -> TextMasker:
+    """Return what finds private texts by the rules of a redaction."""
+    from holo_tasks.safety.masking.texts import TextDetector, TextMasker
+
     detectors: list[TextDetector] = []
     if redaction.detector == "presidio":
         from holo_tasks.safety.masking.presidio import PresidioDetector
 
         detectors.append(PresidioDetector())
-    texts = TextMasker(
+    return TextMasker(
         reader,
         kinds=redaction.texts,
         names=redaction.names,
@@ -57,13 +79,36 @@ def redactor_for(
         detectors=detectors,
         padding=redaction.padding,
     )
-    reading: list[Masker] = [TypedTexts(typed, texts, asked_for=True) if typed is not None and secrets else texts]
-    if redaction.mode == "paint":
-        return Painter(maskers, reading, patience_s=patience_s)
-    from holo_tasks.safety.masking.wireframe import Wireframe
-    from holo_tasks.vision.outline_boxes import Outlines
 
-    return Wireframe(reader, Outlines(), words=redaction.words, maskers=maskers, reading=reading, patience_s=patience_s)
+
+def tell_for(redaction: Redaction | None, secrets: Mapping[str, str] | None = None) -> Tell:
+    """Return what programs' own words go through before they may be known: the rules for what is read, and the values
+    of secrets. A text that holds something private is told as an empty one.
+    """
+    if redaction is None or not (redaction.reads or (secrets and redaction.secrets)):
+        return hushed
+    made: list[TextMasker] = []
+
+    @lru_cache(maxsize=4096)
+    def private(text: str) -> bool:
+        if not made:  # finding names may take a while to load
+            made.append(_texts(redaction, secrets if redaction.secrets else None, _Unread()))
+        return made[0].holds(text)
+
+    def tell(text: str) -> str:
+        return "" if text and private(text) else hushed(text)
+
+    return tell
+
+
+class _Unread:
+    """Stands for the reader of a screen where there is none."""
+
+    def lines(self, frame: Frame) -> Sequence[ReadLine]:
+        return ()
+
+    def again(self, frame: Frame, box: Box) -> Sequence[str]:
+        return ()
 
 
 def can_read() -> bool:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import secrets
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from prefect.exceptions import Pause
 
@@ -24,29 +22,28 @@ from holo_tasks.core import events
 from holo_tasks.core.budget import Guard, Limits, unpriced
 from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.gestures import Typed
 from holo_tasks.core.model import Model
 from holo_tasks.core.money import Price
-from holo_tasks.core.permit import Policy, TextReader
-from holo_tasks.core.person import SUSPENDED, HandOff
-from holo_tasks.core.ports import Desktop, Encoder, Purse, Recorder, Redactor, TellsWindows
-from holo_tasks.core.states import Recogniser
+from holo_tasks.core.person import SUSPENDED
+from holo_tasks.core.ports import Desktop, Journal, TellsWindows
+from holo_tasks.core.states import Recognizer
 from holo_tasks.core.version import __version__
 from holo_tasks.core.visible_text import exact
 from holo_tasks.kill.switch import KillSwitch
-from holo_tasks.loop.consent import Approver
-from holo_tasks.loop.corrections import CORRECTIONS
+from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.screens import Screens
-from holo_tasks.loop.walk import Doors, Person
+from holo_tasks.loop.walk import Walk
 from holo_tasks.run.artifacts import publish_table
 from holo_tasks.run.hooks import Subscribed
 from holo_tasks.run.journal import current_journal, journalled
 from holo_tasks.run.killed import as_killed
+from holo_tasks.run.run_options import RunOptions
 from holo_tasks.run.skipping import Skipping
 from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Ledger
 from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.scripts.step_outcome import StepOutcome, count
 from holo_tasks.vision.control_text import ScreenText, can_read
 
 LiveViewing: TypeAlias = Literal["never", "handoff", "always"]
@@ -56,6 +53,14 @@ ASIDE_PATIENCE_S, KILLED_PATIENCE_S = 15.0, 1.0
 LIBRARY = f"prefect-holo {__version__}"
 MOST_ROWS = 200
 """A table that people read in Prefect's pages is no longer than this; the trace has it all."""
+
+
+class Surroundings(Protocol):
+    """Finds out what there is on the machine."""
+
+    async def told(self, run: Run, walk: Walk) -> str:
+        """Return what a model is told of it: the same words in every conversation of a run."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -68,94 +73,113 @@ class Resolved:
     layer: str
 
 
+@dataclass(frozen=True)
+class Replayed:
+    """A goal of a playbook that was followed in a sub-goal of this run, and what came of its steps, in order."""
+
+    subgoal: int
+    playbook: str
+    goal: str
+    outcomes: tuple[StepOutcome, ...]
+
+
 @dataclass
 class Run:
     """What sub-goals find through `current_run`. One desktop, hence one sub-goal at a time."""
 
     run_id: str
     title: str
-    desktop: Desktop
-    model: Model
-    encoder: Encoder
-    redactor: Redactor
-    policy: Policy
-    recorder: Recorder
+    options: RunOptions
+    outside: Doors
+    """The outside world, but for the journal of the sub-goal that is at work."""
+    advisors: Mapping[str, Model]
     trace: str
     folder: Path | None
+    home: Path
+    """Where local state lives."""
     guard: Guard
     switch: KillSwitch
-    approver: Approver | None = None
-    reader: TextReader | None = None
-    secret_fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    recheck: bool = True
-    typed: Callable[[Sequence[Typed]], None] = lambda fields: None
-    token: str = ""
-    flow_run_id: str = ""
-    advisors: Mapping[str, Model] = field(default_factory=dict)
-    cache_decisions: bool = False
-    purse: Purse | None = None
-    ledger: Ledger | None = None
-    items: Items | None = None
-    handoffs: Handoffs | None = None
-    handoff: HandOff | None = None
-    person: Person | None = None
-    max_steps: int = 50
-    max_corrections: int = CORRECTIONS
+    ledger: Ledger
+    items: Items
+    handoffs: Handoffs
+    flow_run_id: str
+    deployment_id: str
+    attempt: str
+    """Names this time that the flow run was begun, among all others."""
+    log: Log
+    """Of the flow run that the agent was opened in, which is the one that is paused for a person."""
+    told: Subscribed
+    """What a flow has subscribed to."""
+    wants: Callable[[Handoff], None]
+    """Called with each hand-off, to tell who waits for this run what they are asked."""
+    ask: Callable[[str, Frame], Awaitable[bool]]
+    """Asks the model whether something is so on a frame, for states that are told by that."""
+    live_view: LiveViewing = "handoff"
+    front: Run | None = None
+    """The run that this is a part of, if this is its work on one desktop of several."""
+    discovery: Surroundings | None = None
+    """Finds out what there is on the machine, if the agent is to know."""
+    sees: Recognizer | None = None
+    """What tells the states of the screen; made when it is first needed."""
+    busy: asyncio.Lock = field(default_factory=asyncio.Lock)
+    aside: set[asyncio.Task[None]] = field(default_factory=set)
     subgoals: int = 0
     steps: int = 0
-    busy: asyncio.Lock = field(default_factory=asyncio.Lock)
-    status: events.Status = "answered"
-    reason: str = ""
-    answer: str = ""
-    delivery: Delivery | None = None
-    aside: set[asyncio.Task[None]] = field(default_factory=set)
-    home: Path | None = None
-    """Where local state lives."""
-    deployment_id: str = ""
-    attempt: str = ""
-    """Names this time that the flow run was begun, among all others."""
-    suspended: Pause | None = None
-    """What ends this run because Prefect has suspended its flow run: nothing may be done any more."""
-    live_view: LiveViewing = "handoff"
+    spent_inside: int = 0
+    """Micro-USD that sub-goals have written down as their own: of one inside another it is not the other's, too."""
     skipping: Skipping = field(default_factory=Skipping)
     """What was done before and is not begun."""
     resumed: set[str] = field(default_factory=set)
     """The business items that an earlier attempt worked on."""
-    spent_inside: int = 0
-    """Micro-USD that sub-goals have written down as their own: of one inside another it is not the other's, too."""
     resolved: list[Resolved] = field(default_factory=list)
-    log: Log | None = None
-    """Of the flow run that the agent was opened in, which is the one that is paused for a person."""
-    wants: Callable[[Handoff], None] = lambda handoff: None
-    """Called with each hand-off, to tell who waits for this run what they are asked."""
-    told: Subscribed = field(default_factory=Subscribed)
-    """What a flow has subscribed to."""
-    ask: Callable[[str, Frame], Awaitable[bool]] | None = None
-    """Asks the model whether something is so on a frame, for states that are told by that."""
-    sees: Recogniser | None = None
-    """What tells the states of the screen; made when it is first needed."""
+    replayed: list[Replayed] = field(default_factory=list)
+    healing: list[str] = field(default_factory=list)
+    """What there is to say of playbooks that did not fit: changes proposed, and one that fits less and less."""
+    learning: dict[str, Any] = field(default_factory=dict)
+    """What is known and learned of sub-goals that become playbooks by themselves."""
+    suspended: Pause | None = None
+    """What ends this run because Prefect has suspended its flow run: nothing may be done any more."""
+    status: events.Status = "answered"
+    reason: str = ""
+    answer: str = ""
+    delivery: Delivery | None = None
+
+    @property
+    def desktop(self) -> Desktop:
+        return self.outside.desktop
+
+    @property
+    def whole(self) -> Run:
+        """The run with all of its desktops: what is counted is counted there."""
+        return self.front or self
 
     @property
     def layers(self) -> Counter[str]:
         """How many sub-goals each layer has come to the answer of."""
         return Counter(one.layer for one in self.resolved)
 
+    @property
+    def healed(self) -> int:
+        """How many steps of playbooks did not fit and were done by the model, after which the playbook went on."""
+        return sum(count(one.outcomes, "healed") for one in self.replayed)
+
     def layer_of(self, token: str) -> str:
         """Return the layers that worked on a business item in this run, the one that needed most help last."""
         found = {one.layer for one in self.resolved if one.token == token}
-        return " + ".join(layer for layer in ("model", "script", "person") if layer in found)
+        return " + ".join(layer for layer in ("api", "model", "playbook", "script", "person") if layer in found)
 
     @property
-    def recogniser(self) -> Recogniser:
+    def recognizer(self) -> Recognizer:
         """What tells the states of the screen."""
         if self.sees is None:
-            from holo_tasks.vision.state_recognizer import ScreenRecogniser
+            from holo_tasks.vision.state_recognizer import ScreenRecognizer
 
-            self.sees = ScreenRecogniser(ask=self.ask)
+            told = self.outside.elements
+            self.sees = ScreenRecognizer(ask=self.ask, elements=told.read if told else None)
         return self.sees
 
     def watch(self, screens: Screens) -> None:
-        """Have the desktop's frames tell what the states of these screens are recognised by."""
+        """Have the desktop's frames tell what the states of these screens are recognized by."""
         from holo_tasks.vision.state_recognizer import needs_windows
 
         if isinstance(self.desktop, TellsWindows) and (screens.closed or needs_windows(screens)):
@@ -169,26 +193,9 @@ class Run:
 
     def doors(self, *, reads: bool = False) -> Doors:
         """The outside world, as a walk needs it; with what reads the screen if it ``reads`` what it acts on."""
-        if reads and self.reader is None and can_read():
-            self.reader = ScreenText()
-        return Doors(
-            desktop=self.desktop,
-            redactor=self.redactor,
-            encoder=self.encoder,
-            model=self.model,
-            policy=self.policy,
-            recorder=self.recorder,
-            now_s=time.monotonic,
-            purse=self.purse,
-            journal=current_journal(),
-            approver=self.approver,
-            reader=self.reader,
-            recheck=self.recheck,
-            typed=self.typed,
-            secret_fields=self.secret_fields,
-            person=self.person,
-            corrections=self.max_corrections,
-        )
+        if reads and self.outside.reader is None and can_read():
+            self.outside = replace(self.outside, reader=ScreenText())
+        return replace(self.outside, journal=current_journal())
 
     @asynccontextmanager
     async def screen_alone(self) -> AsyncIterator[None]:
@@ -238,6 +245,16 @@ def running_here() -> Run | None:
     return _run.get()
 
 
+@contextmanager
+def within(run: Run) -> Iterator[None]:
+    """Make a run the one around this code."""
+    mark = _run.set(run)
+    try:
+        yield
+    finally:
+        _run.reset(mark)
+
+
 def current_guard() -> Guard | None:
     """Return the innermost guardrail around this code."""
     return _guard.get()
@@ -260,16 +277,18 @@ def progress(total: int) -> Iterator[Progress]:
 
 
 @contextmanager
-def working(run: Run, claim: Claim, *, effect: bool) -> Iterator[None]:
-    """Work under a claim: its actions are written down if they may have an ``effect``, and stop when it is lost."""
-    claim.trace = run.trace
-    run.switch.claims.append(claim)
-    try:
-        with journalled(claim if effect else None):
+def working(run: Run | None, claim: Claim, journal: Journal | None) -> Iterator[None]:
+    """Work under a claim: actions are written into a ``journal``, or into none, and the run stops when it is lost."""
+    with journalled(journal):
+        if run is None:
             yield
-    finally:
-        # Sub-goals side by side end in any order.
-        run.switch.claims = [other for other in run.switch.claims if other is not claim]
+            return
+        claim.trace = run.trace
+        run.switch.take_up(claim)
+        try:
+            yield
+        finally:
+            run.switch.leave(claim)
 
 
 @contextmanager
@@ -289,15 +308,8 @@ def guarded(name: str, limits: Limits, key: str = "") -> Iterator[Guard]:
         _guard.reset(token)
 
 
-def new_run_id() -> str:
-    """Return an id that sorts by time and is safe as a folder name."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
-
-
-def check_terms(model: str, price: Price | None, limits: Limits, max_steps: int) -> None:
-    """Raise `InvalidUsage` for terms that cannot be kept; a price that is not known is never taken to be nothing."""
-    if not 1 <= max_steps <= 10_000:
-        raise InvalidUsage(f"max_steps must be from 1 to 10000, not {max_steps}.")
+def check_price(model: str, price: Price | None, limits: Limits) -> None:
+    """Raise `InvalidUsage` for limits that cannot be kept; a price that is not known is never taken to be nothing."""
     around = _guard.get()
     if price is None and (limits.max_cost_usd is not None or (around is not None and around.has_cost_limit)):
         raise unpriced(model)
@@ -310,14 +322,14 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
     When its switch is used the task is cancelled: an `asyncio.CancelledError` comes out of here with the reason in it,
     which no retry and no handler of errors holds up, and the flows that it leaves end as killed.
     """
-    await run.recorder.record(
+    await run.outside.recorder.record(
         events.RunOpened(
             run_id=run.run_id,
             title=run.title,
             library=LIBRARY,
             flow_run_id=run.flow_run_id,
             display=run.desktop.display,
-            model=run.model.name,
+            model=run.outside.model.name,
         )
     )
     switch, mark = run.switch, _run.set(run)
@@ -338,7 +350,7 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
             run.answer = error.partial_answer
         if run.status == "killed":
             with suppress(EvidenceFailed):  # that it was killed counts, also where it cannot be recorded
-                await surely(run.recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
+                await surely(run.outside.recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
         error = as_killed(error, switch)
         if error is not raised:
             raise error from raised
@@ -366,7 +378,7 @@ async def _closed(run: Run) -> None:
             run.do_aside(run.skipping.publish(run))
     if run.aside:
         await asyncio.wait(run.aside, timeout=KILLED_PATIENCE_S if run.status == "killed" else ASIDE_PATIENCE_S)
-    await run.recorder.record(
+    await run.outside.recorder.record(
         events.RunClosed(
             status=run.status,
             answer=run.answer,
@@ -402,9 +414,12 @@ async def surely(work: Coroutine[Any, Any, None]) -> None:
         raise cancelled
 
 
-def ending(error: BaseException, guard: Guard | None = None) -> tuple[events.Status, str]:
-    """Say how work ends that was stopped by this error; a deadline of ``guard`` cancels what it stops."""
-    run = _run.get()
+def ending(error: BaseException, guard: Guard | None = None, run: Run | None = None) -> tuple[events.Status, str]:
+    """Say how work of a run, by default the one around, ends that was stopped by this error.
+
+    A deadline of ``guard`` cancels what it stops.
+    """
+    run = run or _run.get()
     if run is not None and (reason := run.switch.why()):
         return "killed", reason
     if guard is not None and isinstance(error, asyncio.CancelledError):

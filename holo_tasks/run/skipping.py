@@ -13,8 +13,8 @@ from prefect.exceptions import MissingContextError
 
 from holo_tasks.core import events
 from holo_tasks.core.errors import StoreLost
-from holo_tasks.core.ports import Recorder
 from holo_tasks.core.visible_text import exact
+from holo_tasks.loop.doors import Doors
 from holo_tasks.run.artifacts import publish_table
 from holo_tasks.safety.scrubbing import hushed
 
@@ -34,8 +34,8 @@ class Told(Protocol):
     """What is needed of a run to tell what it skips."""
 
     run_id: str
-    recorder: Recorder
-    items: Items | None
+    outside: Doors
+    items: Items
     resumed: set[str]
 
     def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
@@ -96,9 +96,9 @@ class Skipping:
         some, self._waiting, self._size = self._waiting, [], 0
         if not some:
             return
-        await run.recorder.record(events.Skipped(items=some))  # what was given is recorded, whoever is cancelled
-        if run.items is not None:
-            run.do_aside(_settle(run.items, [(one.token, one.goal) for one in some]))
+        # What was given is recorded, whoever is cancelled.
+        await run.outside.recorder.record(events.Skipped(items=some))
+        run.do_aside(_settle(run.items, [(one.token, one.goal) for one in some]))
 
 
 async def _settle(items: Items, works: Sequence[tuple[str, str]]) -> None:

@@ -53,8 +53,8 @@ class Subgoal:
 
     def numbered(self, run: Run) -> Subgoal:
         """Return it with the run's next number."""
-        run.subgoals += 1
-        return replace(self, number=run.subgoals)
+        run.whole.subgoals += 1
+        return replace(self, number=run.whole.subgoals)
 
 
 _subgoal: ContextVar[Subgoal | None] = ContextVar("holo_subgoal", default=None)
@@ -92,7 +92,7 @@ def side_walk(task: str, *, region: Box | None = None, model: Model | None = Non
 
 def chances() -> Asked:
     """Return what a single question begins with: how often the model may be corrected."""
-    return Asked(Corrections(current_run().max_corrections))
+    return Asked(Corrections(current_run().options.max_corrections))
 
 
 _walk: ContextVar[Walk] = ContextVar("holo_walk")

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, Literal, Self, TypeAlias
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.loop.screens import Route, Screens, Scripted
+from holo_tasks.loop.screens import Checked, Route, Screens, Scripted
+from holo_tasks.run.api_layer import Api, is_api
+from holo_tasks.run.learn import Learned
 
 MODEL: Literal["model"] = "model"
 PERSON: Literal["person"] = "person"
-SCRIPT = "script"
-Layer: TypeAlias = Literal["model", "person"] | Scripted | Callable[..., Scripted]
-"""Who works on a sub-goal: the model, a `Script`, a function that makes one of the sub-goal's arguments, a person."""
+SCRIPT, PLAYBOOK, API = "script", "playbook", "api"
+SCRIPTED = (SCRIPT, PLAYBOOK)
+"""What a `Script` is called among the layers: of a function, and of a playbook."""
+Layer: TypeAlias = (
+    Literal["model", "person"] | Scripted | Callable[..., Scripted] | Api | Callable[..., Awaitable[Any]] | Learned
+)
+"""Who works on a sub-goal: the model, a `Script`, a function that makes one of the sub-goal's arguments, the program's
+API (an async function without hands, or `Api`), a person."""
 
 
 def _labels(name: str, given: str | Iterable[str]) -> tuple[str, ...]:
@@ -90,7 +98,8 @@ class SubgoalOptions:
 
     ``screens`` are the program's, as `Screens`, or as the route of a sub-goal over them (`Screens.route`). ``layers``
     are who works on it, one after the other as each gives up: ``"model"``, a `Script` or a function that makes one of
-    the sub-goal's arguments, ``"person"``. ``effect`` is what it may change, or None. ``secrets`` are the names of
+    the sub-goal's arguments, an async function without hands, which is the program's API (`Api`), ``"person"``.
+    ``effect`` is what it may change, or None. ``secrets`` are the names of
     those that the model may have typed. Raises `InvalidUsage` for what does not fit together.
     """
 
@@ -124,12 +133,17 @@ class SubgoalOptions:
     @property
     def order(self) -> tuple[str, ...]:
         """The layers by their names."""
-        return tuple(layer if isinstance(layer, str) else SCRIPT for layer in self._in_order)
+        return tuple(map(_name, self.in_order))
 
     @property
     def script(self) -> Scripted | None:
         """The script among the layers."""
-        return next((layer for layer in self._in_order if isinstance(layer, Scripted)), None)
+        return next((layer for layer in self.in_order if isinstance(layer, Scripted)), None)
+
+    @property
+    def api(self) -> Api | None:
+        """The program's API among the layers."""
+        return next((layer for layer in self.in_order if isinstance(layer, Api)), None)
 
     @property
     def press_once(self) -> tuple[str, ...]:
@@ -147,7 +161,8 @@ class SubgoalOptions:
         return ANY_EFFECT if self.effect is AS_AROUND else self.effect
 
     @property
-    def _in_order(self) -> Sequence[Layer]:
+    def in_order(self) -> Sequence[Layer]:
+        """The layers."""
         return (MODEL,) if self.layers is None else self.layers  # type: ignore[return-value]  # a tuple by now
 
     def inside(self, around: SubgoalOptions) -> SubgoalOptions:
@@ -159,18 +174,31 @@ class SubgoalOptions:
             secrets=around.secrets if self.secrets is None else self.secrets,
         )
 
-    def called(self, args: Any, kwargs: Any) -> Self:
-        """Return these options for a call of the sub-goal: its script is made, and checked as it is made."""
-        made = [layer if _is_ready(layer) else _made(layer, args, kwargs) for layer in self._in_order]
+    def check_for_subgoal(self, arguments: Set[str], title: str) -> None:
+        """Raise `InvalidUsage` if the API cannot be called with arguments of these names."""
+        if self.api is not None:
+            self.api.check(arguments, f"‘{title}’")
+
+    def called(self, args: Any, kwargs: Any, given: Mapping[str, Any] = MappingProxyType({})) -> Self:
+        """Return these options for a call of the sub-goal: its script is made, and checked as it is made.
+
+        ``given`` are the arguments by name, for its API.
+        """
+        made = [
+            layer.called(given) if isinstance(layer, Api) else layer if _is_ready(layer) else _made(layer, args, kwargs)
+            for layer in self.in_order
+        ]
         return replace(self, layers=tuple(made))
 
     def check_for_pursue(self) -> None:
         """Raise `InvalidUsage` for what is called with a sub-goal's arguments, where there are none."""
-        if not all(map(_is_ready, self._in_order)):
+        if not all(map(_is_ready, self.in_order)):
             raise InvalidUsage(
                 "pursue() has no arguments to make a script of: give it the Script itself, or put the function into "
                 "@subgoal(layers=[…])."
             )
+        if self.api is not None:
+            self.api.check(set(), "pursue() has no arguments to call it with: put it into @subgoal(layers=[…]); this")
         if self.what_it_changes.probe or self.what_it_changes.precondition:
             raise InvalidUsage(
                 "A probe and a precondition are called with the arguments of a sub-goal: give them to "
@@ -179,27 +207,52 @@ class SubgoalOptions:
 
 
 def _is_ready(layer: Any) -> bool:
-    return isinstance(layer, str | Scripted)
+    return isinstance(layer, str | Scripted | Api)
+
+
+def _name(layer: Any) -> str:
+    """Return what a layer is called; what makes a script tells its name only when it was called."""
+    if isinstance(layer, str | Api):
+        return layer if isinstance(layer, str) else API
+    return PLAYBOOK if isinstance(layer, Learned) else getattr(layer, "layer", SCRIPT)
 
 
 def _made(make: Any, args: Any, kwargs: Mapping[str, Any]) -> Scripted:
     script = make(*args, **kwargs)
     if not isinstance(script, Scripted):
-        raise InvalidUsage(f"A function in layers= makes a Script of the sub-goal's arguments, not {script!r}.")
+        raise InvalidUsage(
+            f"A function in layers= makes a Script of the sub-goal's arguments, not {script!r}. If it is the program's "
+            "API, write `async def`, or Api(…) around what is not seen to be async."
+        )
+    if isinstance(script, Checked):
+        script.check_values()
     return script
 
 
 def _layers(given: Any) -> tuple[Layer, ...]:
     """Return layers as a tuple; raise `InvalidUsage` for what cannot work on a sub-goal, or not in this order."""
-    layers = (given,) if isinstance(given, str) or callable(given) or isinstance(given, Scripted) else tuple(given)
+    one = isinstance(given, str | Scripted | Api | Learned) or callable(given)
+    # An async function stands for an API: what makes a script is called, not awaited.
+    layers = tuple(
+        Api(layer) if is_api(layer) and not isinstance(layer, Api | Scripted) else layer
+        for layer in ((given,) if one else tuple(given))
+    )
     for layer in layers:
-        if layer == SCRIPT:
-            raise InvalidUsage("A script stands in layers= itself: put the Script(…) there instead of 'script'.")
-        if layer not in (MODEL, PERSON) and not isinstance(layer, Scripted) and not callable(layer):
-            raise InvalidUsage(f"layers= holds 'model', a Script, 'person', not {layer!r}.")
-    names = [layer if isinstance(layer, str) else SCRIPT for layer in layers]
+        if layer == API:
+            raise InvalidUsage("An API stands in layers= itself: put the function itself there instead of 'api'.")
+        if layer in SCRIPTED:
+            raise InvalidUsage(f"A script stands in layers= itself: put the Script(…) there instead of {layer!r}.")
+        if layer not in (MODEL, PERSON) and not isinstance(layer, Scripted | Api | Learned) and not callable(layer):
+            raise InvalidUsage(
+                f"layers= holds 'model', a Script, the async function of an API, 'person', not {layer!r}."
+            )
+        if isinstance(layer, Checked):
+            layer.check_values()
+    names = [SCRIPT if name in SCRIPTED else name for name in map(_name, layers)]
     if not names or len(set(names)) < len(names):
-        raise InvalidUsage("layers= holds the model, one script and a person, each once, and at least one of them.")
+        raise InvalidUsage(
+            "layers= holds the model, one script, one API and a person, each once, and at least one of them."
+        )
     if PERSON in names[:-1]:
         raise InvalidUsage("A person is asked last: put 'person' at the end of layers=.")
     return layers

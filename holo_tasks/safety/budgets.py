@@ -11,7 +11,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -50,15 +49,6 @@ CALLS = sa.Table(
     sa.Column("era", sa.Text, nullable=False),
     sa.Column("at_s", sa.Float, nullable=False),
 )
-
-
-@dataclass(frozen=True)
-class Balance:
-    """What a scope has used up, in micro-USD and input actions."""
-
-    spent_micro: int
-    held_micro: int
-    actions: int
 
 
 def item_key(token: str, scope: str = "") -> str:
@@ -215,12 +205,6 @@ class Budgets:
                     raise too_many_actions(scope)
 
         self._store.do(act, HURRY_S)
-
-    def balance(self, key: str) -> Balance:
-        """Return what a scope has used up; nothing if it was never opened."""
-        with self._store.transaction() as db:
-            found = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == key)).one_or_none()
-        return Balance(found.spent_micro, found.held_micro, found.actions) if found else Balance(0, 0, 0)
 
     def _used(self, db: sa.Connection, scope: Guard) -> tuple[int, int]:
         found = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == scope.key)).one_or_none()

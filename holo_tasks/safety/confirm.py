@@ -47,10 +47,11 @@ class Confirm(BaseModel):
 
     text: Annotated[str | None, AfterValidator(_pattern)] = Field(
         default=None,
-        description="A regular expression, in any case, for what is written on the target: in the model's own words "
-        "and on the screen, which takes OCR; without it every action that may press something needs a yes. Keys, and "
-        "what the middle button pastes, may mean all that their window shows, or the screen while a menu is open, but "
-        "for moving, and for writing and editing in a field just clicked.",
+        description="A regular expression, in any case, for what is written on the target: in the model's own words, "
+        "in the program's where it tells of its elements, and on the screen, which takes OCR; without it every action "
+        "that may press something needs a yes. Keys, and what the middle button pastes, may mean all that their window "
+        "shows, or the screen while a menu is open, but for moving, for writing and editing in a field just clicked, "
+        "and for Space and Enter on a button that surely has the keyboard: they mean that one.",
     )
     kinds: Kinds = Field(default=None, description="Names of actions, for example click and hotkey; empty: all.")
     programs: tuple[str, ...] | None = Field(default=None, description="Executables or scripts; empty: all.")
@@ -90,9 +91,15 @@ class Confirm(BaseModel):
         if scene.reader is None:  # any target may be the one
             return bool(targets) or await scene.may_press(gesture)
         try:
-            if await scene.may_press(gesture):
+            keyed = await scene.keyed(gesture)
+            if any(map(wanted.search, keyed.names)):
+                return True
+            if keyed.button is not None:
+                targets.append(keyed.button.box.center)
+            elif await scene.may_press(gesture):
                 targets.append(scene.shown_in(owner))
-            return any([await _fits(wanted, target, scene) for target in targets])
+            called = [name for target in targets for name in await scene.called(target)]
+            return any(map(wanted.search, called)) or any([await _fits(wanted, target, scene) for target in targets])
         except Exception:
             return True  # a target that cannot be read may be the one
 

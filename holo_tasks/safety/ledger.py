@@ -12,7 +12,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +75,10 @@ INTENTS = sa.Table(
 )
 
 
+class BeingWorkedOn(InvalidUsage):
+    """Somebody else is at the same work."""
+
+
 @dataclass(frozen=True)
 class Finished:
     """A stored result, as JSON text, and where its evidence is."""
@@ -120,6 +124,8 @@ class Claim:
     trace: str = ""
     valid_until_s: float = field(default=0.0, repr=False)
     taken_over: bool = False
+    lost: str = "Another worker has taken over this work."
+    """What there is to say when that happened."""
     begun: dict[int, str] = field(default_factory=dict)
     """The actions that this attempt has begun, by number: nobody knows what came of them until the work is finished."""
 
@@ -158,6 +164,11 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    @property
+    def store(self) -> Store:
+        """The database that it is kept in."""
+        return self._store
+
     def find(self, token: str, goal: str, inputs: str, work: Work | None = None) -> Finished | None:
         """Return the stored result of finished work, or None."""
         with self._store.transaction() as db:
@@ -182,7 +193,7 @@ class Ledger:
         """Store a result; the first one stays. Raises `Killed` if another worker has taken over."""
 
         def finish(db: sa.Connection) -> None:
-            self._check(db, claim)
+            self.check(db, claim)
             add(db, FINISHED, token=claim.token, goal=claim.goal, inputs=inputs, result=result, trace=trace)
 
         self._store.do(finish)
@@ -194,7 +205,7 @@ class Ledger:
         Raises `InvalidUsage` if somebody else is at it, `TokenConflict` if other ``work`` has done something already.
         A claim whose end no clock can tell is watched for a lease first.
         """
-        vigil = _Vigil()
+        vigil = Vigil()
         while (claim := self._try(token, goal, work, vigil)) is None:
             time.sleep(vigil.pause_s)
         leave = self._keep_up(claim)
@@ -206,7 +217,7 @@ class Ledger:
     @asynccontextmanager
     async def at_work(self, token: str, goal: str, work: Work | None = None) -> AsyncIterator[Claim]:
         """As `claim`, without holding up whatever else this process does meanwhile."""
-        vigil = _Vigil()
+        vigil = Vigil()
         # Threads are few, and who waits in one keeps it from others: they look, and the waiting is done here.
         while (claim := await self._try_aside(token, goal, work, vigil)) is None:
             await asyncio.sleep(vigil.pause_s)
@@ -216,6 +227,32 @@ class Ledger:
         finally:
             await asyncio.to_thread(leave)
 
+    @asynccontextmanager
+    async def one_of(self, tokens: Sequence[str], goal: str, waits: Callable[[], float]) -> AsyncIterator[Claim]:
+        """Claim whichever of some tokens is free first. ``waits`` is called where none is: for how long, in seconds."""
+        vigils = {token: Vigil() for token in tokens}
+        while (claim := await self._any_of(vigils, goal)) is None:
+            await asyncio.sleep(waits())
+        leave = self._keep_up(claim)
+        try:
+            yield claim
+        finally:
+            await asyncio.to_thread(leave)
+
+    def let_go(self, token: str, goal: str, vigil: Vigil) -> bool | None:
+        """Free a claim whose holder is gone, who is refused from then on; False if nobody held it, None if unknown yet.
+
+        Raises `BeingWorkedOn` while somebody holds it.
+        """
+        with self._store.transaction() as db:
+            holder = db.execute(sa.select(CLAIMS.c.holder).where(*_of(CLAIMS, token, goal))).scalar()
+        if not holder:
+            return False
+        claim = self._try(token, goal, None, vigil)
+        if claim is not None:
+            self._release(claim)
+        return None if claim is None else True
+
     def free(self, token: str, *, not_done: bool, goals: Collection[str] | None = None) -> None:
         """Let an item be worked on again with a fresh budget: a person has decided to spend more on it.
 
@@ -223,7 +260,7 @@ class Ledger:
         looked, and its effect is not there. The budget is the token's, whatever work is done under it. Raises
         `InvalidUsage` while somebody is at it: their work would spend the fresh budget beside the old one.
         """
-        vigil = _Vigil()
+        vigil = Vigil()
 
         def free(db: sa.Connection) -> bool:
             now = self._store.now_s(db)
@@ -241,6 +278,37 @@ class Ledger:
         while not self._store.do(free):
             time.sleep(vigil.pause_s)
 
+    def dismiss(self, claim: Claim, leave: Callable[[sa.Connection], None]) -> None:
+        """End a claim for good, and ``leave`` what hangs on it, in one transaction. Raises `Killed` if taken over.
+
+        Only for a token that nobody claims again: its epochs are forgotten.
+        """
+
+        def dismiss(db: sa.Connection) -> None:
+            self.check(db, claim)
+            leave(db)
+            db.execute(sa.delete(CLAIMS).where(*_of(CLAIMS, claim.token, claim.goal)))
+
+        self._store.do(dismiss, HURRY_S)
+
+    def bury(self, token: str, vigil: Vigil, leave: Callable[[sa.Connection], int]) -> int | None:
+        """End the claims on a token that nobody can hold any more, and ``leave`` what hangs on them, all or nothing.
+
+        Whoever held them is refused from then on, and nobody may claim that token again. Returns what ``leave`` does;
+        None if it cannot be known yet whether somebody holds them: ask again later, with the same ``vigil``. Raises
+        `BeingWorkedOn` while somebody does.
+        """
+
+        def bury(db: sa.Connection) -> int | None:
+            now = self._store.now_s(db)
+            rows = sa.select(CLAIMS).where(*_of(CLAIMS, token, None)).order_by(CLAIMS.c.goal).with_for_update()
+            if [row for row in db.execute(rows).all() if not self._is_free(row, now, vigil)]:
+                return None
+            db.execute(sa.delete(CLAIMS).where(*_of(CLAIMS, token, None)))
+            return leave(db)
+
+        return self._store.do(bury)
+
     def unheard(self, for_s: float) -> str:
         """Say that the database has not answered for so long."""
         return str(unanswered(self._store.place, for_s, local=self._store.local))
@@ -249,7 +317,7 @@ class Ledger:
         """Forget what attempts before this one did: they came to nothing. Raises `Killed` if taken over."""
 
         def disregard(db: sa.Connection) -> None:
-            self._check(db, claim)
+            self.check(db, claim)
             earlier = INTENTS.c.epoch < claim.epoch
             db.execute(sa.delete(INTENTS).where(*_of(INTENTS, claim.token, claim.goal), earlier))
 
@@ -262,7 +330,7 @@ class Ledger:
 
     def intend(self, claim: Claim, action: str, frame: str) -> int:
         def intend(db: sa.Connection) -> int:
-            self._check(db, claim)
+            self.check(db, claim)
             last = db.execute(
                 sa.select(sa.func.max(INTENTS.c.number)).where(*_of(INTENTS, claim.token, claim.goal))
             ).scalar()
@@ -291,7 +359,16 @@ class Ledger:
         with self._store.transaction(HURRY_S) as db:
             db.execute(sa.delete(INTENTS).where(*_own(claim, number), ~INTENTS.c.done))
 
-    async def _try_aside(self, token: str, goal: str, work: Work | None, vigil: _Vigil) -> Claim | None:
+    async def _any_of(self, vigils: dict[str, Vigil], goal: str) -> Claim | None:
+        for token in vigils:
+            try:
+                if (claim := await self._try_aside(token, goal, None, vigils[token])) is not None:
+                    return claim
+            except BeingWorkedOn:
+                vigils[token] = Vigil()
+        return None
+
+    async def _try_aside(self, token: str, goal: str, work: Work | None, vigil: Vigil) -> Claim | None:
         """Try it in a thread. Whoever is cancelled meanwhile keeps nothing."""
         trying = asyncio.ensure_future(asyncio.to_thread(self._try, token, goal, work, vigil))
         try:
@@ -302,7 +379,7 @@ class Ledger:
                     await asyncio.to_thread(self._release, claim)
             raise
 
-    def _try(self, token: str, goal: str, work: Work | None, vigil: _Vigil) -> Claim | None:
+    def _try(self, token: str, goal: str, work: Work | None, vigil: Vigil) -> Claim | None:
         """Return a claim, or None if it cannot be known yet whether it is free; raise `InvalidUsage` if it is not."""
 
         def take(db: sa.Connection) -> Claim | None:
@@ -336,7 +413,7 @@ class Ledger:
         if not add(db, WORKS, token=token, goal=goal, **values):
             db.execute(sa.update(WORKS).where(*_of(WORKS, token, goal)).values(**values))
 
-    def _is_free(self, row: sa.Row[Any], now_s: float, vigil: _Vigil) -> bool:
+    def _is_free(self, row: sa.Row[Any], now_s: float, vigil: Vigil) -> bool:
         """Say whether nobody can be at the work of a claim, or it cannot be known yet; raise `InvalidUsage` if one is.
 
         The clock of a machine that nobody sets tells when a lease is over. That of a database's server may be set,
@@ -389,7 +466,8 @@ class Ledger:
             mine = (*_of(CLAIMS, claim.token, claim.goal), CLAIMS.c.epoch == claim.epoch)
             db.execute(sa.update(CLAIMS).where(*mine).values(holder="", expires_s=0.0))
 
-    def _check(self, db: sa.Connection, claim: Claim) -> None:
+    def check(self, db: sa.Connection, claim: Claim) -> None:
+        """Raise `Killed`, in a transaction that rests on a claim, if another worker has taken over."""
         row = db.execute(
             sa.select(CLAIMS.c.epoch).where(*_of(CLAIMS, claim.token, claim.goal)).with_for_update()
         ).one_or_none()
@@ -402,7 +480,7 @@ class Ledger:
         return tuple(Intent(row.number, row.action, row.frame, row.trace, row.done) for row in rows)
 
 
-class _Vigil:
+class Vigil:
     """Watches claims whose end no clock can tell, by the clock of this machine: who is at work renews them in time.
 
     ``pause_s`` is after how long it is worth to look again.
@@ -447,8 +525,8 @@ def _own(claim: Claim, number: int) -> tuple[sa.ColumnElement[bool], ...]:
     return (*_of(INTENTS, claim.token, claim.goal), INTENTS.c.epoch == claim.epoch, INTENTS.c.number == number)
 
 
-def _busy(token: str) -> InvalidUsage:
-    return InvalidUsage(f"{token!r} is being worked on by another run; wait until it ends, then ask again.")
+def _busy(token: str) -> BeingWorkedOn:
+    return BeingWorkedOn(f"{token!r} is being worked on by another run; wait until it ends, then ask again.")
 
 
 def worker() -> str:
@@ -459,6 +537,12 @@ def worker() -> str:
 def is_at_work(worker: str) -> bool | None:
     """Say whether a process lives; None of one on another machine."""
     return not _is_gone(worker) if worker.partition("|")[0] == _machine() else None
+
+
+def where_is(worker: str) -> tuple[str, str]:
+    """Return the name of the machine and the number of a process, as it was named for `is_at_work`."""
+    machine, _, rest = worker.partition("|")
+    return machine.partition("/")[0], rest.partition("|")[0]
 
 
 def _this_process() -> str:

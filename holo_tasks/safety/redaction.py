@@ -16,7 +16,7 @@ PATIENCE_S = 60.0
 PAINT = b"\x00\x00\x00"
 """Solid, the same for all kinds: nothing of what was there can be told from what is painted over it."""
 _SAMPLES = 128
-"""How many pixels along each side of an area are asked for their colour, about."""
+"""How many pixels along each side of an area are asked for their color, about."""
 
 
 class NothingToRedact:
@@ -73,7 +73,7 @@ async def masks_of(stages: Sequence[Sequence[Masker]], frame: Frame, patience_s:
 
 
 def painted(frame: Frame, masks: Sequence[Mask]) -> RedactedFrame:
-    """Fill areas with one colour; what of an area is not on the screen is left out."""
+    """Fill areas with one color; what of an area is not on the screen is left out."""
     on_screen = [Mask(mask.kind, box) for mask in masks if (box := mask.box.clipped(frame.size)) is not None]
     if not on_screen:
         return RedactedFrame(frame)
@@ -85,7 +85,7 @@ def painted(frame: Frame, masks: Sequence[Mask]) -> RedactedFrame:
 
 
 def covered(frame: Frame, masks: Sequence[Mask]) -> Frame:
-    """Return a frame for detectors: each area has a colour that is seen around it, and nothing of what was there.
+    """Return a frame for detectors: each area has a color that is seen around it, and nothing of what was there.
 
     Not `PAINT`: next to black, pale text would have too little contrast to be read.
     """
@@ -99,7 +99,7 @@ def covered(frame: Frame, masks: Sequence[Mask]) -> Frame:
 
 
 def _around(frame: Frame, box: Box, boxes: Sequence[Box]) -> bytes:
-    """Return the most common colour along the outside of a box that is in none of the others."""
+    """Return the most common color along the outside of a box that is in none of the others."""
     across, down = (
         range(box.left, box.right, 1 + box.width // _SAMPLES),
         range(box.top, box.bottom, 1 + box.height // _SAMPLES),
@@ -118,8 +118,8 @@ def _around(frame: Frame, box: Box, boxes: Sequence[Box]) -> bytes:
     return counted[0][0] if counted else PAINT
 
 
-def _fill(pixels: bytearray, size: Size, box: Box, colour: bytes) -> None:
-    row = colour * box.width
+def _fill(pixels: bytearray, size: Size, box: Box, color: bytes) -> None:
+    row = color * box.width
     for y in range(box.top, box.bottom):
         start = 3 * (y * size.width + box.left)
         pixels[start : start + len(row)] = row

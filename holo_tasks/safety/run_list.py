@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from holo_tasks.safety.store import TABLES, Prose, Store
+from holo_tasks.safety.store import HURRY_S, TABLES, Prose, Store
 
 RUNS = sa.Table(
     "runs",
@@ -88,6 +88,13 @@ class RunBook:
         """Return the newest runs, newest first."""
         with self._store.transaction() as db:
             rows = db.execute(sa.select(RUNS).order_by(RUNS.c.began.desc(), RUNS.c.run_id.desc()).limit(most)).all()
+        return [RunRow(**row._mapping) for row in rows]
+
+    def under_way(self) -> list[RunRow]:
+        """Return the runs that were never closed, newest first: those at work, and those whose process has died."""
+        open_ones = sa.select(RUNS).where(RUNS.c.status == "running")
+        with self._store.transaction(HURRY_S) as db:
+            rows = db.execute(open_ones.order_by(RUNS.c.began.desc(), RUNS.c.run_id.desc())).all()
         return [RunRow(**row._mapping) for row in rows]
 
     def of_flow_run(self, flow_run_id: str) -> list[RunRow]:

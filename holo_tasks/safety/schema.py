@@ -50,7 +50,18 @@ STEPS: tuple[Step, ...] = (_items_by_goal,)
 """What leads from each version to the next, from version 1 on: databases from before versions were kept are of that."""
 OLDEST_POSTGRES = 14
 """Older ones get no mends of their own any more. Tests run on 15, 16 and 18."""
-KEEPERS = ("approvals", "budgets", "handoffs", "items", "kill_requests", "ledger", "meters", "run_list")
+KEEPERS = (
+    "approvals",
+    "budgets",
+    "handoffs",
+    "items",
+    "kill_requests",
+    "ledger",
+    "meters",
+    "run_list",
+    "seats",
+    "work_items",
+)
 """The modules with tables. A command loads those that it needs; but whoever opens a database first makes it whole."""
 _FORM = sa.table("holo_version", sa.column("version", sa.BigInteger))
 

@@ -16,6 +16,7 @@ from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.events import Event
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.keynames import ALIASES, MODIFIERS, NAMED
+from holo_tasks.core.macros import Macro
 from holo_tasks.core.model import Dialect, Model, Questioner, Request
 from holo_tasks.core.ports import ModelClient, Recorder, Reply
 from holo_tasks.core.scrub import Scrubber, is_picture
@@ -27,14 +28,14 @@ from holo_tasks.safety.scrubbing import hush_error
 
 FREE_TEXT = frozenset(
     {"title", "goal", "progress", "content", "reason", "note", "thought", "arguments", "label", "description"}
-    | {"question", "answer", "rule", "gesture", "choice", "by"}
-    | {"state", "wanted", "how", "name", "to"}
+    | {"question", "answer", "rule", "gesture", "element", "choice", "by"}
+    | {"state", "wanted", "how", "name", "to", "told", "macro"}
 )
 """Fields of events in which there may be anything."""
 AS_IT_IS = frozenset(
     {"kind", "status", "outcome", "purpose", "source", "finish_reason", "confidence", "tool_name", "gesture_kind"}
     | {"run_id", "flow_run_id", "token", "library", "model", "endpoint", "display", "signed_by", "media_type"}
-    | {"layer", "target", "items"}
+    | {"layer", "target", "items", "correction", "playbook"}
     | {"sha256", "frame_digest", "prompt_sha256", "shots", "strip", "before", "after", "masks", "handoff"}
 )
 """Fields of events that others find things by: identifiers, digests, and words out of a list. ``items`` have a title,
@@ -63,6 +64,14 @@ def fixed(name: str, text: str) -> bool:
     return name in _NAMING and text in _WORDS
 
 
+def scrubbed_event(event: Event, scrubber: Scrubber) -> Event:
+    """Return an event without values."""
+    if not scrubber.finds(event.model_dump_json()):
+        return event
+    texts = event.model_dump(include=set(FREE_TEXT & type(event).model_fields.keys()))
+    return event.model_copy(update=scrubber.plain(texts, fixed))
+
+
 @dataclass(frozen=True)
 class ScrubbedRecorder:
     """Records events without values."""
@@ -74,10 +83,7 @@ class ScrubbedRecorder:
         await self.recorder.keep(shot)
 
     async def record(self, event: Event) -> None:
-        if self.scrubber.finds(event.model_dump_json()):
-            texts = event.model_dump(include=set(FREE_TEXT & type(event).model_fields.keys()))
-            event = event.model_copy(update=self.scrubber.plain(texts, fixed))
-        await self.recorder.record(event)
+        await self.recorder.record(scrubbed_event(event, self.scrubber))
 
 
 def scrubbed(model: Model, scrubber: Scrubber) -> Model:
@@ -130,6 +136,9 @@ class _Dialect:
     @property
     def reading(self) -> str:
         return self.dialect.reading
+
+    def offering(self, macros: Sequence[Macro]) -> Dialect:
+        return _Dialect(self.dialect.offering(macros), self.scrubber)
 
     def request(
         self, transcript: Transcript, *, correction: Correction | None = None, answer_only: bool = False

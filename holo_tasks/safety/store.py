@@ -56,7 +56,7 @@ class Prose(sa.types.TypeDecorator[str]):
 
 
 class Store:
-    """A database. Each `transaction` is serialised against others that touch the same rows, and durable when it ends.
+    """A database. Each `transaction` is serialized against others that touch the same rows, and durable when it ends.
 
     On SQLite a transaction takes the write lock at its beginning and is synced to the disk at its end. On Postgres
     a condition has to be part of the UPDATE that relies on it, and rows are locked in the order of their keys.

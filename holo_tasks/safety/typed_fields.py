@@ -3,9 +3,9 @@
 A field is masked in a frame when
 
 * what is around it is the same as right after the typing (most of what has a shape there: labels, outlines), unless the
-  field itself is as before the typing, or holds nothing but its own colour: then it was cleared;
+  field itself is as before the typing, or holds nothing but its own color: then it was cleared;
 * any piece of what was typed is still there, although its surroundings have changed (something lies over them);
-* what was typed, or most of it, is anywhere else on the screen, also in several places and in other colours: the window
+* what was typed, or most of it, is anywhere else on the screen, also in several places and in other colors: the window
   was moved or scrolled, or shows the text again. From then on it is there;
 * a window of its own draws it, which the X server says is there.
 

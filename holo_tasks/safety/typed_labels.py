@@ -19,7 +19,7 @@ from holo_tasks.safety.typed_looks import ALIKE, PIECE, Pattern, Pixels, shape_o
 BESIDE, ABOVE = 160, 48
 """A label ends so far, at most, to the left of its field, or above it."""
 ACROSS, DOWN = 8, 4
-"""Changes of colour that are so far apart, at most, belong to one label."""
+"""Changes of color that are so far apart, at most, belong to one label."""
 TALL = 48
 """What is higher than this is no line of text."""
 UNEVEN = 1

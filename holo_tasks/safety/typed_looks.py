@@ -1,7 +1,7 @@
 """What a text that was typed looks like, and where on a screen the like of it is: by pixels, none of which are kept on.
 
 A text is compared as it was drawn, and by its *shape*: where along each row a pixel differs from the one beside it.
-That stays the same in other colours, as in a dark theme or a selection. Where it is drawn anew in another size or font,
+That stays the same in other colors, as in a dark theme or a selection. Where it is drawn anew in another size or font,
 only reading finds it.
 """
 

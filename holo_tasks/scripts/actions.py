@@ -5,7 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from holo_tasks.core.errors import InvalidUsage
 
@@ -31,8 +41,23 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Shown(Part):
-    """What is on the screen by its text, for which a text alone is short, or by a picture of it."""
+class Named(Part):
+    """What its program tells of it: what kind of element it is, as in ``button``, and what it is called."""
+
+    role: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="its role, such as button")
+    name: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="its name; * for anything")
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it is looked for among the elements that programs tell of."""
+        return self.role is not None or self.name is not None
+
+
+class Shown(Named):
+    """What is on the screen by its text, for which a text alone is short, by a picture of it, or as its program tells.
+
+    Where role or name are given, text and picture are for programs that tell nothing.
+    """
 
     text: str | None = Field(default=None, description="the text itself")
     picture: Path | None = Field(default=None, description="the file of a picture of it")
@@ -48,23 +73,83 @@ class Shown(Part):
         return None if name is None else picture_file(name, info)
 
 
-class Target(Shown):
-    """Something on the screen: a text (a button, say), the input field that belongs to a label, or a small picture.
+class ShownElement(Shown):
+    """An element that shows, by role and name; ``text`` is what must be visible where its program tells of none."""
 
-    A picture is a PNG file, named as seen from the playbook's own folder, cut out of a screen of the same scale.
-    """
+    picture: None = None
 
-    field: str | None = Field(default=None, description="the label of an input field")
+    @model_validator(mode="after")
+    def _is_told(self) -> ShownElement:
+        if not self.is_named:
+            raise ValueError("an element has a role: or a name:")
+        return self
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str | dict) else value
+
+
+def _kind_of_condition(value: Any) -> str:
+    return "Element" if isinstance(value, dict | ShownElement) else "text"
+
+
+Condition = Annotated[
+    Annotated[str, Tag("text")] | Annotated[ShownElement, Tag("Element")], Discriminator(_kind_of_condition)
+]
+Conditions = Annotated[tuple[Condition, ...], BeforeValidator(_listed)]
+"""One text or element, or a list of them. ``*`` stands for anything; ``{name}`` for a value from the task."""
+
+
+class Beside(Part):
+    """Which of several is meant, by a label that it stands beside."""
+
     right_of: str | None = None
     left_of: str | None = None
     below: str | None = None
     above: str | None = None
     near: str | None = None
 
+    @property
+    def relations(self) -> dict[str, str]:
+        """The labels by how it stands to them."""
+        names = ("right_of", "left_of", "below", "above", "near")
+        return {name: label for name in names if (label := getattr(self, name)) is not None}
+
+
+class ElementTarget(Named, Beside):
+    """An element that its program tells of."""
+
+    @model_validator(mode="after")
+    def _is_told(self) -> ElementTarget:
+        if not self.is_named:
+            raise ValueError("an element has a role: or a name:")
+        return self
+
+
+class Target(Shown, Beside):
+    """Something on the screen: a text (a button, say), the input field that belongs to a label, a small picture, or an
+    element by its role and name.
+
+    A picture is a PNG file, named as seen from the playbook's own folder, cut out of a screen of the same scale. An
+    element may have a text and a picture, too: they are looked for where its program tells of no elements. ``or`` are
+    other ways to find it, in other versions of the program: tried in order where nothing fits, never where two do.
+    """
+
+    field: str | None = Field(default=None, description="the label of an input field")
+    or_: Annotated[tuple[Target, ...], BeforeValidator(_listed)] = Field(default=(), alias="or")
+
+    @property
+    def ways(self) -> tuple[Target, ...]:
+        """This one and the other ways to find it, in their order."""
+        return (self, *(way for other in self.or_ for way in other.ways))
+
     @model_validator(mode="after")
     def _one(self) -> Target:
-        if [self.text, self.field, self.picture].count(None) != 2:
-            raise ValueError("a target is one of text:, field: and picture:")
+        given = 3 - [self.text, self.field, self.picture].count(None)
+        if self.is_named and self.field is not None:
+            raise ValueError("a target with role: or name: takes text: and picture: beside it, not field:")
+        if not self.is_named and given != 1:
+            raise ValueError("a target is one of text:, field: and picture:, or an element by role: and name:")
         return self
 
 
@@ -110,6 +195,7 @@ _KINDS = (
     "wait",
     "answer",
     "ask_human",
+    "ask_model",
 )
 
 
@@ -117,7 +203,8 @@ class Action(Part):
     """One step: exactly one kind of action, with the thought the model says with it.
 
     A thought tells steps apart when the transcript is read back, so it is unique within its goal. What is ``safe``
-    may be done again when it had no effect; ``expect`` names the state that comes of it.
+    may be done again when it had no effect; ``expect`` names the state that comes of it, and ``then`` what must be seen
+    of it before anything else is done.
     """
 
     click: Target | None = None
@@ -132,20 +219,37 @@ class Action(Part):
     wait: Annotated[float, Field(gt=0, le=60)] | None = None
     answer: dict[str, Any] | str | None = None
     ask_human: str | None = None
+    ask_model: str | None = Field(default=None, description="what of the answer nobody but a model can read")
     thought: Annotated[str, Field(min_length=1)]
     element: str | None = Field(default=None, description="how a report names the target")
     note: str | None = Field(default=None, description="a fact to keep; {name} of values read")
     safe: bool = Field(default=False, description="to do it twice does no harm")
     expect: str | None = Field(default=None, description="the state of the screen after it")
+    then: Conditions = Field(default=(), description="texts and elements that must all be visible after it")
 
     @property
     def kind(self) -> str:
         """The name of the one kind of action this is."""
         return next(kind for kind in _KINDS if getattr(self, kind) is not None)
 
+    @property
+    def answers(self) -> bool:
+        """Whether it ends the goal with an answer, the playbook's or a model's."""
+        return self.answer is not None or self.ask_model is not None
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """What it is done to: nothing, one target, or for a drag two."""
+        if self.drag is not None:
+            return self.drag.start, self.drag.end
+        ones = (self.click, self.double_click, self.right_click, self.move_to, self.scroll.at if self.scroll else None)
+        return tuple(one for one in ones if one is not None)
+
     @model_validator(mode="after")
     def _one_kind(self) -> Action:
         kinds = [kind for kind in _KINDS if getattr(self, kind) is not None]
         if len(kinds) != 1:
             raise ValueError(f"an action is exactly one of {', '.join(_KINDS)}, not {kinds or 'none'}")
+        if self.then and kinds[0] in ("wait", "answer", "ask_human", "ask_model"):
+            raise ValueError(f"then: is for what is done to the program, not for {kinds[0]}:")
         return self

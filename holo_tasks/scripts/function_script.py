@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, create_model
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.states import Mark, Recogniser, State
+from holo_tasks.core.states import Mark, Recognizer, State
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Told
 from holo_tasks.loop.screens import Screens
@@ -20,7 +20,7 @@ from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.params import checked_by
-from holo_tasks.scripts.script_view import SCRIPT, Ears, Eyes
+from holo_tasks.scripts.script_view import SCRIPT, Ears, Eyes, Needs
 from holo_tasks.vision.screen_text import Sight
 
 Function: TypeAlias = Callable[..., Awaitable[Any]]
@@ -35,14 +35,14 @@ class FunctionBrain:
         function: Function,
         values: Mapping[str, Any],
         eyes: Eyes,
-        recogniser: Recogniser,
+        recognizer: Recognizer,
         screens: Screens | None,
     ) -> None:
         self.intent = Intent()
         self.folder = Path(inspect.getfile(function)).parent
         self._function, self._values = function, values
         self._eyes, self._ears = eyes, Ears()
-        self._recogniser, self._screens = recogniser, screens
+        self._recognizer, self._screens = recognizer, screens
         self._walk: Walk | None = None
         self._work: asyncio.Task[Any] | None = None
         self._step: asyncio.Future[tuple[Step, Intent]] | None = None
@@ -82,20 +82,20 @@ class FunctionBrain:
         self._step.set_result((step, intent))
         return await self._told
 
-    async def sight(self) -> Sight:
+    async def sight(self, needs: Needs) -> Sight:
         """Return what is on the walk's newest screen."""
-        return await self._eyes.sight(self._walking)
+        return await self._eyes.sight(self._walking, needs)
 
     async def shows(self, what: str | State | Mark) -> bool:
         """Say whether the newest screen is in a state, shows a mark, or a text."""
         if isinstance(what, str):
             known = {} if self._screens is None else {state.name: state for state in self._screens.candidates}
             if what not in known:
-                return (await self.sight()).has(what)
+                return (await self.sight(Needs.TEXT)).has(what)
             what = known[what]
         state = what if isinstance(what, State) else State("what is waited for", what)
         seen = self._walking.seen
-        return seen is not None and await self._recogniser.holds(seen.frame, state)
+        return seen is not None and await self._recognizer.holds(seen.frame, state)
 
     def now_s(self) -> float:
         """Return the walk's clock."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 from collections.abc import Mapping
 from decimal import Decimal
@@ -17,9 +18,10 @@ from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Told
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.scripts.actions import Action
+from holo_tasks.scripts.element_search import Disagrees, NotFound
 from holo_tasks.scripts.playbook import Read
-from holo_tasks.scripts.rules import NotFound, write_step
-from holo_tasks.scripts.script_view import SCRIPT, exactly
+from holo_tasks.scripts.rules import write_step
+from holo_tasks.scripts.script_view import SCRIPT, Needs, exactly, needs_for
 from holo_tasks.scripts.values import Value, read_values
 from holo_tasks.vision.screen_text import Sight
 
@@ -37,8 +39,8 @@ class Runner(Protocol):
         """Hand over the next step; return what came of it, None if it was not done."""
         ...
 
-    async def sight(self) -> Sight:
-        """Return what is on the newest screen."""
+    async def sight(self, needs: Needs) -> Sight:
+        """Return what is on the newest screen, as far as it is needed."""
         ...
 
     async def shows(self, what: str | State | Mark) -> bool:
@@ -51,12 +53,14 @@ class Runner(Protocol):
 
 
 class Hands:
-    """What a Python script acts with. Targets are texts, input fields by their labels, or pictures; never coordinates.
+    """What a Python script acts with. Targets are texts, input fields by their labels, pictures, or elements by their
+    roles and names; never coordinates.
 
-    A text is written like a playbook's label. ``right_of``, ``left_of``, ``below``, ``above`` and ``near`` choose
-    among several. Whatever is not there within ``timeout_seconds``, or there twice, ends the script with `GaveUp`, and
-    so does an action that is not accepted. ``safe`` says that an action does no harm if it is done twice, ``expect``
-    names the state that comes of it.
+    A text is written like a playbook's label. An element is one that its program tells of; a text or a picture beside
+    role and name is what is looked for where programs tell of none. ``right_of``, ``left_of``, ``below``, ``above`` and
+    ``near`` choose among several. Whatever is not there within ``timeout_seconds``, or there twice, ends the script
+    with `GaveUp`, and so does an action that is not accepted. ``safe`` says that an action does no harm if it is done
+    twice, ``expect`` names the state that comes of it.
     """
 
     def __init__(self, brain: Runner) -> None:
@@ -68,6 +72,8 @@ class Hands:
         *,
         field: str | None = None,
         picture: Path | str | None = None,
+        role: str | None = None,
+        name: str | None = None,
         button: Literal["left", "right"] = "left",
         safe: bool = False,
         expect: str | None = None,
@@ -76,7 +82,8 @@ class Hands:
     ) -> str:
         """Click a target; return what came of it, in a sentence."""
         kind = "click" if button == "left" else "right_click"
-        return await self._at(kind, text, field, picture, relations, safe, expect, timeout_seconds)
+        target = self._target(text, field, picture, role, name, relations)
+        return await self._at(kind, target, safe, expect, timeout_seconds)
 
     async def double_click(
         self,
@@ -84,13 +91,16 @@ class Hands:
         *,
         field: str | None = None,
         picture: Path | str | None = None,
+        role: str | None = None,
+        name: str | None = None,
         safe: bool = False,
         expect: str | None = None,
         timeout_seconds: float = FINDING_S,
         **relations: str,
     ) -> str:
         """Double-click a target."""
-        return await self._at("double_click", text, field, picture, relations, safe, expect, timeout_seconds)
+        target = self._target(text, field, picture, role, name, relations)
+        return await self._at("double_click", target, safe, expect, timeout_seconds)
 
     async def move_to(
         self,
@@ -98,17 +108,29 @@ class Hands:
         *,
         field: str | None = None,
         picture: Path | str | None = None,
+        role: str | None = None,
+        name: str | None = None,
         timeout_seconds: float = FINDING_S,
         **relations: str,
     ) -> str:
         """Hover over a target."""
-        return await self._at("move_to", text, field, picture, relations, True, None, timeout_seconds)
+        target = self._target(text, field, picture, role, name, relations)
+        return await self._at("move_to", target, True, None, timeout_seconds)
 
     async def scroll(
-        self, text: str, direction: Direction, notches: int = 3, *, timeout_seconds: float = FINDING_S, **relations: str
+        self,
+        text: str | None,
+        direction: Direction,
+        notches: int = 3,
+        *,
+        role: str | None = None,
+        name: str | None = None,
+        timeout_seconds: float = FINDING_S,
+        **relations: str,
     ) -> str:
         """Turn the mouse wheel over a target."""
-        turn = {"at": {"text": text, **relations}, "direction": direction, "notches": notches}
+        at = self._target(text, None, None, role, name, relations)
+        turn = {"at": at, "direction": direction, "notches": notches}
         return await self._do({"scroll": turn, "thought": f"Scroll {direction}."}, timeout_seconds)
 
     async def write(
@@ -147,45 +169,60 @@ class Hands:
         line: str | None = None,
         as_: Literal["text", "money", "int", "date"] = "text",
         optional: bool = False,
+        role: str | None = None,
+        name: str | None = None,
     ) -> Any:
-        """Read a value: the text right of a label, or the group of a pattern that one line fits.
+        """Read a value: the text right of a label, the group of a pattern that one line fits, or an element's text.
+
+        An element is named by role, name or both; ``right_of`` is then the label that it stands beside, and ``line`` is
+        for its text. Where programs tell of none, the picture is read. What is in a password field never is.
 
         Money is a `Decimal`, a date a `datetime.date`. None if it is ``optional`` and cannot be read for certain.
         """
+        told = role is not None or name is not None
+        element = {"role": role, "name": name, "right_of": right_of} if told else None
+        how = {"element": element, "right_of": right_of, "line": line, "as": as_, "optional": optional}
         try:
-            wanted = Read.model_validate({"right_of": right_of, "line": line, "as": as_, "optional": optional})
+            wanted = Read.model_validate(how)
         except ValidationError as error:
             raise InvalidUsage(f"hands.read: {problems_of(error)[0].told()}.") from None
-        sight = await self.sight()
-        found = read_values({"value": wanted}, sight.shown or sight)
+        sight = await self._brain.sight(Needs.ELEMENTS if told else Needs.TEXT)
+        where = f"right of {right_of!r}" if right_of else f"of the {name or role}" if told else "from a line"
+        try:
+            found = await asyncio.to_thread(read_values, {"value": wanted}, sight.shown or sight)
+        except Disagrees as error:
+            raise GaveUp(str(error), layer=SCRIPT) from None
         if found is None:
-            raise GaveUp(f"No value can be read for certain {f'right of {right_of!r}' if right_of else 'from a line'}.",
-                         layer=SCRIPT)  # fmt: skip
+            raise GaveUp(f"No value can be read for certain {where}.", layer=SCRIPT)
         return _typed(found["value"], as_)
 
     async def sight(self) -> Sight:
-        """Return what is on the screen by now, read: its lines, fields, and where they are."""
-        return await self._brain.sight()
+        """Return what is on the screen by now, read: its lines, fields and elements, and where they are."""
+        return await self._brain.sight(Needs.TEXT | Needs.ELEMENTS)
 
     def give_up(self, reason: str) -> GaveUp:
         """Return what to raise when the script cannot go on: the next layer may."""
         return GaveUp(reason, layer=SCRIPT)
 
-    async def _at(
+    def _target(
         self,
-        kind: str,
         text: str | None,
         field: str | None,
         picture: Path | str | None,
+        role: str | None,
+        name: str | None,
         relations: Mapping[str, str],
-        safe: bool,
-        expect: str | None,
-        timeout_seconds: float,
-    ) -> str:
+    ) -> dict[str, Any]:
         file = None if picture is None else self._brain.folder / picture
-        target = {"text": text, "field": field, "picture": file, **relations}
-        name = text or field or f"the picture {file.stem if file else ''}"
-        thought = f"{kind.replace('_', ' ').capitalize()} {name}."
+        return {"text": text, "field": field, "picture": file, "role": role, "name": name, **relations}
+
+    async def _at(
+        self, kind: str, target: Mapping[str, Any], safe: bool, expect: str | None, timeout_seconds: float
+    ) -> str:
+        file: Path | None = target["picture"]
+        shown = target["text"] or target["field"] or f"the picture {file.stem if file else ''}"
+        told = f"{target['name'] or ''} {target['role'] or ''}".strip()
+        thought = f"{kind.replace('_', ' ').capitalize()} {told or shown}."
         return await self._do({kind: target, "thought": thought, "safe": safe, "expect": expect}, timeout_seconds)
 
     async def _do(self, written: Mapping[str, Any], timeout_seconds: float) -> str:
@@ -193,16 +230,15 @@ class Hands:
             action = Action.model_validate(written)
         except ValidationError as error:
             raise InvalidUsage(f"hands.{next(iter(written))}: {problems_of(error)[0].told()}.") from None
-        end = self._brain.now_s() + timeout_seconds
+        end, needs = self._brain.now_s() + timeout_seconds, needs_for(action.targets)
         while True:
             try:
-                step = write_step(action, {}, await self.sight(), exactly)
-            except NotFound:
+                sight = await self._brain.sight(needs)
+                step = await asyncio.to_thread(write_step, action, {}, sight, exactly)
+            except NotFound as error:
                 if self._brain.now_s() >= end:
-                    raise GaveUp(
-                        f"{action.thought.removesuffix('.')}: it is not on the screen, or there more than once.",
-                        layer=SCRIPT,
-                    ) from None
+                    why = str(error) or "it is not on the screen, or there more than once."
+                    raise GaveUp(f"{action.thought.removesuffix('.')}: {why}", layer=SCRIPT) from None
                 await self.wait(PAUSE_S)
                 continue
             told = await self._brain.offer(Step.model_validate(step), Intent(action.safe, action.expect or ""))

@@ -25,6 +25,16 @@ _TYPES: dict[str, Any] = {
 }
 
 
+_TOLD: dict[str, tuple[str, str]] = {
+    "text": ("string", "a text"),
+    "int": ("integer", "a whole number"),
+    "money": ("string", "an amount such as 1284.50"),
+    "date": ("string", "a day such as 2026-11-22"),
+    "bool": ("boolean", "yes or no"),
+}
+"""What a model is told of each kind of value: its type in JSON, and in words."""
+
+
 def typed(
     goal: str, kinds: Mapping[str, Kind], values: Mapping[str, Any], usual: Mapping[str, str] | None = None
 ) -> dict[str, Given]:
@@ -57,6 +67,15 @@ def checked_by(model: type[BaseModel], what: str, values: Mapping[str, Any]) -> 
         raise (InvalidUsage if mistaken else UnfitItem)(
             f"{what} cannot be done with these values ({told}); it takes: {known}."
         ) from None
+
+
+def parameter_schema(name: str, kind: str, usual: str | None = None) -> dict[str, Any]:
+    """Return the JSON schema of a parameter, as a model is told of it."""
+    type_, words = _TOLD[kind]
+    schema: dict[str, Any] = {"title": name.replace("_", " ").capitalize(), "type": type_, "description": words}
+    if usual is not None:
+        schema |= {"default": usual, "description": f"{words}; usually {usual}"}
+    return schema
 
 
 def check_no_secret(what: str, values: Mapping[str, Any]) -> None:

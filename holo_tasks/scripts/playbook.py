@@ -24,7 +24,7 @@ from pydantic import (
 from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.shortened import shortened
-from holo_tasks.scripts.actions import Action, Part
+from holo_tasks.scripts.actions import Action, Conditions, ElementTarget, Part
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.screens_section import DeclaredScreens
 
@@ -38,6 +38,13 @@ Labels = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 """One text or a list of texts. ``*`` stands for anything; ``{name}`` for a value from the task."""
 
 
+def _lists(value: Any) -> Any:
+    return [value] if isinstance(value, str | dict) else value
+
+
+Screens = Annotated[tuple[Conditions, ...], BeforeValidator(_lists)]
+"""Lists of texts and elements; a single text is one of them."""
+
 Name = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
 
 
@@ -46,8 +53,12 @@ class BadPlaybook(InvalidUsage):
 
 
 class Read(Part):
-    """A value on the screen: right of a label, or the first group of a pattern that some line matches."""
+    """A value on the screen: right of a label, the first group of a pattern that some line matches, or an element's.
 
+    Of an element, a pattern is for its text; both are looked for on the picture where its program tells of none.
+    """
+
+    element: ElementTarget | None = None
     right_of: str | None = None
     line: str | None = Field(default=None, description="a regular expression with one group")
     as_: Literal["text", "money", "int", "date"] = Field(default="text", alias="as")
@@ -55,8 +66,9 @@ class Read(Part):
 
     @model_validator(mode="after")
     def _one(self) -> Read:
-        if (self.right_of is None) == (self.line is None):
-            raise ValueError("a value is read either right_of: a label or from a line:")
+        given = 2 - [self.right_of, self.line].count(None)
+        if given > 1 or (given == 0 and self.element is None):
+            raise ValueError("a value is read right_of: a label, from a line:, or from an element:")
         if self.line is not None and _pattern(self.line).groups != 1:
             raise ValueError("line: needs exactly one group")
         return self
@@ -72,9 +84,10 @@ class Rule(Part):
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
     if_: str | None = Field(default=None, alias="if", description="a parameter that must be true; `not NAME`: false")
-    screen: Labels = Field(default=(), description="texts that must all be visible")
-    any_of: Labels = Field(default=(), description="texts of which one must be visible")
-    not_: Labels = Field(default=(), alias="not", description="texts that must not be visible")
+    screen: Conditions = Field(default=(), description="texts and elements that must all be visible")
+    or_screen: Screens = Field(default=(), description="the same in other versions of the program: one list suffices")
+    any_of: Conditions = Field(default=(), description="texts and elements of which one must be visible")
+    not_: Conditions = Field(default=(), alias="not", description="texts and elements that must not be visible")
     shows_part_of: str | None = Field(default=None, description="a text, some of which must be visible")
     after: Labels = Field(default=(), description="rules of which one was the last to finish")
     done: Labels = Field(default=(), description="rules that must all have finished")
@@ -83,10 +96,16 @@ class Rule(Part):
     waited: Annotated[int, Field(ge=0)] = Field(default=0, description="waits in a row before it may start")
     max: Annotated[int, Field(ge=1)] = 6
     once: bool = False
+    anytime: bool = Field(default=False, description="also while what must come of another step is waited for")
     patience: Annotated[int, Field(ge=0, le=120)] = 4
     pause: Annotated[float, Field(gt=0, le=10)] = Field(default=0.5, description="seconds of each wait")
     read: dict[str, Read] = Field(default_factory=dict)
     do: Annotated[tuple[Action, ...], Field(min_length=1)]
+
+    @property
+    def screens(self) -> tuple[Conditions, ...]:
+        """What must be visible, in each version of the program."""
+        return (self.screen, *self.or_screen)
 
     @property
     def limit(self) -> int:
@@ -110,13 +129,17 @@ class Goal(Part):
     """What the playbook knows how to do.
 
     ``when`` is searched in a task's text, and its named groups are values; a goal without it is only done by name, as
-    a script. ``params`` are the values that a script must be given, by their types.
+    a script. ``params`` are the values that a script must be given, by their types. ``probe`` is another goal of the
+    playbook, which looks whether what was done is there.
     """
 
     when: str | None = None
     params: dict[Name, Kind] = Field(default_factory=dict, description="values by type: text, int, money, date, bool")
     values: dict[str, str] = Field(default_factory=dict, description="values the task may leave out")
     rules: Annotated[tuple[Entry, ...], Field(min_length=1)]
+    probe: str | None = Field(
+        default=None, description="the goal that a script does before it answers; it answers done"
+    )
     at_limit: dict[str, Any] | str = Field(
         default="The rehearsal model was stopped before it was done.",
         description="the answer when nothing but an answer is allowed",
@@ -156,9 +179,25 @@ class Playbook(Part):
                     raise ValueError(f"goal {name}: rule {rule.id}: if: takes a parameter of type bool")
             if self.screens is not None:
                 self.screens.check_expected(name, [action for rule in rules for action in rule.do])
+            self._check_probe(name)
         if self.screens is not None:
             self.screens.check_goals({name: set(goal.params) for name, goal in self.goals.items()})
         return self
+
+    def _check_probe(self, name: str) -> None:
+        goal = self.goals[name]
+        if goal.probe is None:
+            return
+        if goal.probe not in self.goals or goal.probe == name:
+            raise ValueError(f"goal {name}: probe: names a goal {goal.probe!r}, which is no other goal of the playbook")
+        probe = self.goals[goal.probe]
+        known = {*goal.params, *goal.values, *probe.values}
+        if lacking := sorted(probe.params.keys() - known):
+            raise ValueError(
+                f"goal {name}: its probe {goal.probe} needs {', '.join(lacking)}, which {name} is not given"
+            )
+        if probe.probe is not None:
+            raise ValueError(f"goal {name}: its probe {goal.probe} has a probe itself")
 
     def rules_of(self, goal: str) -> tuple[Rule, ...]:
         """Return a goal's rules in order, shared ones put in."""
@@ -218,7 +257,7 @@ def _locate(node: yaml.Node | None, path: tuple[int | str, ...]) -> tuple[int, s
         if isinstance(node, yaml.MappingNode):
             found = next(((k, v) for k, v in node.value if k.value == str(step)), None)
             if found is None:
-                if step not in ("Rule", "Include"):
+                if step not in ("Rule", "Include", "Element"):
                     seen.append(str(step))
                 continue
             line, node = found[0].start_mark.line + 1, found[1]

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.outside import apart
-from holo_tasks.scripts.actions import Action, Target
+from holo_tasks.scripts.actions import Action, Condition, Target
+from holo_tasks.scripts.element_search import (
+    Disagrees,
+    NotFound,
+    Several,
+    distance,
+    field_of,
+    find_element,
+    shows_element,
+    stands,
+    words_for,
+)
 from holo_tasks.scripts.params import typed
+from holo_tasks.scripts.past import Past
 from holo_tasks.scripts.playbook import Playbook, Rule
-from holo_tasks.scripts.values import Value, fill, fill_all, read_values
-from holo_tasks.vision.screen_text import Line, Sight, on_row
+from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, read_values
+from holo_tasks.vision.screen_text import Line, Sight
 from holo_tasks.vision.template_match import place_of
 
 UNKNOWN_SCREEN_WAITS = 8
+LEAST_WAITS = 4
+"""So often, at least, what must come of a step is waited for."""
 WAITING = "The program is still busy; waiting for it."
 LOST = "I do not know what to do on this screen; asking a person."
 STUCK = "The same step failed twice; asking a person."
+NO_EFFECT = "What must come of the last step is not to be seen; asking a person."
 NOT_MINE = "The playbook has no goal for this task; asking a person."
 LAST_CALL = "No more actions are possible; answering with what I know."
 
@@ -36,16 +50,17 @@ Written: TypeAlias = Callable[[Point, Size], tuple[float, float]]
 class Decision:
     """A step, as the object a model would emit, and the rule it comes from, in words.
 
-    ``action`` is what the playbook says there; None where it says nothing, and waits or stops.
+    ``action`` is what the playbook says there; None where it says nothing, and waits or stops. ``lost`` says that no
+    rule holds, or that its step failed: it waits in the hope that it is only late, or stops; ``unmet`` that what must
+    be seen of the last step is not. ``rule`` is the id of the rule that says it, or that waits for what comes of it.
     """
 
     step: dict[str, Any]
     why: str
     action: Action | None = None
-
-
-class NotFound(Exception):
-    """A target or a value is not on the screen beyond doubt."""
+    lost: bool = False
+    unmet: bool = False
+    rule: str = ""
 
 
 def decide(
@@ -69,28 +84,36 @@ def follow(
     *,
     answer_only: bool = False,
     written: Written | None = None,
+    met: bool = False,
 ) -> Decision:
-    """Return the next step of a goal. ``written`` turns a pixel into the coordinates of the step."""
+    """Return the next step of a goal. ``written`` turns a pixel into the coordinates of the step.
+
+    ``met`` says that what must be seen of the last step was seen.
+    """
     rules = playbook.rules_of(goal)
-    past = _Past(rules, values, history)
+    past = Past(rules, values, history)
     if past.failed_twice and not answer_only:
         question = f"{past.turns[-1].thought} This failed twice: {past.turns[-1].told.strip()}"
         return _stop(STUCK, question, "failed twice", False)
-    for rule in rules:
-        facts = _holding(rule, values, past, sight)
-        if facts is None:
-            continue
-        if answer_only and rule.do[-1].answer is None:
-            continue
+    waiting = None if met or answer_only else _waits_for_effect(past, values, sight)
+    lacking: list[str] = []
+    for rule in rules if waiting is None else [rule for rule in rules if rule.anytime]:
         try:
-            return _follow(rule, past, sight, facts, written or to_thousandths)
-        except NotFound:
-            continue
+            facts = _holding(rule, values, past, sight)
+            if facts is None or (answer_only and rule.do[-1].answer is None):
+                continue
+            found = _follow(rule, past, sight, facts, written or to_thousandths)
+            # It waits because what comes next is not to be found.
+            return replace(found, lost=True) if lacking and found.action is None else found
+        except NotFound as error:
+            lacking.append(str(error))
+    if waiting is not None:
+        return waiting
     if answer_only:
         return Decision(_answer(playbook.goals[goal].at_limit, LAST_CALL, values), f"{goal}: at the limit")
     if past.waits < UNKNOWN_SCREEN_WAITS:
-        return Decision(_step("wait", WAITING, seconds=1.0), f"{goal}: no rule holds")
-    return _stop(LOST, _what_is_seen(goal, sight), f"{goal}: no rule holds, and waiting did not help", False)
+        return Decision(_step("wait", WAITING, seconds=1.0), f"{goal}: no rule holds", lost=True)
+    return _stop(LOST, _what_is_seen(goal, sight, lacking), f"{goal}: no rule holds, and waiting did not help", False)
 
 
 def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | None:
@@ -115,74 +138,69 @@ def goal_for(playbook: Playbook, task: str) -> tuple[str, dict[str, Value]] | No
     return None
 
 
-class _Past:
-    """The steps so far, told apart by their thoughts; waiting is not counted as doing something."""
-
-    def __init__(self, rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn]) -> None:
-        self.turns = [turn for turn in history if turn.tool != "wait"]
-        self.waits = next((n for n, turn in enumerate(reversed(history)) if turn.tool != "wait"), len(history))
-        said = {
-            fill(action.thought, values): (rule, place)
-            for rule in rules
-            for place, action in enumerate(rule.do)
-            if action.wait is None
-        }
-        self._steps = [None if turn.failed else said.get(turn.thought) for turn in self.turns]
-        self._finished = [
-            (place, step[0].id)
-            for place, step in enumerate(self._steps)
-            if step is not None and step[1] == len(step[0].do) - 1
-        ]
-
-    @property
-    def failed_twice(self) -> bool:
-        last = self.turns[-2:]
-        return len(last) == 2 and all(turn.failed for turn in last) and last[0].call == last[1].call
-
-    def next_in(self, rule: Rule) -> int:
-        """Say which action of a rule comes next: 0 unless the last step was the rule's own."""
-        last = self._steps[-1] if self._steps else None
-        return last[1] + 1 if last and last[0].id == rule.id else 0
-
-    def last_finished(self, ids: Sequence[str]) -> bool:
-        last = self._steps[-1] if self._steps else None
-        return bool(last and last[0].id in ids and last[1] == len(last[0].do) - 1)
-
-    def times(self, id_: str, since: Sequence[str]) -> int:
-        """Count how often a rule was finished since any of some rules was."""
-        start = max((place for place, name in self._finished if name in since), default=-1)
-        return sum(1 for place, name in self._finished if name == id_ and place > start)
+def unmet(past: Past, values: Mapping[str, Value], sight: Sight) -> list[Condition]:
+    """Return what must be seen of the last step and is not."""
+    if past.last is None:
+        return []
+    rule, place = past.last
+    return [wanted for wanted in rule.do[place].then if not is_visible(wanted, values, sight)]
 
 
-def _holding(rule: Rule, values: Mapping[str, Value], past: _Past, sight: Sight) -> dict[str, Value] | None:
-    """Return the values known to a rule if it holds, else None."""
-    if not (_is_meant(rule, values) and _is_shown(rule, values, sight) and _is_its_turn(rule, past)):
+def _waits_for_effect(past: Past, values: Mapping[str, Value], sight: Sight) -> Decision | None:
+    """Return what is done while the last step has not come about: a wait, then a stop. None if it has."""
+    lacking = unmet(past, values, sight)
+    if not lacking or past.last is None:
         return None
-    read = read_values(rule.read, sight.shown or sight)
+    rule, place = past.last
+    if past.waits < max(rule.patience, LEAST_WAITS):
+        why = f"{rule.id}: waiting for what comes of it"
+        return Decision(_step("wait", WAITING, seconds=rule.pause), why, unmet=True)
+    question = f"{rule.do[place].thought} What must come of it is not to be seen: {conditions_in_words(lacking)}."
+    return replace(_stop(NO_EFFECT, question, f"{rule.id}: nothing came of it", False), unmet=True)
+
+
+def conditions_in_words(wanted: Sequence[Condition]) -> str:
+    """Name what is to be seen in a sentence, in the playbook's own words."""
+    return ", ".join(f"‘{one}’" if isinstance(one, str) else words_for(one) for one in wanted)
+
+
+def _holding(rule: Rule, values: Mapping[str, Value], past: Past, sight: Sight) -> dict[str, Value] | None:
+    """Return the values known to a rule if it holds, else None."""
+    if not (is_meant(rule, values) and is_shown(rule, values, sight) and _is_its_turn(rule, past)):
+        return None
+    read = read_values(rule.read, sight.shown or sight, values)
     return None if read is None else {**values, **read}
 
 
-def _is_meant(rule: Rule, values: Mapping[str, Value]) -> bool:
+def is_meant(rule: Rule, values: Mapping[str, Value]) -> bool:
     """Say whether the parameter that a rule asks for is true, or false for one that it wants to be ``not`` so."""
     if rule.if_ is None:
         return True
     return bool(values.get(rule.if_.removeprefix("not "))) != rule.if_.startswith("not ")
 
 
-def _is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight) -> bool:
+def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight) -> bool:
     """Say whether the screen shows what a rule asks for, and nothing that it does not want."""
 
-    def visible(label: str) -> bool:
-        return sight.has(fill(label, values))
+    def visible(wanted: Condition) -> bool:
+        return is_visible(wanted, values, sight)
 
-    if not all(map(visible, rule.screen)) or any(map(visible, rule.not_)):
+    if not any(all(map(visible, screen)) for screen in rule.screens) or any(map(visible, rule.not_)):
         return False
     if rule.any_of and not any(map(visible, rule.any_of)):
         return False
     return rule.shows_part_of is None or sight.shows_part_of(fill(rule.shows_part_of, values))
 
 
-def _is_its_turn(rule: Rule, past: _Past) -> bool:
+def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
+    """Say whether a text or an element shows."""
+    if isinstance(wanted, str):
+        return sight.has(fill(wanted, values))
+    filled = wanted.model_copy(update=filled_in(wanted, values))
+    return shows_element(filled, filled.text, sight)
+
+
+def _is_its_turn(rule: Rule, past: Past) -> bool:
     """Say whether a rule may begin by what was done before, or is to go on with what it began."""
     only_waits = all(action.wait is not None for action in rule.do)
     if only_waits and past.waits >= rule.patience:
@@ -190,11 +208,12 @@ def _is_its_turn(rule: Rule, past: _Past) -> bool:
     place = past.next_in(rule)
     under_way = 0 < place < len(rule.do)
     waiting = place == len(rule.do) and past.waits < rule.patience
-    return under_way or waiting or _may_begin(rule, past)
+    return under_way or waiting or may_begin(rule, past)
 
 
-def _may_begin(rule: Rule, past: _Past) -> bool:
-    if past.waits < rule.waited or past.times(rule.id, rule.since) >= rule.limit:
+def may_begin(rule: Rule, past: Past, *, late: bool = False) -> bool:
+    """Say whether a rule may begin by what was done before; ``late``: whatever was waited for."""
+    if (past.waits < rule.waited and not late) or past.times(rule.id, rule.since) >= rule.limit:
         return False
     if rule.after and not past.last_finished(rule.after):
         return False
@@ -203,14 +222,15 @@ def _may_begin(rule: Rule, past: _Past) -> bool:
     return not any(past.times(other, rule.since) for other in rule.unless_done)
 
 
-def _follow(rule: Rule, past: _Past, sight: Sight, values: Mapping[str, Value], written: Written) -> Decision:
+def _follow(rule: Rule, past: Past, sight: Sight, values: Mapping[str, Value], written: Written) -> Decision:
     place = past.next_in(rule)
     if place == len(rule.do):
         if past.waits < rule.patience:
-            return Decision(_step("wait", WAITING, seconds=rule.pause), f"{rule.id}: waiting for its effect")
+            why = f"{rule.id}: waiting for its effect"
+            return Decision(_step("wait", WAITING, seconds=rule.pause), why, rule=rule.id)
         place = 0
     why = rule.id if len(rule.do) == 1 else f"{rule.id}, {place + 1} of {len(rule.do)}"
-    return Decision(write_step(rule.do[place], values, sight, written), why, rule.do[place])
+    return Decision(write_step(rule.do[place], values, sight, written), why, rule.do[place], rule=rule.id)
 
 
 def write_step(action: Action, values: Mapping[str, Value], sight: Sight, written: Written) -> dict[str, Any]:
@@ -220,7 +240,7 @@ def write_step(action: Action, values: Mapping[str, Value], sight: Sight, writte
 
     def at(target: Target) -> dict[str, Any]:
         x, y = written(find(target, values, sight).center, sight.size)
-        return {"element": fill(action.element or _words(target), values), "x": x, "y": y}
+        return {"element": fill(action.element or words_of(target), values), "x": x, "y": y}
 
     match action.kind:
         case "click":
@@ -253,42 +273,94 @@ def write_step(action: Action, values: Mapping[str, Value], sight: Sight, writte
             return _step("wait", thought, note, seconds=float(_given(action.wait)))
         case "answer":
             return _answer(_given(action.answer), thought, values, note)
-        case _:
-            return _step("ask_human", thought, note, question=fill(_given(action.ask_human), values))
+        case _:  # who has no model to ask asks a person
+            question = action.ask_human if action.ask_human is not None else _given(action.ask_model)
+            return _step("ask_human", thought, note, question=fill(question, values))
 
 
 def find(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
-    """Return where a target is. Two that fit equally well are as bad as none: it raises."""
+    """Return where a target is, by the first of its ways to be found that finds it.
+
+    Raises `NotFound` if none does, and `Several` as soon as one finds two that fit equally well, which is as bad.
+    """
+    try:
+        return _found(target, values, sight)
+    except (Several, Disagrees):
+        raise
+    except NotFound:
+        for other in target.or_:
+            try:
+                return find(other, values, sight)
+            except (Several, Disagrees):
+                raise
+            except NotFound:
+                continue
+        raise
+
+
+def _found(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
+    if target.is_named:
+        wanted = target.model_copy(update=filled_in(target, values))
+        element = find_element(wanted, wanted.relations, sight, wanted.text or "")
+        if element is not None:
+            return element.box
+        if target.text is None and target.picture is None:
+            raise NotFound(f"No program tells of {words_for(wanted)}. {_why_not(sight)}".rstrip())
     if target.field is not None:
-        box = sight.field_at(fill(target.field, values))
+        label = fill(target.field, values)
+        box = field_of(label, sight) or sight.field_at(label)
         if box is None:
-            raise NotFound
+            raise Several if len(sight.find(label)) > 1 and sight.anchor(label) is None else NotFound
         return box
-    if target.picture is not None:
-        places = sight.pictures(target.picture)
-        if not any((target.right_of, target.left_of, target.below, target.above, target.near)):
-            box = place_of(places)
-            if box is None:
-                raise NotFound
-            return box
-        found = [Line("", place.box) for place in places]
-    else:
-        found = sight.find(fill(target.text or "", values))
-    beside = {"right_of": target.right_of, "left_of": target.left_of, "below": target.below, "above": target.above}
-    for relation, label in {**beside, "near": target.near}.items():
-        if label is not None:
-            anchor = sight.anchor(fill(label, values))
-            if anchor is None:
-                raise NotFound
-            found = sorted(_related(found, relation, anchor), key=lambda line: _distance(line.box, anchor))[:1]
+    if target.text is not None:
+        try:
+            return _written(target, values, sight)
+        except NotFound:
+            if target.picture is None:
+                raise
+    return _pictured(target, values, sight)
+
+
+def _why_not(sight: Sight) -> str:
+    return "This desktop tells of no elements." if sight.elements is None else sight.elements.why_not
+
+
+def _written(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
+    """Return where a text is."""
+    text = fill(target.text or "", values)
+    found = _beside(sight.find(text), target, values, sight)
     if len(found) == 1:
         return found[0].box
-    if target.picture is not None:
-        raise NotFound
-    box = sight.anchor(fill(target.text or "", values)) if found else None
+    box = sight.anchor(text) if found else None
     if box is None:
-        raise NotFound
+        raise Several if found else NotFound
     return box
+
+
+def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
+    """Return where a picture is."""
+    assert target.picture is not None
+    places = sight.pictures(target.picture)
+    if not target.relations:
+        box = place_of(places)
+        if box is None:
+            raise Several if len(places) > 1 else NotFound
+        return box
+    found = _beside([Line("", place.box) for place in places], target, values, sight)
+    if len(found) != 1:
+        raise Several if found else NotFound
+    return found[0].box
+
+
+def _beside(found: Sequence[Line], target: Target, values: Mapping[str, Value], sight: Sight) -> Sequence[Line]:
+    """Return those that stand to labels as it is wanted, of several the nearest one."""
+    for relation, label in target.relations.items():
+        anchor = sight.anchor(fill(label, values))
+        if anchor is None:
+            raise NotFound
+        there = (line for line in found if stands(line.box, relation, anchor))
+        found = sorted(there, key=lambda line: distance(line.box, anchor))[:1]
+    return found
 
 
 def to_thousandths(point: Point, size: Size) -> tuple[int, int]:
@@ -299,25 +371,10 @@ def to_thousandths(point: Point, size: Size) -> tuple[int, int]:
     )
 
 
-def _related(lines: Sequence[Line], relation: str, anchor: Box) -> Iterator[Line]:
-    for line in lines:
-        box = line.box
-        if (
-            relation == "near"
-            or (relation == "right_of" and on_row(box, anchor) and box.left >= anchor.right - 2)
-            or (relation == "left_of" and on_row(box, anchor) and box.right <= anchor.left + 2)
-            or (relation == "below" and box.center.y > anchor.bottom)
-            or (relation == "above" and box.center.y < anchor.top)
-        ):
-            yield line
-
-
-def _distance(one: Box, other: Box) -> float:
-    a, b = one.center, other.center
-    return math.hypot(a.x - b.x, a.y - b.y)
-
-
-def _words(target: Target) -> str:
+def words_of(target: Target) -> str:
+    """Return what a target is called."""
+    if target.is_named:
+        return f"{target.name} {target.role or ''}".strip() if target.name else str(target.role)
     if target.picture is not None:
         return f"the picture {target.picture.stem}"
     return f"{target.field} field" if target.field is not None else (target.text or "")
@@ -341,9 +398,14 @@ def _answer(content: Any, thought: str, values: Mapping[str, Value], note: str |
 def _stop(thought: str, question: str, why: str, answer_only: bool) -> Decision:
     if answer_only:
         return Decision(_step("answer", LAST_CALL, content=question), why)
-    return Decision(_step("ask_human", thought, question=question), why)
+    return Decision(_step("ask_human", thought, question=question), why, lost=True)
 
 
-def _what_is_seen(goal: str, sight: Sight) -> str:
-    seen = "; ".join(line.text for line in (sight.shown or sight).lines[:14]) or "no text at all"
-    return f"The playbook has no rule of goal {goal!r} for this screen. It reads: {seen}"
+def _what_is_seen(goal: str, sight: Sight, lacking: Sequence[str]) -> str:
+    shown = sight.shown or sight
+    texts = [line.text for line in shown.lines]
+    if not texts and shown.elements is not None:
+        texts = [each.name for each in shown.elements.elements if each.on_screen and each.name]
+    seen = "; ".join(texts[:14]) or "no text at all"
+    why = "".join(f" {reason}" for reason in dict.fromkeys(lacking) if reason)
+    return f"The playbook has no rule of goal {goal!r} for this screen.{why} It reads: {seen}"

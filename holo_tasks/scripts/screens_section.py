@@ -22,7 +22,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.states import ANY, Absent, AnyOf, Asked, Mark, Picture, State, Text, Window
+from holo_tasks.core.states import ANY, Absent, AnyOf, Asked, Mark, Picture, State, Text, Widget, Window
 from holo_tasks.loop.screens import MOST_TIMES, Do, Interruption, Screens, Way
 from holo_tasks.scripts.actions import Action, Part, Shown
 
@@ -47,7 +47,10 @@ class DeclaredWindow(Part):
 
 
 class DeclaredMark(Shown):
-    """What tells a state: exactly one kind. ``within`` is a box of the screen: left, top, width, height."""
+    """What tells a state: exactly one kind. ``within`` is a box of the screen: left, top, width, height.
+
+    An element, by role and name, may have a text, too: for programs that do not tell of their elements.
+    """
 
     window: DeclaredWindow | None = None
     asked: str | None = Field(default=None, description="a question that a model answers with yes or no")
@@ -60,8 +63,12 @@ class DeclaredMark(Shown):
     def _one(self) -> DeclaredMark:
         kinds = ("text", "picture", "window", "asked", "not_", "any_of")
         given = [kind for kind in kinds if getattr(self, kind) is not None]
+        if self.is_named:
+            if given not in ([], ["text"]):
+                raise ValueError("a mark with role: or name: takes only text: beside it")
+            given = ["element"]
         if len(given) != 1:
-            raise ValueError("a mark is one of text:, picture:, window:, asked:, not: and any_of:")
+            raise ValueError("a mark is one of text:, picture:, window:, asked:, not: and any_of:, or role: and name:")
         if self.within is not None and given[0] not in ("text", "picture"):
             raise ValueError("within: is for text: and picture:")
         if self.likeness is not None and given[0] != "picture":
@@ -72,6 +79,8 @@ class DeclaredMark(Shown):
     def mark(self) -> Mark:
         """Return the mark."""
         box = None if self.within is None else Box(*self.within)
+        if self.is_named:
+            return Widget(self.role, self.name, self.text or "")
         if self.text is not None:
             return Text(self.text, box)
         if self.picture is not None:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.states import Recogniser
-from holo_tasks.core.step import Step
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.macros import Macro, described, macro_name
+from holo_tasks.core.states import Recognizer, State
 from holo_tasks.loop.screens import Do, Screens
-from holo_tasks.loop.script_port import Brain, Intent
-from holo_tasks.loop.walk import Walk
+from holo_tasks.loop.script_port import Brain
 from holo_tasks.scripts.actions import Action
 from holo_tasks.scripts.function_script import Function, FunctionBrain, values_of
-from holo_tasks.scripts.params import Given, check_no_secret, typed
+from holo_tasks.scripts.params import check_no_secret, parameter_schema, typed
+from holo_tasks.scripts.plan import Plan
 from holo_tasks.scripts.playbook import Goal, Playbook, Rule, load_playbook
-from holo_tasks.scripts.rules import follow
-from holo_tasks.scripts.script_view import SCRIPT, Ears, Eyes, exactly
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.script_view import PLAYBOOK, SCRIPT, Eyes
+from holo_tasks.scripts.step_outcome import Heal
+from holo_tasks.scripts.values import fill
 from holo_tasks.vision.ocr_reader import Reader
-from holo_tasks.vision.state_recognizer import ScreenRecogniser
+from holo_tasks.vision.state_recognizer import ScreenRecognizer
 
 _DONE = "done"
 
@@ -34,11 +36,16 @@ class Script:
 
     Everything is checked here, before anything is done: `InvalidUsage` for a playbook, a goal or values that are
     wrong, and for a value that names a secret: a script does that itself. The goal may be left out where the playbook
-    has only one.
+    has only one. Without any value it is a tool for the model, which gives them: ``pursue(…, tools=[Script(…)])``.
     """
 
     def __init__(self, source: str | Path | Playbook | Function, goal: str = "", /, **values: Any) -> None:
         self._values: Mapping[str, Any]
+        self._open, self._is_given = False, bool(values)
+        self.heal: Heal = "off"
+        self.file: Path | None = None
+        self.version = ""
+        """Which version of a learned playbook it is; empty for any other script."""
         check_no_secret(f"The script {goal or getattr(source, '__name__', '')!r}", values)
         if callable(source) and not isinstance(source, Playbook):
             if goal:
@@ -47,6 +54,7 @@ class Script:
             self.name, self._values = source.__name__, values_of(source, values)
             return
         playbook = source if isinstance(source, Playbook) else _loaded(Path(source))
+        self.file = None if isinstance(source, Playbook) else Path(source)
         if not goal and len(playbook.goals) == 1:
             goal = next(iter(playbook.goals))
         if goal not in playbook.goals:
@@ -54,54 +62,82 @@ class Script:
             raise InvalidUsage(f"The playbook {playbook.name!r} has no goal {goal!r}; it has: {known}.")
         wanted = playbook.goals[goal]
         self._source, self.name = playbook, goal
-        self._values = typed(goal, wanted.params, values, wanted.values)
+        # Without any value it can be a tool, whose values the model gives; as a layer it is refused.
+        self._open = not values and any(name not in wanted.values for name in wanted.params)
+        self._values = {} if self._open else typed(goal, wanted.params, values, wanted.values)
+
+    def healing(self, heal: Heal, file: Path | None = None) -> Script:
+        """Return the script with what is made of steps that the model did in the playbook's place.
+
+        ``"propose"`` keeps a proposal beside the playbook's file, with counts of how its steps fit; ``"apply"`` puts
+        those into the file that were verified; ``"off"``, as without this, keeps nothing. Raises `InvalidUsage` for a
+        script that has no file.
+        """
+        if heal not in get_args(Heal):
+            raise InvalidUsage(f"healing() takes off, propose or apply, not {heal!r}.")
+        made = copy(self)
+        made.heal, made.file = heal, file or self.file
+        if heal != "off" and made.file is None:
+            raise InvalidUsage(f"The script {self.name!r} comes from no file, beside which anything could be kept.")
+        return made
+
+    def check_values(self) -> None:
+        """Raise `InvalidUsage` unless it can be done as it is: with all the values that it must be given."""
+        if self._open:
+            self.given({})
+
+    def given(self, values: Mapping[str, Any]) -> Script:
+        """Return the script with values for the parameters that it was made without."""
+        if not isinstance(self._source, Playbook):
+            return self
+        if self._is_given:
+            if values:
+                raise InvalidUsage(f"{self.name!r} has all its values; it takes none.")
+            return self
+        wanted = self._source.goals[self.name]
+        check_no_secret(f"{self.name!r}", values)
+        typed(self.name, wanted.params, values, wanted.values)
+        return Script(self._source, self.name, **values)
+
+    def macro(self) -> Macro:
+        """Return it as a model is offered it: with parameters, unless it has its values."""
+        if not isinstance(self._source, Playbook):
+            return Macro(macro_name(self.name), described(self.name), {}, (), self.given)
+        wanted = self._source.goals[self.name]
+        kinds = {} if self._is_given else {**dict.fromkeys(wanted.values, "text"), **wanted.params}
+        parameters = {name: parameter_schema(name, kind, wanted.values.get(name)) for name, kind in kinds.items()}
+        required = [name for name in kinds if name not in wanted.values]
+        said = described(self.name, self._source.about)
+        return Macro(macro_name(self.name), said, parameters, required, self.given)
 
     def brain(
         self,
-        recogniser: Recogniser | None = None,
+        recognizer: Recognizer | None = None,
         screens: Screens | None = None,
         reader: Reader | None = None,
     ) -> Brain:
         """Return what decides this script once; ``screens`` are the states that it may wait for by name."""
+        self.check_values()
         eyes = Eyes(reader)
         if isinstance(self._source, Playbook):
             return PlaybookBrain(self._source, self.name, self._values, eyes)
-        return FunctionBrain(self._source, self._values, eyes, recogniser or ScreenRecogniser(reader), screens)
+        return FunctionBrain(self._source, self._values, eyes, recognizer or ScreenRecognizer(reader), screens)
+
+    @property
+    def layer(self) -> str:
+        """What it is called among the layers of a sub-goal."""
+        return PLAYBOOK if isinstance(self._source, Playbook) else SCRIPT
+
+    @property
+    def plan(self) -> Plan | None:
+        """What it may do, for people to see; None for a function, of which nobody knows."""
+        if not isinstance(self._source, Playbook):
+            return None
+        rules = self._source.rules_of(self.name)
+        return Plan(self.name, {rule.id: [fill(one.thought, self._values) for one in rule.do] for rule in rules})
 
     def __repr__(self) -> str:
         return f"<Script {self.name}>"
-
-
-class PlaybookBrain:
-    """Follows a goal's rules over what it has done and what is on the screen."""
-
-    def __init__(self, playbook: Playbook, goal: str, values: Mapping[str, Given], eyes: Eyes) -> None:
-        self.intent = Intent()
-        self._playbook, self._goal, self._values = playbook, goal, values
-        self._eyes, self._ears = eyes, Ears()
-        self._past: list[Turn] = []
-
-    async def decide(self, walk: Walk) -> Step:
-        """Return the next step that the goal's rules have. Raises `GaveUp` when they have none, or ask a person."""
-        heard = self._ears.heard(walk)
-        if heard is not None:
-            step, told = heard
-            if step.tool_call.tool_name == "answer":
-                raise GaveUp(f"The script's answer was not accepted: {told.text}", layer=SCRIPT)
-            call = step.tool_call.model_dump(mode="json")
-            self._past.append(Turn(step.tool_call.tool_name, step.thought, call, told.text, told.is_error))
-        sight = await self._eyes.sight(walk)
-        decision = follow(self._playbook, self._goal, self._values, self._past, sight, written=exactly)
-        step = Step.model_validate(decision.step)
-        if step.tool_call.tool_name == "ask_human":
-            raise GaveUp(step.tool_call.question, layer=SCRIPT)
-        action = decision.action
-        self.intent = Intent() if action is None else Intent(action.safe, action.expect or "")
-        self._ears.gave(step, walk)
-        return step
-
-    async def close(self) -> None:
-        """Nothing is kept running."""
 
 
 def screens_of(source: str | Path | Playbook, do: Mapping[str, Do] | None = None) -> Screens:
@@ -130,6 +166,17 @@ def screens_of(source: str | Path | Playbook, do: Mapping[str, Do] | None = None
     if unknown:
         raise InvalidUsage(f"The playbook {playbook.name!r} has no interruption or way named {min(unknown)!r}.")
     return declared.screens(doing)
+
+
+def states_of(path: Path) -> tuple[State, ...]:
+    """Return the states that a playbook declares, interruptions first, whatever it leaves open of what to do."""
+    playbook = _loaded(path)
+    if playbook.screens is None:
+        raise InvalidUsage(f"The playbook {playbook.name!r} declares no screens; add a screens: section.")
+
+    async def nothing() -> None: ...
+
+    return playbook.screens.screens(lambda name, do: nothing).candidates
 
 
 def _only(playbook: Playbook, name: str, actions: Sequence[Action]) -> Playbook:

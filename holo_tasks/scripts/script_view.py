@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
+from enum import Flag, auto
 from itertools import pairwise
 
+from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.known_elements import known
 from holo_tasks.core.outside import defused
+from holo_tasks.core.ports import TellsElements
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Did, Told
+from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.take_picture import Seen
 from holo_tasks.loop.walk import Walk
+from holo_tasks.scripts.actions import Target
+from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.told_elements import seen_in, with_elements
 
-SCRIPT = "script"
-"""The name of the layer that scripts are."""
+SCRIPT, PLAYBOOK = "script", "playbook"
+"""The names of the layers that a function's script and a playbook's are."""
+
+
+class Needs(Flag):
+    """What has to be known of a screen: what is written on it, what programs tell of their elements, or both."""
+
+    TEXT = auto()
+    ELEMENTS = auto()
+
+
+def needs_for(targets: Sequence[Target]) -> Needs:
+    """Return what has to be known of a screen to find some targets."""
+    needs = Needs(0)
+    for way in (way for target in targets for way in target.ways):
+        if way.is_named or way.field is not None:
+            needs |= Needs.ELEMENTS
+        if not way.is_named:
+            needs |= Needs.TEXT
+    return needs
 
 
 class Eyes:
@@ -31,16 +58,36 @@ class Eyes:
 
     def __init__(self, reader: Reader | None = None) -> None:
         self._reader = reader or shared_reader()
+        self._check = ElementCheck(self._reader)
         self._last: tuple[Seen, Sight] | None = None
 
-    async def sight(self, walk: Walk) -> Sight:
-        """Return what is on the screen; its pixels are those of the walk's region."""
+    async def sight(self, walk: Walk, needs: Needs = Needs.TEXT) -> Sight:
+        """Return what is on the screen, as far as it is needed; its pixels are of the part that the walk is shown.
+
+        Where programs do not all tell of their elements, it is read, too.
+        """
         seen = walk.seen
         if seen is None:
             raise InvalidUsage("Look at the screen before deciding.")
+        elements = _elements(walk) if Needs.ELEMENTS in needs else None
+        tree = None if elements is None else await elements.read()
+        reads = Needs.TEXT in needs or (Needs.ELEMENTS in needs and (tree is None or not tree.complete))
         if self._last is None or self._last[0] is not seen:
-            self._last = seen, await asyncio.to_thread(self._read, seen, walk.region)
-        return self._last[1]
+            self._last = None
+        if reads and self._last is None:
+            self._last = seen, await asyncio.to_thread(self._read, seen, seen.shot.region)
+        read = _unread(seen) if self._last is None else self._last[1]
+        if tree is None or elements is None:
+            return read
+        shown = known(tree, seen.masks, elements.tell, unseen=elements.unseen)
+        return await asyncio.to_thread(self._with_elements, read, tree, shown, seen)
+
+    def _with_elements(self, sight: Sight, tree: ElementTree, shown: ElementTree, seen: Seen) -> Sight:
+        """Return a sight with what programs tell; nothing that is masked is in what is shown outside."""
+        region = seen.shot.region
+        found = with_elements(sight, _part(seen.frame, region), seen_in(tree, region), self._check)
+        outside, part = seen_in(shown, region), _part(seen.redacted, region)
+        return replace(found, shown=with_elements(sight.shown or sight, part, outside, self._check))
 
     def _read(self, seen: Seen, region: Box | None) -> Sight:
         sight = self._read_frame(seen.frame, region)
@@ -51,11 +98,25 @@ class Eyes:
     def _read_frame(self, frame: Frame, region: Box | None) -> Sight:
         from PIL import Image
 
-        part = frame if region is None else frame.crop(region)
+        part = _part(frame, region)
         picture = Image.frombuffer("RGB", (part.size.width, part.size.height), part.rgb, "raw", "RGB", 0, 1)
         sight = self._reader.read(picture).sight
         lines = tuple(replace(line, text=defused(line.text)) for line in sight.lines)
         return with_pictures(replace(sight, lines=lines), picture)
+
+
+def _part(frame: Frame, region: Box | None) -> Frame:
+    return frame if region is None else frame.crop(region)
+
+
+def _unread(seen: Seen) -> Sight:
+    return Sight((), Size(seen.shot.area.width, seen.shot.area.height))
+
+
+def _elements(walk: Walk) -> Elements | None:
+    """Return what tells the programs' elements; None on a desktop that does not ask them."""
+    desktop = walk.doors.desktop
+    return walk.doors.elements or (Elements(desktop) if isinstance(desktop, TellsElements) else None)
 
 
 class Ears:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from holo_tasks.scripts.actions import ElementTarget, Shown
+from holo_tasks.scripts.element_search import Disagrees, NotFound, text_of
 from holo_tasks.scripts.playbook import Read
 from holo_tasks.vision.screen_text import Sight
 
@@ -25,6 +28,12 @@ def _said(value: Value) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
+def filled_in(wanted: Shown | ElementTarget, values: Mapping[str, Value]) -> dict[str, str]:
+    """Return the texts of what is looked for, with values put in."""
+    texts = {name: text for name in type(wanted).model_fields if isinstance(text := getattr(wanted, name), str)}
+    return {name: fill(text, values) for name, text in texts.items()}
+
+
 def fill_all(template: Any, values: Mapping[str, Value]) -> Any:
     """Put values into every text of a JSON value; a text that is only ``{name}`` becomes the value itself."""
     if isinstance(template, str):
@@ -37,11 +46,17 @@ def fill_all(template: Any, values: Mapping[str, Value]) -> Any:
     return template
 
 
-def read_values(wanted: Mapping[str, Read], sight: Sight) -> dict[str, Value] | None:
-    """Read values off the screen; None if one that is not optional cannot be read for certain."""
+def read_values(
+    wanted: Mapping[str, Read], sight: Sight, values: Mapping[str, Value] = MappingProxyType({})
+) -> dict[str, Value] | None:
+    """Read values off the screen; None if one that is not optional cannot be read for certain.
+
+    ``values`` are those that may be named in what is looked for. Raises `Disagrees` where programs tell of an element
+    that is not optional, and the picture shows something else there.
+    """
     found: dict[str, Value] = {}
     for name, read in wanted.items():
-        text = _text_for(read, sight)
+        text = _text_for(read, values, sight)
         value = None if text is None else convert(text, read.as_)
         if value is None and not read.optional:
             return None
@@ -63,13 +78,30 @@ def convert(text: str, kind: str) -> Value:
             return text or None
 
 
-def _text_for(read: Read, sight: Sight) -> str | None:
+def _text_for(read: Read, values: Mapping[str, Value], sight: Sight) -> str | None:
+    told = None if read.element is None else _told_for(read.element, read.optional, values, sight)
     if read.right_of is not None:
-        return sight.right_of(read.right_of)
-    pattern = re.compile(read.line or "", re.IGNORECASE)
-    found = {m[1] for m in (pattern.fullmatch(line.text.strip()) for line in sight.lines) if m}
+        return sight.right_of(read.right_of) if told is None else told
+    if read.line is None or told == "":
+        return told
+    pattern = re.compile(read.line, re.IGNORECASE)
+    texts = [line.text for line in sight.lines] if told is None else [told]
+    found = {m[1] for m in (pattern.fullmatch(text.strip()) for text in texts) if m}
     # Two different values for one question: better none than the wrong one.
     return found.pop() if len(found) == 1 else None
+
+
+def _told_for(wanted: ElementTarget, optional: bool, values: Mapping[str, Value], sight: Sight) -> str | None:
+    """Return an element's text, nothing where it is not certain; None where programs do not tell of it."""
+    filled = wanted.model_copy(update=filled_in(wanted, values))
+    try:
+        return text_of(filled, filled.relations, sight)
+    except Disagrees:
+        if optional:
+            return ""
+        raise
+    except NotFound:
+        return ""
 
 
 def _money(text: str) -> str | None:

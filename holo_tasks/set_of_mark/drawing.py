@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
 
-Colour: TypeAlias = tuple[int, int, int]
+Color: TypeAlias = tuple[int, int, int]
 
-# Four of Okabe and Ito's colours: told apart by colour-blind people too, and each of them at least 3:1
+# Four of Okabe and Ito's colors: told apart by color-blind people too, and each of them at least 3:1
 # against white and against black.
-PALETTE: tuple[Colour, ...] = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167))
+PALETTE: tuple[Color, ...] = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167))
 FONT_SIZE = 14
 """Of the numbers on a picture 1280 pixels wide; on a wider one it grows, as that is made smaller before it is sent."""
 _USUAL_WIDTH = 1280
@@ -50,27 +50,27 @@ def draw_marks(picture: Image.Image, marks: Sequence[Mark]) -> Image.Image:
     outlines = [_outline(mark.box, drawn.size) for mark in marks]
     for mark, box in zip(marks, outlines, strict=True):
         sides = (box.left, box.top, box.right - 1, box.bottom - 1)
-        draw.rectangle(sides, outline=colour_of(mark.number), width=round(scale))
+        draw.rectangle(sides, outline=color_of(mark.number), width=round(scale))
     for mark, tag in zip(marks, tag_boxes(picture, marks), strict=True):
-        fill = colour_of(mark.number)
+        fill = color_of(mark.number)
         draw.rectangle((tag.left, tag.top, tag.right - 1, tag.bottom - 1), fill=fill)
         middle = (tag.left + tag.width / 2, tag.top + tag.height / 2)
         draw.text(middle, str(mark.number), fill=ink_on(fill), font=font, anchor="mm")
     return drawn
 
 
-def colour_of(number: int) -> Colour:
-    """Return the colour of a mark's outline and tag."""
+def color_of(number: int) -> Color:
+    """Return the color of a mark's outline and tag."""
     return PALETTE[(number - 1) % len(PALETTE)]
 
 
-def ink_on(fill: Colour) -> Colour:
-    """Return black or white, whichever is easier to read on a colour."""
+def ink_on(fill: Color) -> Color:
+    """Return black or white, whichever is easier to read on a color."""
     return max((_WHITE, _BLACK), key=lambda ink: contrast(ink, fill))
 
 
-def contrast(one: Colour, other: Colour) -> float:
-    """Return the contrast of two colours as WCAG defines it: from 1 to 21, 4.5 is legible."""
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast of two colors as WCAG defines it: from 1 to 21, 4.5 is legible."""
     light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
@@ -200,6 +200,6 @@ def _overlaps(one: Numbers, other: Numbers) -> Numbers:
     return found
 
 
-def _luminance(colour: Colour) -> float:
-    parts = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in colour]
+def _luminance(color: Color) -> float:
+    parts = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color]
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]

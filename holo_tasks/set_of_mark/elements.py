@@ -164,7 +164,7 @@ def _pieces(whole: Thing, areas: Iterable[Box], edges: Pixels, usual: float) -> 
     cuts = sorted({int(cut) for cut in (*gaps, *sides)} - {0, len(columns)})
     groups = np.split(columns, cuts)
     most = text.count(" ") + 1
-    # What sticks out is the end of a neighbour's last letter.
+    # What sticks out is the end of a neighbor's last letter.
     while len(groups) > most and min(np.ptp(groups[0]), np.ptp(groups[-1])) < box.height:
         groups = groups[1:] if np.ptp(groups[0]) < np.ptp(groups[-1]) else groups[:-1]
     if len(groups) == 1 and len(groups[0]) == len(columns):
@@ -202,7 +202,7 @@ def _fitted(text: str, box: Box, edges: Pixels, *, trim: int | None = None) -> T
         # A line from side to side is no ink of a text.
         ink[:, ink.mean(axis=0) > 0.95] = False
         ink[ink.mean(axis=1) > 0.95] = False
-        _without_neighbours(ink)
+        _without_neighbors(ink)
     # One pixel is a rest of some frame.
     rows, columns = np.flatnonzero(ink.sum(axis=1) > 1), np.flatnonzero(ink.sum(axis=0) > 1)
     if len(columns) and len(rows):
@@ -213,7 +213,7 @@ def _fitted(text: str, box: Box, edges: Pixels, *, trim: int | None = None) -> T
     return Thing("text", box, "" if sign else text)
 
 
-def _without_neighbours(ink: Any) -> None:
+def _without_neighbors(ink: Any) -> None:
     """Clear what reaches in from the line above or below: rows at the rim with an empty row behind them."""
     reach = max(1, len(ink) // 4)
     for rim in (ink[:reach], ink[::-1][:reach]):

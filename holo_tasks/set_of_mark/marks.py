@@ -31,7 +31,7 @@ MOST_MARKS = 99
 _LARGEST_EMPTY = 0.25
 _LARGEST_WITH_TEXT = 0.12
 _LARGEST_ICON_BUTTON = 56
-_COLOURED = 60
+_COLORED = 60
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Mark:
 def find_marks(picture: Image.Image, reader: Reader) -> tuple[Mark, ...]:
     """Mark what can be clicked: in reading order, from 1 to at most `MOST_MARKS`.
 
-    When there is more to mark, plain text is left out first, then icons and coloured text (links),
+    When there is more to mark, plain text is left out first, then icons and colored text (links),
     then buttons, fields and check boxes; among equals the last in reading order.
     """
     import numpy as np
@@ -91,18 +91,18 @@ def _roomy(thing: Thing, size: Size) -> Box:
 def _worth(thing: Thing, pixels: Pixels) -> int:
     if thing.kind in ("area", "spot"):
         return 2
-    return 1 if thing.kind == "drawing" or _is_coloured(thing.box, pixels) else 0
+    return 1 if thing.kind == "drawing" or _is_colored(thing.box, pixels) else 0
 
 
-def _is_coloured(box: Box, pixels: Pixels) -> bool:
-    """Say whether a text differs in colour from the ground it stands on, not only in brightness."""
+def _is_colored(box: Box, pixels: Pixels) -> bool:
+    """Say whether a text differs in color from the ground it stands on, not only in brightness."""
     import numpy as np
 
     part = pixels[box.top : box.bottom, box.left : box.right].reshape(-1, 3).astype(np.int16)
     ground = pixels[max(0, box.top - 2), max(0, box.left - 2)].astype(np.int16)
     ink = part[np.abs(part - ground).sum(axis=1).argmax()]
     shift = ink - ground
-    return bool(shift.max() - shift.min() >= _COLOURED)
+    return bool(shift.max() - shift.min() >= _COLORED)
 
 
 def _in_reading_order(things: Iterable[Thing]) -> list[Thing]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CORE, MARGIN = 64, 32
 """Rows of a band, and rows above and below that are read with it: a text up to twice as high is seen whole."""
 _SHARED = 8
-"""Rows by which neighbours overlap: where a text's middle is between two, either may see it as its own."""
+"""Rows by which neighbors overlap: where a text's middle is between two, either may see it as its own."""
 _KNOWN_BANDS, _KNOWN_SCREENS = 512, 8
 _LEAST_SCORE = 0.3
 _BLANK, _PALE = 6, 96
@@ -128,7 +128,7 @@ def _stretched(piece: Pixels) -> Pixels:
 
 
 def _same(one: Box, other: Box) -> bool:
-    """Say whether two boxes, of neighbouring bands, are around one text."""
+    """Say whether two boxes, of neighboring bands, are around one text."""
     width = min(one.right, other.right) - max(one.left, other.left)
     height = min(one.bottom, other.bottom) - max(one.top, other.top)
     if width <= 0 or height <= 0:

@@ -19,7 +19,7 @@ _TOLERANCE = 20
 
 
 def flat_blocks(pixels: Pixels) -> Mask:
-    """Mark the blocks of one colour: there is no text in them."""
+    """Mark the blocks of one color: there is no text in them."""
     tiles = _tiles(pixels)
     found: Mask = (tiles.max(axis=(1, 3)).astype(int) - tiles.min(axis=(1, 3)) < _TOLERANCE).all(axis=-1)
     return found
@@ -35,7 +35,7 @@ def changed_blocks(before: Pixels, after: Pixels) -> Mask:
 
 
 def boxes_of(blocks: Mask, size: Size) -> list[Box]:
-    """Return boxes around marked blocks; neighbours share one, up to two blocks apart."""
+    """Return boxes around marked blocks; neighbors share one, up to two blocks apart."""
     import cv2
     import numpy as np
 
@@ -64,7 +64,7 @@ def field_boxes(pixels: Pixels) -> tuple[Box, ...]:
     import cv2
     import numpy as np
 
-    white = (pixels.min(axis=2) >= 245).astype(np.uint8)
+    white = cv2.inRange(pixels, (245, 245, 245), (255, 255, 255))
     # Text in a field makes holes; closing them keeps a field one piece.
     white = cv2.morphologyEx(white, cv2.MORPH_CLOSE, np.ones((1, 5), np.uint8))
     _, _, stats, _ = cv2.connectedComponentsWithStats(white, connectivity=4)

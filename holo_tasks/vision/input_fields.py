@@ -1,4 +1,4 @@
-"""Fields to write in, told from buttons by how they look, whatever colours a theme has.
+"""Fields to write in, told from buttons by how they look, whatever colors a theme has.
 
 A field is even paper with an edge all around, and what is written on it begins at a side; what stands in the middle of
 an area may be written on a button. Whoever needs to be sure that something is a field takes none for what may be both.
@@ -15,15 +15,19 @@ from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.vision.outlines import areas_of, edges_of
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     import numpy as np
+
+    Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 SMALLEST = Size(20, 12)
 _LOW, _NARROW_TALL = 48, 60
 """A field of one line is not as high, in pixels; what is higher is a text area, and not as narrow."""
 _PAPER = 0.6
-"""How much of a field has the colour of its paper, at least."""
+"""How much of a field has the color of its paper, at least."""
 _LIKE = 12
-"""Levels of a colour by which the paper may differ from itself."""
+"""Levels of a color by which the paper may differ from itself."""
 _LINES, _ALIGNED = 3, 6
 """So many lines that begin below one another, give or take some pixels, are a text, even in the middle of an area."""
 _CARET = 2
@@ -52,11 +56,11 @@ def field_in(picture: Image.Image, at: Point) -> Box | None:
     return None if box is None else _field(box, every, pixels)
 
 
-def areas_and_fields(picture: Image.Image) -> tuple[list[Box], list[Box]]:
+def areas_and_fields(picture: Image.Image | Pixels) -> tuple[list[Box], list[Box]]:
     """Return all areas of a picture that are large enough to be a control, and those that surely are fields."""
     import numpy as np
 
-    pixels = np.asarray(picture)
+    pixels: Pixels = np.asarray(picture)
     every = [area.box for area in areas_of(pixels, edges_of(pixels), most=1.0) if is_large(area.box)]
     fields = [_field(box, every, pixels) for box in every]
     return every, [field for field in fields if field is not None]
@@ -99,12 +103,12 @@ def _with_part_behind_caret(box: Box, every: Sequence[Box], pixels: Any) -> Box:
 
 
 def _ink(pixels: Any) -> Any:
-    """Return where an area has another colour than most of it, without its rim; None if it is not even."""
+    """Return where an area has another color than most of it, without its rim; None if it is not even."""
     import numpy as np
 
     inside = pixels[3:-3, 3:-3].astype(np.int32)
-    colours, counts = np.unique(inside @ (65536, 256, 1), return_counts=True)
-    paper = divmod(int(colours[counts.argmax()]), 65536)
+    colors, counts = np.unique(inside @ (65536, 256, 1), return_counts=True)
+    paper = divmod(int(colors[counts.argmax()]), 65536)
     ink: np.ndarray[Any, Any] = np.abs(inside - (paper[0], *divmod(paper[1], 256))).max(axis=2) > _LIKE
     return None if ink.mean() > 1 - _PAPER else ink
 

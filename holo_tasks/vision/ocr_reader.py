@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, field_boxes, flat_blocks, grown
+from holo_tasks.vision.input_fields import areas_and_fields
 from holo_tasks.vision.ocr import Ocr
 from holo_tasks.vision.screen_text import Line, Sight, in_reading_order
 
@@ -67,6 +68,11 @@ class Reader:
                 self._pictures.popitem(last=False)
         return Reading(sight, time.perf_counter() - started, "whole" if from_scratch else "changes")
 
+    def read_piece(self, pixels: Pixels) -> list[Line]:
+        """Read a small piece of a picture, by itself; it takes the place of no picture that is remembered."""
+        with self._lock:
+            return self._read_region(pixels, Box(0, 0, pixels.shape[1], pixels.shape[0]))
+
     def warm_up(self) -> None:
         """Load the engine now instead of at the first picture."""
         from PIL import Image
@@ -89,7 +95,8 @@ class Reader:
         regions, lines = _to_read(dirty, kept, size)
         for region in regions:
             lines += self._read_region(pixels, region)
-        return Sight(in_reading_order(lines), size, field_boxes(pixels)), from_scratch
+        light = field_boxes(pixels)
+        return Sight(in_reading_order(lines), size, light, _colored(pixels, light)), from_scratch
 
     def _read_region(self, pixels: Pixels, region: Box) -> list[Line]:
         part = pixels[region.top : region.bottom, region.left : region.right]
@@ -103,6 +110,12 @@ class Reader:
             if text and score >= 0.6:
                 lines.append(Line(text, box.moved(region.left, region.top), score))
         return lines
+
+
+def _colored(pixels: Pixels, light: tuple[Box, ...]) -> tuple[Box, ...]:
+    """Return the fields on a picture that are none of the light ones."""
+    _, fields = areas_and_fields(pixels)
+    return tuple(box for box in fields if not any(box.intersects(other) for other in light))
 
 
 def _to_read(dirty: Any, kept: tuple[Line, ...], size: Size) -> tuple[list[Box], list[Line]]:

@@ -1,7 +1,7 @@
 """What is drawn on a picture besides text: areas with an edge all around, check boxes, and drawings such as icons.
 
 A button, a field or a cell of a table is one even area inside an edge, whatever the edge looks like: a
-line, a bevel, a shadow, or only another colour. So the picture is cut wherever neighbouring pixels
+line, a bevel, a shadow, or only another color. So the picture is cut wherever neighboring pixels
 differ, and pieces that fill a rectangle, a pill or a circle are areas. What is too finely cut to be
 one is a drawing.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Contour: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
 
 _STEP, _NOISY_STEP = 9, 24
-"""Levels of a colour between neighbours that are an edge: pale pages differ by ten, gradients by two or three.
+"""Levels of a color between neighbors that are an edge: pale pages differ by ten, gradients by two or three.
 
 JPEG leaves more than that around every edge. A picture is noisy if many pixels differ by less than an edge.
 """
@@ -50,7 +50,7 @@ class Area:
 
 
 def edges_of(pixels: Pixels) -> Pixels:
-    """Return 1 where a pixel differs from its right or lower neighbour, else 0."""
+    """Return 1 where a pixel differs from its right or lower neighbor, else 0."""
     import numpy as np
 
     found: Pixels = np.zeros(pixels.shape[:2], np.uint8)

@@ -7,14 +7,25 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from holo_tasks.core.elements import Element, ElementTree
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.vision.template_match import Found
 
 LIKENESS = 0.84
 """How alike two labels must be, from 0 to 1: one wrong letter in seven passes, a wrong digit never."""
+
+ALIKE = tuple(map(frozenset, ("il1jtfr", "oc0eaqdg", "nmhru", "vwyu", "sz52", "b86h", "gq9y", "kx")))
+MERGED = ({"rn", "m"}, {"nn", "m"}, {"vv", "w"}, {"cl", "d"}, {"ri", "n"}, {"li", "h"}, {"ii", "u"}, {"il", "u"})
+THIN = frozenset("il1jtfr")
+"""Letters that a reader takes for one another, pieces that it sees as one letter, and what it overlooks."""
+WORDS_APART = 0.9
+"""How far from one another words of one text stand at most, in heights of a line: letters of a typewriter are wide."""
+OVERLAP = 0.5
+"""How far the boxes of two words may be in one another: a reader puts some room around each."""
 
 
 @dataclass(frozen=True)
@@ -30,25 +41,51 @@ class Line:
 class Sight:
     """A picture, read: its texts in reading order and the light boxes that look like input fields.
 
+    ``colored_fields`` are others that surely are fields, whatever color a theme gives them.
     ``pictures`` returns where a smaller picture is on it. ``shown`` is what may be known of it outside this machine,
-    where that is less: values are read from there.
+    where that is less: values are read from there. ``elements`` is what programs tell, in pixels of the picture; None
+    where nobody was asked. ``disagrees`` returns why an element is not what the picture shows, empty if it is, and
+    ``written`` what is written in a box, None if nobody can read.
     """
 
     lines: tuple[Line, ...]
     size: Size
     fields: tuple[Box, ...] = ()
+    colored_fields: tuple[Box, ...] = ()
     pictures: Callable[[Path], Sequence[Found]] = field(default=lambda picture: (), compare=False, repr=False)
     shown: Sight | None = None
+    elements: ElementTree | None = None
+    disagrees: Callable[[Element, str], str] = field(default=lambda element, also: "", compare=False, repr=False)
+    written: Callable[[Box], str | None] = field(default=lambda box: None, compare=False, repr=False)
 
     def find(self, label: str) -> list[Line]:
-        """Return the lines that are this label, best match first; `matches` says what counts."""
+        """Return the lines that are this label, best match first; `matches` says what counts.
+
+        What is found is pressed, or read beside: a text that is another word, however like, is none of them.
+        """
         rated = [(likeness(label, line.text), line) for line in self.lines]
-        good = [(score, line) for score, line in rated if score >= LIKENESS]
+        good = [(score, line) for score, line in rated if score >= LIKENESS and may_be_misread(label, line.text)]
         return [line for _, line in sorted(good, key=lambda pair: -pair[0])]
 
     def has(self, label: str) -> bool:
-        """Say whether some line is this label."""
-        return any(matches(label, line.text) for line in self.lines)
+        """Say whether some line is this label, or words of one text that were read one by one are."""
+        return any(matches(label, line.text) for line in self.lines) or any(
+            matches(label, phrase) for phrase in self._phrases
+        )
+
+    @cached_property
+    def _phrases(self) -> tuple[str, ...]:
+        """The texts that pieces make up which stand no further from one another than words do."""
+        found = []
+        for place, line in enumerate(self.lines):
+            text, last = line.text, line.box
+            for other in self.lines[place + 1 :]:
+                apart = other.box.left - last.right
+                if not (on_row(last, other.box) and -OVERLAP * last.height <= apart <= WORDS_APART * last.height):
+                    break
+                text, last = f"{text} {other.text}", other.box
+                found.append(text)
+        return tuple(found)
 
     def shows_part_of(self, text: str) -> bool:
         """Say whether some line is a piece of a longer text, as in a field where it wraps or scrolls."""
@@ -88,17 +125,21 @@ class Sight:
         anchor = self.anchor(label)
         if anchor is None:
             return None
-        middle = anchor.center.y
-        beside = [box for box in self.fields if box.top <= middle < box.bottom and box.left >= anchor.right - 4]
-        if beside:
-            return min(beside, key=lambda box: box.left)
-        reach = 2 * anchor.height
-        below = [
-            box
-            for box in self.fields
-            if 0 <= box.top - anchor.bottom <= reach and box.left < anchor.right and anchor.left < box.right
-        ]
-        return min(below, key=lambda box: box.top, default=None)
+        return _field_of(anchor, self.fields) or _field_of(anchor, self.colored_fields)
+
+
+def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:
+    middle = label.center.y
+    beside = [box for box in fields if box.top <= middle < box.bottom and box.left >= label.right - 4]
+    if beside:
+        return min(beside, key=lambda box: box.left)
+    reach = 2 * label.height
+    below = [
+        box
+        for box in fields
+        if 0 <= box.top - label.bottom <= reach and box.left < label.right and label.left < box.right
+    ]
+    return min(below, key=lambda box: box.top, default=None)
 
 
 def matches(label: str, text: str) -> bool:
@@ -123,9 +164,38 @@ def likeness(label: str, text: str) -> float:
         return 0.0
     if wanted == seen:
         return 1.0 if label.strip() == text.strip() else 0.99
+    if plain(label.replace("I", "l")) == plain(text.replace("I", "l")):
+        return 0.98  # in most letters nobody can tell these two apart
     if min(len(wanted), len(seen)) < 4:
         return 0.0
     return min(0.98, SequenceMatcher(None, wanted, seen, autojunk=False).ratio())
+
+
+def may_be_misread(label: str, text: str) -> bool:
+    """Say whether a reader may have seen this text where a label is written: letters that look alike, nothing else.
+
+    *Save notes* is no misread *Save note*: nobody sees an s that is not there.
+    """
+    if "*" in label:
+        return True
+    one, other = plain(label), plain(text)
+    steps = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    return all(
+        what == "equal" or _looks_alike(one, other, (low, high), (left, right))
+        for what, low, high, left, right in steps
+    )
+
+
+def _looks_alike(one: str, other: str, here: tuple[int, int], there: tuple[int, int]) -> bool:
+    """Say whether a piece of a text may be read as that of another one, which has something else there."""
+    mine, theirs = one[slice(*here)], other[slice(*there)]
+    if mine and theirs:
+        pairs = zip(mine, theirs, strict=False)
+        alike = len(mine) == len(theirs) and all(any({a, b} <= group for group in ALIKE) for a, b in pairs)
+        return alike or {mine, theirs} in MERGED
+    lost, (start, end), whole = (mine, here, one) if mine else (theirs, there, other)
+    beside = whole[max(0, start - 1) : start] + whole[end : end + 1]
+    return set(lost) <= THIN or (len(lost) == 1 and lost in beside)
 
 
 def plain(text: str, keep_case: bool = False) -> str:

@@ -1,7 +1,7 @@
 """Telling which state a screen is in: what is cheap first, over all states, and nothing twice.
 
-Windows come with the frame; pictures take milliseconds, reading a new screen up to a second, and a question costs a
-call. A state that a cheap mark refutes is never asked the dearer ones.
+Windows come with the frame; what programs tell and pictures take milliseconds, reading a new screen up to a second, and
+a question costs a call. A state that a cheap mark refutes is never asked the dearer ones.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TypeAlias
 
+from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import runs
-from holo_tasks.core.states import Absent, AnyOf, Asked, Mark, Picture, State, Text, Window, marks_in
+from holo_tasks.core.states import Absent, AnyOf, Asked, Mark, Picture, State, Text, Widget, Window, marks_in
 from holo_tasks.loop.screens import Screens
+from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.screen_text import Sight
 from holo_tasks.vision.template_match import pixels_of, places_of, reference
@@ -30,17 +33,20 @@ _MARGIN = 6
 
 Ask: TypeAlias = Callable[[str, Frame], Awaitable[bool]]
 """Asks a model a question about a frame that is answered with yes or no; what it sends is redacted."""
-Plain: TypeAlias = Text | Picture | Window | Asked
+Elements: TypeAlias = Callable[[], Awaitable[ElementTree]]
+"""Returns what programs tell of their elements by now."""
+Plain: TypeAlias = Text | Picture | Window | Widget | Asked
 
 
 class Cost(IntEnum):
     """What finding out about a mark takes, the cheapest first."""
 
-    WINDOW, PICTURE, TEXT, QUESTION = range(4)
+    WINDOW, ELEMENT, PICTURE, TEXT, QUESTION = range(5)
 
 
 _COSTS: Mapping[type, Cost] = {
     Window: Cost.WINDOW,
+    Widget: Cost.ELEMENT,
     Picture: Cost.PICTURE,
     Text: Cost.TEXT,
     Asked: Cost.QUESTION,
@@ -53,23 +59,29 @@ class _Known:
 
     marks: dict[Plain, bool | None] = field(default_factory=dict)
     sights: dict[Box | None, Sight] = field(default_factory=dict)
+    tree: ElementTree | None = None
+    """What programs tell: asked for anew for each question, since they may tell later of what shows already."""
 
 
-class ScreenRecogniser:
-    """Recognises states on frames; a `core.states.Recogniser`. For one task at a time.
+class ScreenRecognizer:
+    """Recognizes states on frames; a `core.states.Recognizer`. For one task at a time.
 
     ``ask`` asks the model; without it a state with a question raises `InvalidUsage`. A `Window` is looked for among
-    the windows that came with the frame: `needs_windows` says when a desktop must be told to send them.
+    the windows that came with the frame: `needs_windows` says when a desktop must be told to send them. A `Widget` is
+    looked for among what ``elements`` returns; without it, its text is.
     """
 
-    def __init__(self, reader: Reader | None = None, ask: Ask | None = None) -> None:
+    def __init__(self, reader: Reader | None = None, ask: Ask | None = None, elements: Elements | None = None) -> None:
         self._reader = reader or shared_reader()
         self._ask = ask
+        self._elements = elements
+        self._check = ElementCheck(self._reader)
         self._frames: OrderedDict[tuple[str, tuple[OnScreen, ...] | None], _Known] = OrderedDict()
 
-    async def recognise(self, frame: Frame, states: Sequence[State]) -> State | None:
+    async def recognize(self, frame: Frame, states: Sequence[State]) -> State | None:
         """Return the first of these states whose marks all hold; None if none does."""
         known, possible = self._known(frame), list(states)
+        known.tree = None
         for cost in Cost:
             for state in tuple(possible):
                 whole = any(mark.within is None for mark in _texts(possible))
@@ -84,7 +96,7 @@ class ScreenRecogniser:
 
     async def holds(self, frame: Frame, state: State) -> bool:
         """Say whether a frame shows this state."""
-        return await self.recognise(frame, (state,)) is state
+        return await self.recognize(frame, (state,)) is state
 
     def _known(self, frame: Frame) -> _Known:
         key = (frame.digest, frame.windows)
@@ -117,6 +129,8 @@ class ScreenRecogniser:
                         return True
                     held = None if holds is None else held
                 return held
+            case Widget():
+                return await self._shows_widget(frame, known, mark, most, whole)
             case _ if mark in known.marks:
                 return known.marks[mark]
             case _ if _COSTS[type(mark)] > most:
@@ -124,7 +138,9 @@ class ScreenRecogniser:
         known.marks[mark] = found = await self._found(frame, known, mark, whole)
         return found
 
-    async def _found(self, frame: Frame, known: _Known, mark: Plain, whole: bool) -> bool | None:
+    async def _found(
+        self, frame: Frame, known: _Known, mark: Text | Picture | Window | Asked, whole: bool
+    ) -> bool | None:
         match mark:
             case Window():
                 return _shows_window(frame, mark)
@@ -139,6 +155,20 @@ class ScreenRecogniser:
                         "use a Text, a Picture or a Window instead."
                     )
                 return await self._ask(mark.question, frame)
+
+    async def _shows_widget(self, frame: Frame, known: _Known, mark: Widget, most: Cost, whole: bool) -> bool | None:
+        """Say whether an element is told of and shows; where not all programs tell of theirs, whether its text does."""
+        if most < Cost.ELEMENT:
+            return None
+        if known.tree is None:
+            known.tree = await self._elements() if self._elements is not None else ElementTree(complete=False)
+        for element in (tree := known.tree).find(mark.role, mark.name):
+            check = partial(self._check.why_not, frame, tree, element, mark.text, whole=False)
+            if not await asyncio.to_thread(check):
+                return True
+        if tree.complete:
+            return False
+        return await self._holds(frame, known, Text(mark.text), most, whole) if mark.text else None
 
     async def _shows_text(self, frame: Frame, known: _Known, mark: Text, whole: bool) -> bool:
         part = None if whole or None in known.sights else mark.within

@@ -1,4 +1,4 @@
-"""Finding a small picture on a screen: at its own scale and in its own colours, give or take antialiasing.
+"""Finding a small picture on a screen: at its own scale and in its own colors, give or take antialiasing.
 
 Means and contrasts of all places are compared first, which takes a few milliseconds for a whole screen; then a few
 telling pixels of what is left, and only then the pictures themselves.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LIKENESS = 0.98
 LEAST, LARGEST = Size(6, 6), Size(4096, 4096)
 LEAST_CONTRAST = 6.0
-"""Standard deviation in grey levels below which a picture is about one colour, and would be found anywhere."""
+"""Standard deviation in grey levels below which a picture is about one color, and would be found anywhere."""
 _SAMPLES = 32
 _MOST_PLACES, _MOST_PIXELS = 200, 1_000_000
 """How much is compared pixel by pixel in the end, of the likeliest places."""
@@ -149,7 +149,7 @@ def _telling(small: Any) -> list[tuple[int, int]]:
 
 
 def _likeness(part: Pixels, wanted: Pixels, most_off: float) -> float:
-    """Return the correlation of two pictures, from 0 to 1; 0 where their colours or one spot of them differ."""
+    """Return the correlation of two pictures, from 0 to 1; 0 where their colors or one spot of them differ."""
     import cv2
     import numpy as np
 
@@ -193,5 +193,5 @@ def _loaded(data: bytes, name: str) -> Reference:
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
         raise InvalidUsage(f"{name} is not a PNG file; save a part of a screenshot as one.") from None
     if float(pixels.std(axis=(0, 1)).max()) < LEAST_CONTRAST:
-        raise InvalidUsage(f"{name} is about one colour and would be found anywhere; cut out something with an edge.")
+        raise InvalidUsage(f"{name} is about one color and would be found anywhere; cut out something with an edge.")
     return Reference(name, pixels)

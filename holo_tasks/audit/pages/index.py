@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from statistics import median
 
-from holo_tasks.audit.many_runs import Gathered, normalised
+from holo_tasks.audit.many_runs import Gathered, normalized
 from holo_tasks.audit.pages.charts import Bar, Chart, Kind
 from holo_tasks.audit.pages.formatting import STATUS_WORDS, count, duration, moment, money
 from holo_tasks.audit.pages.page import whole_page, write_page
@@ -69,7 +69,7 @@ def row_of(run: Gathered, *, alive: frozenset[str] = frozenset(), report: str = 
         title=run.title[:MOST_TEXT],
         status=status,
         reason=(run.damage or run.reason)[:MOST_TEXT],
-        kind_of_failure="" if status in ("answered", "running") else normalised(run.damage or run.reason),
+        kind_of_failure="" if status in ("answered", "running") else normalized(run.damage or run.reason),
         model=", ".join(story.models)[:MOST_TEXT],
         begun=story.begun,
         seconds=round(story.seconds, 3),

@@ -13,7 +13,7 @@ from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.pages.formatting import OUTCOME_WORDS, STATUS_WORDS
 from holo_tasks.audit.pages.gesture_marks import area
 from holo_tasks.audit.pages.page import whole_page, write_page
-from holo_tasks.audit.pages.report_asides import question
+from holo_tasks.audit.pages.report_asides import question, uncalled
 from holo_tasks.audit.pages.report_head import MOST_DONE_BEFORE, came_to, charts, tiles, told_below
 from holo_tasks.audit.pages.report_step import Picture, about, figures, masked, picture_before
 from holo_tasks.audit.pages.run_view import MOST_TOLD, Step, Story, Subgoal, Teller, together
@@ -104,6 +104,7 @@ def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, c
         charts=charts(story),
         most_done_before=MOST_DONE_BEFORE,
         cost_of_asides=together(aside.cost_micro_usd for aside in story.asides),
+        uncalled=sum(map(uncalled, story.asides)),
         told_below=told_below,
         about=about,
         area=area,

@@ -11,6 +11,9 @@ from holo_tasks.audit.pages.run_view import Aside, Story
 from holo_tasks.core.events import Located
 from holo_tasks.core.geometry import Box
 
+KNEW = {"accessibility": "the program said so", "text": "it was read on the screen"}
+"""Who knew where something is without a model, by how the trace calls that."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -23,11 +26,18 @@ class Question:
     picture: Picture | None
 
 
+def uncalled(aside: Aside) -> bool:
+    """Say whether a question was answered without a model."""
+    return isinstance(aside.asked, Located) and aside.asked.by in KNEW and not aside.calls
+
+
 def question(story: Story, aside: Aside, reference: Reference) -> Question:
     """Gather what there is to show of one question."""
     asked, rings = aside.asked, []
     facts = [money(aside.cost_micro_usd), duration(sum(call.latency_us for call in aside.calls) / 1e6)]
     facts.append(f"{clock(aside.at)} UTC")
+    if isinstance(asked, Located) and uncalled(aside):
+        facts[:2] = [f"{KNEW[asked.by]}: no call"]
     if isinstance(asked, Located):
         x, y, *_ = [*asked.point, 0, 0]
         title, answer = f"Where is ‘{asked.description}’?", f"At ({x}, {y})"

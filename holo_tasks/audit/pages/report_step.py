@@ -68,6 +68,8 @@ def about(step: Step) -> About:
     facts += [duration(step.timed.total_us / 1e6)] if step.timed else []
     if step.decision and step.decision.cached:
         facts.append("decided before: no call")
+    if step.decision and step.decision.macro:
+        facts.append(f"macro {step.decision.macro}")
     if step.decision and step.decision.confidence:
         facts.append(f"confidence {step.decision.confidence}")
     parts = latency_parts(step)
@@ -82,6 +84,7 @@ def _said(step: Step) -> list[tuple[str, str, str]]:
     said += [("warn", "Looked again", step.moved)] if step.moved else []
     said += [("warn", "Clicked once more", step.repeated)] if step.repeated else []
     said += [("warn", "Told to take stock", step.stuck)] if step.stuck else []
+    said += [("info", "Hit", step.element)] if step.element else []
     return said + [("info", name, text) for name, text in step.guided]
 
 

@@ -81,6 +81,13 @@ class Step:
         return "no decision"
 
     @property
+    def element(self) -> str:
+        """What the action hit, as its program says; empty if it said nothing."""
+        told = self.action.element if self.action else {}
+        called = " ".join(filter(None, [told.get("role", ""), f"‘{told['name']}’" if told.get("name") else ""]))
+        return f"{called} in {told['application']}" if called and told.get("application") else called
+
+    @property
     def anchor(self) -> str:
         """The step's place in the page."""
         return f"s{self.subgoal}-{self.number}"

@@ -80,6 +80,7 @@ def _step(story: Story, step: Step, frames: Callable[[str], bytes], *, most_byte
     facts += [money(step.cost_micro_usd)] if step.calls else []
     facts += [duration(step.timed.total_us / 1e6)] if step.timed else []
     facts += ["clicked once more"] if step.repeated else []
+    facts += [f"macro {code(step.decision.macro[:64])}"] if step.decision and step.decision.macro else []
     facts += ["decided before"] if step.decision and step.decision.cached else []
     lines = [f"**{step.number} · {escaped(step.label, 80)}** — {' · '.join(facts)}"]
     if step.decision and step.decision.thought:

@@ -11,13 +11,19 @@ from pathlib import Path
 
 from holo_tasks.cli.doctor.findings import Chain
 from holo_tasks.cli.doctor.trust import of_display
+from holo_tasks.core.calibration import path_error
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Write
+from holo_tasks.core.monitors import told_monitors
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.machine.home import holo_home
+from holo_tasks.run.calibrations import kept, said
 
 PROGRAM = Path(__file__).with_name("window.py")
 TITLE = "doctor:"
+MOST_TOLD = 3
 TEXT = "Holo 42"
 """Capital, blank and figures: what a wrong keyboard map gets wrong first."""
 
@@ -42,7 +48,8 @@ async def _look_at(chain: Chain, display: str, timeout_s: float) -> None:
                 f"Display {display} ({frame.size}) can be seen, but shows one single colour: nothing runs on it."
             )
         else:
-            chain.ok(f"Display {display} ({frame.size}) can be seen{_rest(frame)}.")
+            said = await _calibration(desktop, timeout_s)
+            chain.ok(f"Display {display} ({frame.size}) can be seen{_rest(frame)}. {said}")
         # To attach takes XTEST: without it there would have been no frame.
         said = f"Display {display} takes input (XTEST); nothing was sent to it, for it may be somebody's own."
         chain.tell(said, of_display(display, os.environ))
@@ -81,7 +88,38 @@ async def _use(chain: Chain, desktop: VirtualDesktop, before: Frame) -> None:
         raise DesktopFailed(f"{TEXT!r} was typed and {got!r} arrived: check the machine's keyboard map (xkb-data).")
     if typed.digest == clicked.digest:
         raise DesktopFailed("What was typed arrived, but the screen did not show it.")
-    chain.ok("A click and typed text reached the program, and the screen showed both.")
+    chain.ok(f"A click and typed text reached the program, and the screen showed both. {await _landing(desktop)}")
+
+
+async def _landing(desktop: VirtualDesktop) -> str:
+    """Click a target of our own at a few places; say how far off that was, and what it holds for."""
+    setting = await desktop.setting()
+    area = Box(*setting.area)
+    points = [area.center, Point(area.left, area.top), Point(area.right - 1, area.bottom - 1)]
+    sent, landed, read = [], [], []
+    await desktop.open_target(points)
+    for point in points:
+        await desktop.do(Click(point))
+        told = await desktop.target()
+        if told.presses:
+            sent.append((point.x, point.y))
+            landed.append((told.presses[0].x, told.presses[0].y))
+            read.append((told.pointer.x, told.pointer.y))
+    await desktop.close_target()
+    found = path_error(sent, landed, read)
+    if found is None or found.samples < len(points):
+        raise DesktopFailed("A click on a window of our own was not seen to land: check what else holds the pointer.")
+    return f"{found.samples} clicks landed within {found.worst_px:g} px of where they were sent."
+
+
+async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
+    """Say what is known of a display without touching it: its monitors, its scaling, and what was measured on it."""
+    async with _within(timeout_s, f"Looking at display {desktop.display}"):
+        setting, monitors = await desktop.setting(), await desktop.monitors()
+    told = [f"Monitors: {told_monitors(monitors)}; scaling: {setting.scale or 'none'}."]
+    fitting = [one for one in kept(holo_home(), setting.display) if one.setting.scale == setting.scale]
+    told += [said(one) for one in fitting[:MOST_TOLD]] or ["No calibration of it is known: see calibrate()."]
+    return " ".join(told)
 
 
 def _rest(frame: Frame) -> str:

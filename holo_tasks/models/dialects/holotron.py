@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, ValidationError
 
 from holo_tasks.core.actions import ACTING, AnyCall
 from holo_tasks.core.error_text import problems_of
-from holo_tasks.core.errors import UnsureReply, UnusableReply
+from holo_tasks.core.errors import InvalidUsage, UnsureReply, UnusableReply
 from holo_tasks.core.json_object import check_unicode, parse_json_object
+from holo_tasks.core.macros import Macro
 from holo_tasks.core.model import Request
 from holo_tasks.core.ports import Reply
 from holo_tasks.core.step import Step
@@ -78,6 +80,9 @@ class Holotron:
         self.reading = f"holotron, least_confidence={profile.least_confidence}"
         # The format itself says that coordinates are from 0 to 1.
         self._toolbox = Toolbox(space="unit", offered=("click", "move_to", "write_at", "write", "scroll", "wait"))
+
+    def offering(self, macros: Sequence[Macro]) -> Holotron:
+        raise InvalidUsage(f"{self._profile.name} has a fixed format: it can be offered no tools=.")
 
     def request(
         self, transcript: Transcript, *, correction: Correction | None = None, answer_only: bool = False

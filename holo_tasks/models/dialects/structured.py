@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.json_object import check_unicode, parse_json_object
+from holo_tasks.core.macros import Macro
 from holo_tasks.core.model import Request
 from holo_tasks.core.ports import Reply
 from holo_tasks.core.step import Step
@@ -30,11 +32,14 @@ class Structured:
     reading = "structured"
     """What a reply is read by and no request shows; kept decisions are told apart by it, too."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, macros: Sequence[Macro] = ()) -> None:
         self._profile = profile
-        self._toolbox = profile.toolbox()
+        self._toolbox = profile.toolbox(macros)
         self._schemas = {final: self._toolbox.step_schema(answer_only=final) for final in (False, True)}
         self._systems = {final: self._system(final) for final in (False, True)}
+
+    def offering(self, macros: Sequence[Macro]) -> Structured:
+        return Structured(self._profile, macros)
 
     def request(
         self, transcript: Transcript, *, correction: Correction | None = None, answer_only: bool = False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from holo_tasks.core.actions import AnswerCall
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.json_object import check_unicode, parse_json_object, without_reasoning
+from holo_tasks.core.macros import Macro
 from holo_tasks.core.model import Request
 from holo_tasks.core.ports import Reply
 from holo_tasks.core.step import Step
@@ -28,13 +30,16 @@ At each turn you get the current screen as an observation and call exactly one f
 class Tools:
     """Only the first call of a reply is carried out and replayed; what the model writes beside it is its memory."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, macros: Sequence[Macro] = ()) -> None:
         self._profile = profile
         self.reading = f"tools, preserve_thinking={profile.preserve_thinking}"
-        self._toolbox = profile.toolbox()
+        self._toolbox = profile.toolbox(macros)
         self._tools = {final: self._toolbox.functions(answer_only=final) for final in (False, True)}
         words = PROMPT.format(positions=profile.positions)
         self._system = words + PRINCIPLES.format(answer=self._toolbox.name("answer"))
+
+    def offering(self, macros: Sequence[Macro]) -> Tools:
+        return Tools(self._profile, macros)
 
     def request(
         self, transcript: Transcript, *, correction: Correction | None = None, answer_only: bool = False

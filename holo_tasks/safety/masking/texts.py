@@ -69,6 +69,10 @@ class TextMasker:
     async def masks(self, frame: Frame) -> Sequence[Mask]:
         return await asyncio.to_thread(self._masks, frame)
 
+    def holds(self, text: str) -> bool:
+        """Say whether there may be something private in a text that was not read by OCR, but told."""
+        return any(one.sure for one in find(text, self._kinds)) or any(True for _ in self._in_text(text))
+
     def _masks(self, frame: Frame) -> list[Mask]:
         lines = self._reader.lines(frame)
         rows = rows_of(lines)

@@ -1,0 +1,542 @@
+"""One program's tree: all of it in one answer where its toolkit can, else asked for element by element."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from holo_tasks.accessibility import embedded, protocol
+from holo_tasks.accessibility.changes import Changes
+from holo_tasks.accessibility.connection import IN_FLIGHT, Connection, NoAnswer, answers
+from holo_tasks.accessibility.mending import Asks, Facts, Unclear, drawn_over, mended
+from holo_tasks.accessibility.node import ENTRIES, FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of
+from holo_tasks.accessibility.placement import Extents, View
+from holo_tasks.accessibility.scrolling import may_show_more
+from holo_tasks.accessibility.sheet_cells import filled_cells
+from holo_tasks.accessibility.shortcuts import shortcut_of
+from holo_tasks.core.elements import How
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.visible_text import one_line
+
+MOST_ELEMENTS, DEEPEST, MOST_CHILDREN = 5_000, 60, 1_000
+VALUE_CHARACTERS, MOST_VALUES, MOST_SHORTCUTS = 1_000, 300, 300
+MOST_UNSORTED = 100
+MOST_TABLES = 4
+LAGS_NS, MAY_LAG_NS, FEW = 700_000_000, 1_500_000_000, 3
+"""Chromium may tell for half a second where things were before they were scrolled, on a busy machine for longer; of
+fewer things none has been."""
+BEGINS_S = 0.3
+"""How long a program may take to offer its cache after somebody first asked for its events."""
+
+
+@dataclass(slots=True)
+class _Item:
+    """What the cache tells of an element, before it has its place in the tree."""
+
+    node: Node
+    above: str
+    index: int
+    below: list[str] = field(default_factory=list)
+    count: int = 0
+    """How many elements are directly in it, as it says; the cache may hold fewer."""
+
+
+class Application:
+    """A program on the bus; what was read of it last is kept until it says that something changed."""
+
+    def __init__(self, address: str, name: str, pid: int) -> None:
+        self._address = address
+        self._connection: Connection | None = None
+        self.bus_name = name
+        self.pid = pid
+        self.name = ""
+        self.toolkit = ""
+        self.how: How = "none"
+        self.note = ""
+        self.took_ms = 0.0
+        self.nodes: list[Node] = []
+        self.late = False
+        """Whether it did not answer in time when it was last asked."""
+        self.reading: asyncio.Task[None] | None = None
+        """What reads its tree, or did so last."""
+        self.measured_ns = 0
+        """What was drawn until then is known to have been asked for."""
+        self._windows: tuple[object, ...] = ()
+        self.changes = 0
+        """How often something of it was read anew."""
+
+    @property
+    def in_window(self) -> bool:
+        """Whether it tells positions relative to its windows only: GTK 4 does not know where these are."""
+        return self.toolkit.lower().startswith("gtk 4")
+
+    async def refresh(self, view: View) -> None:
+        """Read what has changed. What was read when time is over, which cancels this, stays."""
+        connection, drawn = self._connection, self._drawn(view)
+        began, at_ns = time.perf_counter(), view.at_ns or time.monotonic_ns()
+        try:
+            if connection is not None and connection.open and self.how != "none" and not self.late:
+                changes = connection.taken()
+                if not changes and drawn == ():
+                    return
+                self.late = True
+                connection.allow()
+                if await self._mend(connection, changes, drawn):
+                    self.late, self.measured_ns = False, at_ns
+                    return
+            self.late = True
+            if connection is None or not connection.open:
+                connection = self._connection = await self._connect()
+            connection.allow()
+            connection.taken()
+            await self._read(connection, drawn)
+            self.late, self.measured_ns = False, at_ns
+        except NoAnswer as error:
+            self.how, self.nodes, self.note = "none", [], f"it does not answer ({error})"
+            self.late = False
+            if connection is not None and connection.overrun:
+                self.note = "its tree is too large to be read"
+        finally:
+            self.took_ms = 1000 * (time.perf_counter() - began)
+            for node in self.nodes:
+                node.since_ns = node.since_ns or at_ns
+
+    def moving(self, view: View) -> bool:
+        """Say whether it may still tell where things were before they moved: some were drawn anew a moment ago."""
+        latest = [(at_ns, box) for at_ns, box in view.drawn if at_ns > view.at_ns - self._lags_ns(LAGS_NS)]
+        held = {node.parent for node in self.nodes} if latest else set()
+        things = (node for place, node in enumerate(self.nodes) if latest and node.seen and place not in held)
+        found = (
+            node
+            for node in things
+            if any(at_ns > node.since_ns and box.intersects(node.seen or box) for at_ns, box in latest)
+        )
+        return len(list(islice(found, FEW))) == FEW
+
+    def _lags_ns(self, most: int) -> int:
+        """Return how long it may tell where things were before, if its toolkit does."""
+        return most if self.toolkit.lower().startswith("chrom") else 0
+
+    def _drawn(self, view: View) -> tuple[Box, ...] | None:
+        """Return what was drawn since it was asked where its elements are; None where all of them may have moved."""
+        mine = tuple((each.id, each.box, each.framed) for each in view.windows if each.pid == self.pid)
+        same, self._windows = mine == self._windows, mine
+        drawn = view.drawn_since(self.measured_ns - self._lags_ns(MAY_LAG_NS))
+        # Of what is drawn below another window nobody hears.
+        return drawn if same and not (drawn and view.overlapped(self.pid)) else None
+
+    async def _mend(self, connection: Connection, changes: Changes, drawn: tuple[Box, ...] | None) -> bool:
+        """Ask for what has changed; return whether all is as the program tells now."""
+        whole = self.in_window or any(node.adopted or node.cell for node in self.nodes)
+        if changes and (whole or drawn is None):
+            return False
+        if whole or drawn is None:
+            await self._measure(connection, self.nodes)
+            # LibreOffice forgets cells: it makes them for whoever asks, for some seconds.
+            return all(node.extents for node in self.nodes if node.cell)
+        try:
+            asks = Asks(partial(self._certain, connection), partial(self._facts, connection))
+            done = await mended(self.nodes, changes, drawn_over(self.nodes, drawn), asks)
+        except Unclear:
+            return False
+        if len(done.nodes) > MOST_ELEMENTS:
+            return False
+        self.nodes = done.nodes
+        moved = await self._measure(connection, done.again)
+        turned = {id(node) for node in done.turned}
+        moved |= {place for place, node in enumerate(self.nodes) if id(node) in turned}
+        if may_show_more(self.nodes, moved, drawn):
+            return False
+        if done.changed:
+            self.changes += 1
+            for node in self.nodes:
+                if node.labeled:
+                    node.name = ""
+        await self._read_values(connection, {node.path for node in done.again})
+        return True
+
+    def unreadable(self) -> None:
+        """Leave out what it tells."""
+        self.how, self.nodes, self.note, self.late = "none", [], "what it tells cannot be read", False
+
+    def close(self) -> None:
+        """Leave it."""
+        if self.reading is not None:
+            self.reading.cancel()
+        if self._connection is not None:
+            self._connection.close()
+
+    async def _connect(self) -> Connection:
+        connection = await Connection.to(self._address)
+        rule = f"type='signal',sender='{self.bus_name}'"
+        await connection.daemon("AddMatch", rule)
+        for events in ("object:", "window:"):
+            await connection.ask(
+                protocol.REGISTRY,
+                protocol.REGISTRY_PATH,
+                protocol.REGISTRY,
+                "RegisterEvent",
+                "sass",
+                [events, [], self.bus_name],
+            )
+        return connection
+
+    async def _read(self, connection: Connection, drawn: tuple[Box, ...] | None) -> None:
+        self.changes += 1
+        kept, told = self._where_they_were(drawn), {node.path: node for node in self.nodes}
+        self.note = ""
+        if not self.toolkit:
+            await self._introduce(connection)
+        items = await self._cached(connection)
+        if len(items) > 1:
+            await self._complete(connection, items)
+            await self._sort(connection, items)
+            self.how, self.nodes = "cache", self._arranged(items)
+        else:
+            self.how, self.nodes = "walk", []
+            await self._walk(connection)
+        if self.in_window:
+            self._show()
+        elsewhere = []
+        for node in self.nodes:
+            if then := told.get(node.path):
+                node.element, node.since_ns, node.seen = then.element, then.since_ns, then.seen
+                node.extents = then.extents if kept else None
+                node.shortcut = then.shortcut if then.name == node.name else None
+            if node.path not in kept or then is None or then.role != node.role:
+                elsewhere.append(node)
+        await self._measure(connection, elsewhere)
+        await self._read_values(connection)
+        await self._read_shortcuts(connection)
+        await self._read_cells(connection)
+
+    def _where_they_were(self, drawn: tuple[Box, ...] | None) -> set[str]:
+        """Return the paths of the elements that are where they were, as nothing was drawn over them."""
+        if drawn is None or self.in_window or any(node.adopted or node.cell for node in self.nodes):
+            return set()
+        over = set(drawn_over(self.nodes, drawn))
+        found = (node for place, node in enumerate(self.nodes) if place not in over and node.extents)
+        return {node.path for node in found if node.states & protocol.SHOWING}
+
+    async def _introduce(self, connection: Connection) -> None:
+        root = self.bus_name, protocol.ROOT
+        name, toolkit, version = await answers(
+            partial(connection.property, *root, protocol.ACCESSIBLE, "Name", "s"),
+            partial(connection.property, *root, protocol.APPLICATION, "ToolkitName", "s"),
+            partial(connection.property, *root, protocol.APPLICATION, "Version", "s"),
+        )
+        self.name = one_line(name or "", NAME_CHARACTERS)
+        self.toolkit = one_line(f"{toolkit or 'unknown'} {version or ''}", 60)
+
+    async def _cached(self, connection: Connection) -> dict[str, _Item]:
+        """Return what the program's cache holds, by path; nothing where it has none."""
+        until = time.monotonic() + BEGINS_S
+        while True:
+            try:
+                signature, body = await connection.ask(self.bus_name, protocol.CACHE_PATH, protocol.CACHE, "GetItems")
+                break
+            except NoAnswer as error:
+                # GTK and Chromium have it a moment after somebody asked for events.
+                if not connection.open or "Unknown" not in str(error):
+                    raise
+                if self.toolkit.lower().startswith("qt") or time.monotonic() >= until:
+                    return {}
+            await asyncio.sleep(0.01)
+        read = {"a((so)(so)(so)iiassusau)": _item, "a((so)(so)(so)a(so)assusau)": _older_item}.get(signature)
+        if read is None:
+            return {}
+        found = (read(told) for told in body[0])
+        return {item.node.path: item for item in found if not item.node.states & protocol.DEFUNCT}
+
+    async def _complete(self, connection: Connection, items: dict[str, _Item]) -> None:
+        """Ask for what the cache lacks: GTK 3 puts what is added later into it only once somebody has asked for it."""
+        held = Counter(item.above for path, item in items.items() if path != item.above)
+        lacking = [path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN]
+        told = await answers(*(partial(self._children, connection, above) for above in lacking))
+        below = dict(zip(lacking, told, strict=True))
+        for _ in range(DEEPEST):
+            if not below or len(items) > MOST_ELEMENTS:
+                return
+            places: dict[str, tuple[str, int]] = {}
+            for above, children in below.items():
+                for place, path in enumerate(children or ()):
+                    if path not in items:
+                        places[path] = above, place
+                    elif items[path].above not in items and items[path].above != protocol.ROOT:
+                        items[path].above, items[path].index = above, place
+                        items[path].node.adopted = True
+            wanted = list(places)[:MOST_ELEMENTS]
+            below = {}
+            read = await answers(*(partial(self._asked, connection, path) for path in wanted))
+            for path, known in zip(wanted, read, strict=True):
+                if known is not None:
+                    items[path] = _Item(known[0], *places[path])
+                    below |= {path: known[1]} if known[1] else {}
+
+    async def _sort(self, connection: Connection, items: dict[str, _Item]) -> None:
+        """Tell each element what is directly in it, in order; where the cache tells no order, the program is asked."""
+        below: dict[str, list[str]] = {}
+        for path, item in sorted(items.items(), key=lambda pair: pair[1].index):
+            below.setdefault(item.above, []).append(path)
+        unsure = [
+            above
+            for above, paths in below.items()
+            if above in items and len({items[path].index for path in paths if items[path].index >= 0}) < len(paths)
+        ][:MOST_UNSORTED]
+        told = await answers(*(partial(self._children, connection, above) for above in unsure))
+        for above, children in zip(unsure, told, strict=True):
+            places = {path: place for place, path in enumerate(children or ())}
+            below[above].sort(key=lambda path: places.get(path, len(places)))
+        for above, paths in below.items():
+            if above in items and not items[above].below:
+                items[above].below = paths
+
+    def _arranged(self, items: dict[str, _Item]) -> list[Node]:
+        """Return the elements from the top down, each after the one it is in; what hangs on nothing is left out."""
+        found: list[Node] = []
+        seen = {protocol.ROOT}
+        root = items.get(protocol.ROOT)
+        tops = root.below if root else [path for path, item in items.items() if item.above == protocol.ROOT]
+        waiting = [(path, -1, 1) for path in reversed(tops)]
+        bars: set[tuple[str, ...]] = set()
+        while waiting:
+            path, parent, depth = waiting.pop()
+            if path in seen or path not in items:
+                continue
+            item = items[path]
+            if item.node.role == "menu bar":
+                menus = tuple(items[each].node.name for each in item.below if each in items)
+                if menus in bars and item.above in items and items[item.above].node.adopted:
+                    continue  # LibreOffice has one that never shows, beside GTK's
+                bars.add(menus)
+            if len(found) >= MOST_ELEMENTS or depth > DEEPEST:
+                self.note = _CUT
+                continue
+            seen.add(path)
+            item.node.parent = parent
+            found.append(item.node)
+            if not item.node.protected:
+                waiting += ((each, len(found) - 1, depth + 1) for each in reversed(item.below))
+        return found
+
+    async def _walk(self, connection: Connection) -> None:
+        """Ask for one level after the other, many elements at a time."""
+        seen = {protocol.ROOT}
+        level = [(path, -1) for path in await self._children(connection, protocol.ROOT)]
+        for _ in range(DEEPEST):
+            level = [(path, parent) for path, parent in level if not (path in seen or seen.add(path))]  # type: ignore[func-returns-value]
+            if len(self.nodes) + len(level) > MOST_ELEMENTS:
+                self.note, level = _CUT, level[: MOST_ELEMENTS - len(self.nodes)]
+            below: list[tuple[str, int]] = []
+            for some in _batched(level):  # what was told of some stays if time is over before all have told
+                asked = (partial(self._asked, connection, path) for path, _ in some)
+                for (_, parent), told in zip(some, await answers(*asked), strict=True):
+                    if told is None:
+                        continue
+                    node, children = told
+                    node.parent = parent
+                    self.nodes.append(node)
+                    below += ((path, len(self.nodes) - 1) for path in children)
+            if not below:
+                return
+            level = below
+        self.note = _CUT
+
+    async def _asked(self, connection: Connection, path: str) -> tuple[Node, list[str]]:
+        """Ask what an element is, and what is in it."""
+        name = self.bus_name
+        role, states, about = await answers(
+            partial(connection.value, name, path, protocol.ACCESSIBLE, "GetRole", "u"),
+            partial(connection.value, name, path, protocol.ACCESSIBLE, "GetState", "au"),
+            partial(self._about, connection, path),
+        )
+        if role is None or states is None or about is None:
+            raise NoAnswer("an element is gone")
+        called, count = about
+        node = node_of(path, called, role, states, ())
+        node.placed, node.count = True, count
+        below = 0 < count <= MOST_CHILDREN and not node.protected and not node.states & protocol.DEFUNCT
+        if count > MOST_CHILDREN and not node.protected:
+            self.note = _CUT  # a sheet of a spreadsheet has millions, and telling them takes as long
+        more = node.role in FIELDS | NUMBERS or node.states & (protocol.EDITABLE | protocol.MANAGES)
+        interfaces = partial(connection.value, name, path, protocol.ACCESSIBLE, "GetInterfaces", "as")
+        children, offered = await answers(
+            partial(self._children, connection, path) if below else _nothing, interfaces if more else _nothing
+        )
+        node.offers(offered or ())
+        if below and children is None:
+            raise NoAnswer("an element is gone")
+        return node, children or []
+
+    async def _certain(self, connection: Connection, path: str) -> tuple[Node, list[str]]:
+        """Ask what an element is, and what is in it, if that is little enough to be told."""
+        node, children = await self._asked(connection, path)
+        if node.count > MOST_CHILDREN or node.states & (protocol.DEFUNCT | protocol.MANAGES):
+            raise NoAnswer("it is more than can be told")
+        return node, children
+
+    async def _facts(self, connection: Connection, path: str) -> Facts:
+        """Ask what may be another thing without a word of the program."""
+        (name, count), states = await asyncio.gather(
+            self._about(connection, path),
+            connection.value(self.bus_name, path, protocol.ACCESSIBLE, "GetState", "au"),
+        )
+        return one_line(name, NAME_CHARACTERS), protocol.state_bits(states), count
+
+    async def _about(self, connection: Connection, path: str) -> tuple[str, int]:
+        """Return the name of an element and how many are directly in it."""
+        if self.toolkit.lower().startswith("gtk"):  # Qt tells one by one only
+            told = await connection.properties(self.bus_name, path, protocol.ACCESSIBLE)
+            name, count = told.get("Name"), told.get("ChildCount")
+        else:
+            name, count = await answers(
+                partial(connection.property, self.bus_name, path, protocol.ACCESSIBLE, "Name", "s"),
+                partial(connection.property, self.bus_name, path, protocol.ACCESSIBLE, "ChildCount", "i"),
+            )
+        return (name if isinstance(name, str) else ""), (count if isinstance(count, int) else 0)
+
+    async def _children(self, connection: Connection, path: str) -> list[str]:
+        told = await connection.value(self.bus_name, path, protocol.ACCESSIBLE, "GetChildren", "a(so)")
+        return [below for name, below in told[:MOST_CHILDREN] if name == self.bus_name and below != protocol.NULL]
+
+    def _show(self) -> None:
+        """Say of what is visible in a window that shows that it shows: GTK 4 says so of windows only."""
+        for node in self.nodes:
+            above = self.nodes[node.parent].states if node.parent >= 0 else 0
+            if node.states & protocol.VISIBLE and above & protocol.SHOWING:
+                node.states |= protocol.SHOWING
+
+    async def _measure(self, connection: Connection, some: Sequence[Node]) -> set[int]:
+        """Ask where what shows of these is, and of what is in one that moved; return the places of those that moved."""
+        relative = protocol.IN_WINDOW if self.in_window else protocol.ON_SCREEN
+        before = {node.path: node.extents for node in self.nodes}
+        asked: set[str] = set()
+        moved: set[int] = set()
+        while some := [n for n in some if n.placed and n.states & protocol.SHOWING and n.path not in asked]:
+            asked |= {node.path for node in some}
+            where = protocol.COMPONENT, "GetExtents", "(iiii)", relative
+            told = await answers(*(partial(connection.value, self.bus_name, node.path, *where) for node in some))
+            for node, extents in zip(some, told, strict=True):
+                node.extents = tuple(extents) if extents is not None else None
+            moved, inside = self._moved(before)
+            some = [self.nodes[place] for place in inside]
+        embedded.move(self.nodes)
+        if any(before[node.path] != node.extents for node in self.nodes):
+            self.changes += 1
+        return moved
+
+    def _moved(self, before: Mapping[str, Extents | None]) -> tuple[set[int], list[int]]:
+        """Return the places of what is elsewhere than before, and of all that is in such."""
+        moved, inside = set[int](), list[int]()
+        within = [False] * len(self.nodes)
+        for place, node in enumerate(self.nodes):
+            then, now = before[node.path], node.extents
+            if then is not None and now is not None and then[:2] != now[:2]:
+                moved.add(place)
+            if node.parent >= 0 and (within[node.parent] or node.parent in moved):
+                within[place] = True
+                inside.append(place)
+        return moved, inside
+
+    async def _read_values(self, connection: Connection, only: Collection[str] | None = None) -> None:
+        """Read what fields hold, but for passwords', and what those without a name are labeled by.
+
+        With ``only`` those with these paths are read, and of the others what has no name.
+        """
+        showing = [node for node in self.nodes if node.states & protocol.SHOWING and not node.protected]
+        asked = [node for node in showing if only is None or node.path in only]
+        fields = [node for node in asked if node.role in FIELDS or node.states & protocol.EDITABLE]
+        texts = [node for node in fields if node.texts][:MOST_VALUES]
+        numbers = [node for node in asked if node.ranges and node.role in NUMBERS and not node.texts][:MOST_VALUES]
+        nameless = [node for node in self.nodes if node.role in FIELDS and not node.name and node.extents][:MOST_VALUES]
+        name, value = self.bus_name, connection.value
+        told = await answers(
+            *(partial(value, name, n.path, protocol.TEXT, "GetText", "s", 0, VALUE_CHARACTERS) for n in texts),
+            *(partial(connection.property, name, n.path, protocol.VALUE, "CurrentValue", "d") for n in numbers),
+            *(partial(self._label, connection, n.path) for n in nameless),
+        )
+        before = [(node.name, node.value) for node in self.nodes]
+        for node, holds in zip((*texts, *numbers), told, strict=False):
+            shown = f"{holds:g}" if isinstance(holds, float) else holds or ""
+            node.value = one_line(shown, VALUE_CHARACTERS)
+        for node, label in zip(nameless, told[len(texts) + len(numbers) :], strict=True):
+            node.name, node.labeled = label or "", bool(label)
+        if before != [(node.name, node.value) for node in self.nodes]:
+            self.changes += 1
+
+    async def _read_shortcuts(self, connection: Connection) -> None:
+        """Ask entries of menus, open or not, for the keys that do the same: each once."""
+        entries = [node for node in self.nodes if node.role in ENTRIES and node.shortcut is None][:MOST_SHORTCUTS]
+        asks = partial(connection.value, self.bus_name)
+        told = await answers(*(partial(asks, n.path, protocol.ACTION, "GetKeyBinding", "s", 0) for n in entries))
+        for node, keys in zip(entries, told, strict=True):
+            node.shortcut = shortcut_of(keys or "")
+
+    async def _read_cells(self, connection: Connection) -> None:
+        """Add the cells that show and hold something, of tables that tell of none by themselves."""
+        held, known = {node.parent for node in self.nodes}, {node.path for node in self.nodes}
+        tables = [
+            (place, node)
+            for place, node in enumerate(self.nodes)
+            if node.tabular and node.extents and node.states & protocol.MANAGES and place not in held
+        ]
+        for place, table in tables[:MOST_TABLES]:
+            found = await filled_cells(connection, self.bus_name, table.path, answers)
+            if found is None:
+                continue
+            self.note = PARTLY
+            cells = [path for path in dict.fromkeys(found) if path not in known][: MOST_ELEMENTS - len(self.nodes)]
+            told = [node for node in await answers(*(partial(self._cell, connection, path) for path in cells)) if node]
+            for node in told:
+                node.parent, node.extents = place, embedded.by(node.extents, table.moved)
+            self.nodes += told
+
+    async def _cell(self, connection: Connection, path: str) -> Node:
+        node, _ = await self._asked(connection, path)
+        node.cell = True
+        node.extents = tuple(
+            await connection.value(self.bus_name, path, protocol.COMPONENT, "GetExtents", "(iiii)", protocol.ON_SCREEN)
+        )
+        # LibreOffice tells nothing of a text if it is asked for more than there is.
+        text = await connection.value(self.bus_name, path, protocol.TEXT, "GetText", "s", 0, -1)
+        node.value = one_line(text, VALUE_CHARACTERS)
+        return node
+
+    async def _label(self, connection: Connection, path: str) -> str:
+        """Return the name of the label that belongs to a field."""
+        relations = await connection.value(self.bus_name, path, protocol.ACCESSIBLE, "GetRelationSet", "a(ua(so))")
+        for kind, others in relations[:20]:
+            if kind == protocol.LABELLED_BY and others:
+                called = await connection.property(self.bus_name, others[0][1], protocol.ACCESSIBLE, "Name", "s")
+                return one_line(called, NAME_CHARACTERS)
+        return ""
+
+
+PARTLY = "of its tables only those cells are here that show and hold something"
+_CUT = "its tree is larger than is read of any: not all of it is here"
+
+
+def _item(told: Sequence[Any]) -> _Item:
+    (_, path), _, (_, above), index, count, interfaces, name, role, _, states = told
+    node = node_of(path, name, role, states, interfaces)
+    node.count = count
+    return _Item(node, above, index, count=count)
+
+
+def _older_item(told: Sequence[Any]) -> _Item:
+    (_, path), _, (_, above), below, interfaces, name, role, _, states = told
+    return _Item(node_of(path, name, role, states, interfaces), above, 0, [each for _, each in below[:MOST_CHILDREN]])
+
+
+async def _nothing() -> None:
+    """Stand for a question that is not asked."""
+
+
+def _batched(level: list[tuple[str, int]]) -> Iterator[list[tuple[str, int]]]:
+    return (level[start : start + IN_FLIGHT] for start in range(0, len(level), IN_FLIGHT))

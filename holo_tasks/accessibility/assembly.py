@@ -1,0 +1,128 @@
+"""One tree of what all programs on a screen tell, held against the windows that the X server has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from holo_tasks.accessibility import protocol
+from holo_tasks.accessibility.application import Application
+from holo_tasks.accessibility.node import Node
+from holo_tasks.accessibility.placement import Fit, View, fit, place, sound
+from holo_tasks.core import elements
+from holo_tasks.core.elements import COVERED, NOWHERE, Element, ElementTree
+from holo_tasks.core.geometry import Box
+
+TELLS_NOTHING = "it tells nothing of its elements, as programs of Tk and of plain X do"
+TOO_LATE = "it did not answer in time"
+MISFITS = "where it says that its windows are is not where the X server has them"
+NOBODY = "No program on this screen tells of its elements: what is on it can only be seen."
+
+SCROLLED = {"scroll pane", "viewport", "document", "internal frame"}
+"""What is in one of these shows no further than it does, whatever it tells."""
+POPPED_UP = {"menu", "popup menu", "combo box", "tool tip", "dialog"}
+"""What is in one of these may show anywhere."""
+
+
+_Told: TypeAlias = tuple[str, str, frozenset[str], Box, int, str, bool, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A window of a program with what is in it: places in the program's list, and how that lies on the screen."""
+
+    app: Application
+    places: Sequence[int]
+    fit: Fit | None
+
+    @property
+    def level(self) -> int:
+        return -1 if self.fit is None else self.fit.level
+
+
+def assembled(found: Sequence[Application], view: View) -> ElementTree:
+    """Return the tree of these programs, what lies in the topmost windows last."""
+    parts: list[_Part] = []
+    told: list[elements.Application] = []
+    for app in found:
+        its = [_Part(app, places, _fit(app, app.nodes[places[0]], view)) for places in _windows(app.nodes)]
+        misfits = any(part.fit is None and app.nodes[part.places[0]].states & protocol.SHOWING for part in its)
+        note = app.note or (TOO_LATE if app.late else "") or (MISFITS if misfits else "")
+        how = app.how if app.nodes else "none"
+        told.append(elements.Application(app.name, app.pid, app.toolkit, how, round(app.took_ms, 1), note))
+        parts += (part for part in its if view.bound is None or _is_within(part, view))
+    merged: list[Element] = []
+    for part in sorted(parts, key=lambda part: part.level):
+        merged += _placed(part, len(merged), view)
+    silent: dict[int, str] = {window.pid: window.title for window in view.windows if window.pid}
+    for app in found:
+        silent.pop(app.pid, None)
+    told += (elements.Application(title, pid, "", "none", note=TELLS_NOTHING) for pid, title in silent.items())
+    lacking = [app for app in told if app.note]
+    why_not = NOBODY if not merged else " ".join(f"{app.name or f'Process {app.pid}'}: {app.note}." for app in lacking)
+    return ElementTree(tuple(merged), tuple(told), complete=not lacking and bool(merged), why_not=why_not)
+
+
+def _is_within(part: _Part, view: View) -> bool:
+    """Say whether anything of a window is in the part of the screen that is looked at."""
+    return part.fit is not None and view.windows[part.level].framed.intersects(view.area)
+
+
+def _windows(nodes: Sequence[Node]) -> list[list[int]]:
+    """Return for each window of a program the places of its elements, its own first."""
+    found: dict[int, list[int]] = {}
+    top: list[int] = []
+    for place_in, node in enumerate(nodes):
+        top.append(place_in if node.parent < 0 else top[node.parent])
+        found.setdefault(top[-1], []).append(place_in)
+    return list(found.values())
+
+
+def _fit(app: Application, window: Node, view: View) -> Fit | None:
+    if window.extents is None:
+        return None
+    return fit(window.extents, window.name, app.pid, view.windows, in_window=app.in_window)
+
+
+def _placed(part: _Part, first: int, view: View) -> list[Element]:
+    """Return a window's elements with their boxes, numbered on from ``first``."""
+    app, ids, made = part.app, {-1: -1}, []
+    panes: dict[int, Box | None] = {-1: None}
+    for number, place_in in enumerate(part.places, first):
+        node = app.nodes[place_in]
+        ids[place_in] = number
+        box, covered = _box(part, node, view)
+        pane = panes[node.parent]
+        if pane is not None:
+            box = box.intersection(pane) or NOWHERE
+        if node.role in POPPED_UP and node.parent >= 0:
+            pane = NOWHERE if app.in_window else None  # GTK 4 tells places in a popup relative to the popup
+        panes[place_in] = box if node.role in SCROLLED else pane
+        states = protocol.state_names(node.states)
+        if covered:
+            states |= {COVERED}
+        node.seen = box
+        shortcut = node.shortcut or ""
+        told = node.role, node.name, states, box, ids[node.parent], node.value, node.protected, shortcut
+        node.element = _element(node.element, number, told, app)
+        made.append(node.element)
+    return made
+
+
+def _element(before: Element | None, number: int, told: _Told, app: Application) -> Element:
+    """Return what is told of an element; the very one that was told before, if that holds."""
+    role, name, states, box, parent, value, protected, shortcut = told
+    if before is not None and (before.id, before.application) == (number, app.name):
+        then = before.role, before.name, before.states, before.box, before.parent, before.value
+        if (*then, before.protected, before.shortcut) == told:
+            return before
+    return Element(number, role, name, states, box, parent, app.name, app.pid, value, protected, shortcut)
+
+
+def _box(part: _Part, node: Node, view: View) -> tuple[Box, bool]:
+    """Return where an element is, and whether another program covers it; what is nowhere has no pixels."""
+    if part.fit is None or node.extents is None or not node.states & protocol.SHOWING or not sound(node.extents):
+        return NOWHERE, False
+    box, covered = place(part.fit.on_screen(node.extents), part.app.pid, view.windows, view.area)
+    return box or NOWHERE, covered

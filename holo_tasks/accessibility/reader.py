@@ -1,0 +1,105 @@
+"""Reads the trees of all programs on a desktop's bus, in a thread of its own and within a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+from holo_tasks.accessibility import protocol
+from holo_tasks.accessibility.application import Application
+from holo_tasks.accessibility.assembly import assembled
+from holo_tasks.accessibility.connection import Connection, NoAnswer
+from holo_tasks.accessibility.placement import View
+from holo_tasks.core.elements import ElementTree
+
+LONGEST_S = 1.5
+LATE_S = 0.2
+"""What is waited for a program that did not answer in time when it was asked last."""
+MOST_APPLICATIONS = 40
+
+
+class Reader:
+    """The trees of one bus. `read` may be called from any thread; one reading is done after the other."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._registry: Connection | None = None
+        self._applications: dict[str, Application] = {}
+        self._last: tuple[object, ElementTree] | None = None
+
+    def read(self, view: View) -> Future[ElementTree]:
+        """Begin to read the elements of this moment; that is done after `LONGEST_S`, or a little later."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=self._loop.run_forever, name="elements", daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(self._read(view), self._loop)
+
+    async def _read(self, view: View) -> ElementTree:
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout_at(asyncio.get_running_loop().time() + LONGEST_S / 3):
+                found = await self._find()
+        except (NoAnswer, TimeoutError):
+            self._forget()
+            return ElementTree(complete=False, why_not="The bus of the desktop does not answer.")
+        await self._refresh(found, view, began + LONGEST_S)
+        mark = (view.windows, view.size, view.bound, [(app.bus_name, app.changes, app.note, app.late) for app in found])
+        if self._last is None or self._last[0] != mark:
+            self._last = mark, assembled(found, view)
+        told = self._last[1]
+        took_ms, moving = 1000 * (time.monotonic() - began), any(app.moving(view) for app in found)
+        return ElementTree(told.elements, told.applications, took_ms, told.complete, told.why_not, moving)
+
+    async def _find(self) -> list[Application]:
+        """Return the programs that tell of themselves. Nothing is started for that: who did so has had it started."""
+        if self._registry is None or not self._registry.open:
+            self._forget()
+            self._registry = await Connection.to(self._address)
+        registry = self._registry
+        registry.allow()
+        if not await registry.daemon("NameHasOwner", protocol.REGISTRY):
+            return []
+        told = await registry.value(protocol.REGISTRY, protocol.ROOT, protocol.ACCESSIBLE, "GetChildren", "a(so)")
+        names = [name for name, path in told if path != protocol.NULL][:MOST_APPLICATIONS]
+        for name in self._applications.keys() - set(names):
+            self._applications.pop(name).close()
+        for name in names:
+            if name not in self._applications:
+                with contextlib.suppress(NoAnswer):  # it has just ended
+                    pid = await registry.daemon("GetConnectionUnixProcessID", name)
+                    self._applications[name] = Application(self._address, name, int(pid))
+        return [self._applications[name] for name in names if name in self._applications]
+
+    async def _refresh(self, found: Sequence[Application], view: View, until: float) -> None:
+        async def one(app: Application) -> None:
+            left = until - time.monotonic()
+            reading = app.reading
+            if reading is None or reading.done():
+                reading = app.reading = asyncio.create_task(_refreshed(app, view, left))
+            done, _ = await asyncio.wait([reading], timeout=max(0.0, min(left, LATE_S) if app.late else left))
+            # Nobody waits for a slow one any longer, and it goes on: whoever asks next may have what it tells by then.
+            app.late = app.late or not done
+
+        await asyncio.gather(*map(one, found))
+
+    def _forget(self) -> None:
+        for app in self._applications.values():
+            app.close()
+        self._applications.clear()
+
+
+async def _refreshed(app: Application, view: View, most_s: float) -> None:
+    try:
+        async with asyncio.timeout(most_s):
+            await app.refresh(view)
+    except TimeoutError:
+        pass  # it is known to be late
+    except Exception:  # a program may tell anything: one that nobody foresaw must not be the end of all
+        traceback.print_exc()
+        app.unreadable()

@@ -1,0 +1,264 @@
+"""`calibrate`: how far clicks, toolkits and the model are off in this setting, measured once and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+from PIL import Image, ImageDraw, ImageFont
+from prefect.cache_policies import CachePolicy
+from pydantic import TypeAdapter
+
+from holo_tasks.agent.agent_step import agent_step
+from holo_tasks.core import events
+from holo_tasks.core.actions import ClickCall
+from holo_tasks.core.calibration import (
+    Calibration,
+    ModelBias,
+    PathError,
+    Pressed,
+    Setting,
+    ToolkitFactor,
+    model_bias,
+    path_error,
+    toolkit_factor,
+)
+from holo_tasks.core.elements import Element, ElementTree
+from holo_tasks.core.errors import InvalidUsage, ModelFailed, NeedsPerson, PolicyRefused
+from holo_tasks.core.frame import Frame, RedactedFrame
+from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.scaling import to_pixel
+from holo_tasks.core.step import Step
+from holo_tasks.core.toolbox import point_schema, read_point
+from holo_tasks.loop.ask import Question, ask
+from holo_tasks.loop.walk import Walk
+from holo_tasks.models.questions import LOCATE
+from holo_tasks.run.calibrations import keep
+from holo_tasks.run.journal import journalled
+from holo_tasks.run.lazy_desktop import LazyDesktop
+from holo_tasks.run.run import Run, current_run
+from holo_tasks.run.subgoal_context import chances, side_walk
+from holo_tasks.scripts.script_view import exactly
+
+VERSION = 1
+"""To be raised when something else is measured, or it is measured otherwise."""
+PLACES = ((0.5, 0.5), (0.1, 0.1), (0.9, 0.1), (0.1, 0.9), (0.9, 0.9))
+"""Where the target is clicked, as parts of what is seen."""
+GRID = (0.12, 0.5, 0.88)
+COLORS = ("red", "green", "blue")
+_CALIBRATION: TypeAdapter[Calibration] = TypeAdapter(Calibration)
+
+
+@runtime_checkable
+class Calibrated(Protocol):
+    """A desktop that can say what a calibration of it holds for, and show a window of ours to be clicked."""
+
+    async def setting(self) -> Setting: ...
+
+    async def open_target(self, points: Sequence[Point]) -> None: ...
+
+    async def target(self) -> Pressed: ...
+
+    async def close_target(self) -> None: ...
+
+
+@dataclass
+class _SameSetting(CachePolicy):
+    """Keys a calibration by its setting alone, in whatever run it is asked for."""
+
+    def compute_key(
+        self, task_ctx: Any, inputs: dict[str, Any], flow_parameters: dict[str, Any], **kwargs: Any
+    ) -> str | None:
+        return f"holo-calibration-{VERSION}-{_digest(sorted(inputs['setting'].items()))}-{inputs['rules']}"
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:32]
+
+
+SAME_SETTING = _SameSetting()
+_desktop: ContextVar[Calibrated] = ContextVar("holo_calibrated")
+
+
+async def calibrate(*, model: bool = False, refresh: bool = False) -> Calibration:
+    """Measure how far clicks and toolkits are off on this desktop and, if asked, the model; use what is found.
+
+    A window of our own is shown over all that the agent may touch, and clicked at a few places. It takes some seconds,
+    counts as five actions, and nothing reaches the program. The rules hold for it: where they do not let the agent
+    click, that part is left out, and a note says so. Where programs tell their elements, what they say of their windows
+    is held against what the X server says.
+
+    With ``model`` the model is asked where drawn marks are, nine calls. Where it is off by more than it scatters, and a
+    correction holds for marks that it was not made from, its coordinates are corrected from now on, in this run: each
+    picture in the trace says by what.
+
+    The result is a cached task's: the same display, geometry, scaling and window manager, and with ``model`` the same
+    model and picture quality, are not measured again under the same rules, unless ``refresh`` says so. Needs an open
+    agent.
+    """
+    run = current_run()
+    desktop = await run.desktop.started() if isinstance(run.desktop, LazyDesktop) else run.desktop
+    if not isinstance(desktop, Calibrated):
+        raise InvalidUsage("This desktop cannot be calibrated: it has no window to click on.")
+    async with run.screen_alone():
+        setting = await desktop.setting()
+        if model:
+            setting = replace(setting, model=run.outside.model.name, quality=type(run.outside.encoder).__name__)
+        token = _desktop.set(desktop)
+        try:
+            # Plain values: Prefect looks into parameters, and keeps the result as JSON.
+            told = TypeAdapter(Setting).dump_python(setting, mode="json")
+            task: Any = measure
+            anew = task.with_options(refresh_cache=True) if refresh else task
+            found = _CALIBRATION.validate_python(await anew(told, _digest(run.outside.policy)))
+        finally:
+            _desktop.reset(token)
+    if found.correction is not None:
+        run.outside = replace(run.outside, correction=found.correction)
+    await asyncio.to_thread(keep, run.home, found)
+    return found
+
+
+@agent_step(acts=False, retries=0, title="calibrate {setting[display]}", cache_policy=SAME_SETTING)
+async def measure(setting: dict[str, Any], rules: str) -> dict[str, Any]:
+    """Measure what there is to measure in a setting, and what ``rules``, by their digest, let be measured."""
+    run, held = current_run(), TypeAdapter(Setting).validate_python(setting)
+    notes: list[str] = []
+    path = await _path(run, held, notes)
+    toolkits = await _toolkits(notes)
+    bias = await _model(run, held, notes) if held.model else None
+    measured = Calibration(held, path, toolkits, bias, tuple(notes))
+    told: dict[str, Any] = _CALIBRATION.dump_python(measured, mode="json")
+    return told
+
+
+async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | None:
+    """Click a target of our own at a few places; return how far off that was."""
+    desktop, area = _desktop.get(), Box(*setting.area)
+    points = [Point(area.left + int(area.width * x), area.top + int(area.height * y)) for x, y in PLACES]
+    sent: list[tuple[int, int]] = []
+    landed: list[tuple[int, int]] = []
+    read: list[tuple[int, int]] = []
+    with journalled(None):  # it is no part of the work on a business item
+        walk = side_walk("Click a target of our own, to see where clicks land.")
+        walk.doors = replace(walk.doors, approver=None, correction=None)
+        await desktop.open_target(points)
+        try:
+            for point in points:
+                told = await _clicked(walk, area, point)
+                if not told.presses:
+                    notes.append(f"A click at ({point.x}, {point.y}) was not seen to land: something lies above.")
+                    continue
+                sent.append((point.x, point.y))
+                landed.append((told.presses[0].x, told.presses[0].y))
+                read.append((told.pointer.x, told.pointer.y))
+        except (PolicyRefused, NeedsPerson) as error:
+            notes.append(f"Where clicks land was not measured, since the rules do not let the agent click: {error}")
+            return None
+        finally:
+            await desktop.close_target()
+    return path_error(sent, landed, read)
+
+
+async def _clicked(walk: Walk, area: Box, point: Point) -> Pressed:
+    """Click a point through all doors; return what the target saw of it."""
+    await walk.look()
+    x, y = exactly(Point(point.x - area.left, point.y - area.top), Size(area.width, area.height))
+    call = ClickCall(tool_name="click", element="a target of our own", x=x, y=y)
+    walk.step += 1
+    step = Step(thought="A calibration: to see where a click lands.", tool_call=call)
+    await walk.decided(step, scripted=True)
+    await walk.act(step)
+    return await _desktop.get().target()
+
+
+async def _toolkits(notes: list[str]) -> tuple[ToolkitFactor, ...]:
+    """Hold what programs tell of their windows against what the X server does."""
+    desktop: Any = _desktop.get()
+    if not (hasattr(desktop, "elements") and hasattr(desktop, "windows")):
+        return ()
+    tree: ElementTree = await desktop.elements()
+    windows = await desktop.windows()
+    found = []
+    for application in tree.applications:
+        told = [one for one in tree.elements if one.pid == application.pid and one.role in ("window", "dialog")]
+        pairs = [
+            (_content(tree, one, window.box), window.box)
+            for one in told
+            for window in windows
+            if window.pid == one.pid and window.title == one.name and one.box.area
+        ]
+        factor = toolkit_factor(application.name, pairs)
+        if factor is not None:
+            found.append(factor)
+        elif pairs:
+            notes.append(f"What {application.name} tells of its windows does not fit what the X server tells.")
+    return tuple(found)
+
+
+def _content(tree: ElementTree, window: Element, real: Box) -> Box:
+    """Return what a program tells of a window's content: some tell the window with the frame that is around it."""
+    boxes = [one.box for one in (window, *tree.children(window))]
+    return min(boxes, key=lambda box: abs(box.width - real.width) + abs(box.height - real.height))
+
+
+async def _model(run: Run, setting: Setting, notes: list[str]) -> ModelBias | None:
+    """Ask the model where drawn marks are; return how far off it was."""
+    area = Box(*setting.area)
+    size = Size(area.width, area.height)
+    across: list[tuple[float, float]] = []
+    down: list[tuple[float, float]] = []
+    walk = side_walk("Where are drawn marks?")
+    for row, y in enumerate(GRID):
+        for column, x in enumerate(GRID):
+            at = Point(round(size.width * x), round(size.height * y))
+            name = f"{COLORS[column]} cross number {3 * row + column + 1}"
+            try:
+                said = await _located(run, walk, size, f"the middle of the {name}")
+            except ModelFailed as error:
+                notes.append(f"The model did not find the {name}: {error}")
+                continue
+            across.append(((at.x + 0.5) * 1000 / size.width, said[0]))
+            down.append(((at.y + 0.5) * 1000 / size.height, said[1]))
+    found = model_bias(across, down, (size.width, size.height))
+    if found is None:
+        notes.append(f"The model found {len(across)} marks, which is too few to tell how far it is off.")
+    return found
+
+
+async def _located(run: Run, walk: Walk, size: Size, what: str) -> tuple[float, float]:
+    """Return where the model says that a drawn mark is, in thousandths of the picture."""
+    model = run.outside.model
+    frame = Frame(rgb=(await asyncio.to_thread(drawn, size)).tobytes(), size=size, display="drawn")
+    shot = run.outside.encoder.encode(RedactedFrame(frame))
+    await run.outside.recorder.keep(shot)
+    question = Question("locate", LOCATE.format(what), (shot,), point_schema(model.space))
+
+    def read(value: dict[str, Any]) -> tuple[float, float]:
+        x, y = read_point(value, model.space)
+        to_pixel(x, y, shot)  # raises for what is off the picture
+        return x, y
+
+    said = await ask(model, question, walk.till, read, chances())
+    place = to_pixel(*said, shot)
+    await walk.record(events.Located(description=what, point=[place.x, place.y]))
+    return said
+
+
+def drawn(size: Size) -> Image.Image:
+    """Draw the marks that a model is asked for."""
+    picture = Image.new("RGB", (size.width, size.height), "white")
+    draw = ImageDraw.Draw(picture)
+    arm = max(8, min(size.width, size.height) // 60)
+    font = ImageFont.load_default(size=2 * arm)
+    for row, y in enumerate(GRID):
+        for column, x in enumerate(GRID):
+            left, top, color = round(size.width * x), round(size.height * y), COLORS[column]
+            draw.line((left - arm, top, left + arm, top), fill=color, width=3)
+            draw.line((left, top - arm, left, top + arm), fill=color, width=3)
+            draw.text((left + arm, top + arm // 2), str(3 * row + column + 1), fill=color, font=font)
+    return picture

@@ -1,0 +1,76 @@
+"""Where an element is that is named plainly: as its program tells, else as it is read, and never against the pixels."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal, TypeAlias
+
+from holo_tasks.core.elements import Element, ElementTree
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.plain_targets import PlainTarget, plain_target
+from holo_tasks.core.pressed_elements import BUTTONS
+from holo_tasks.loop.walk import Walk
+from holo_tasks.vision.control_text import ScreenText, can_read
+
+By: TypeAlias = Literal["accessibility", "text", "model"]
+WITH_LABELS = frozenset({"text field", "password field", "spin button", "combo box"})
+"""Roles of what is called as a label beside it says."""
+
+
+async def named_element(walk: Walk, description: str) -> tuple[Point, By] | None:
+    """Return where the one element is that a description names by role and name, and who said so.
+
+    None if it does not, if there is none or more than one, or where program and picture do not agree: then it is for
+    the model. What may be known outside is all that is gone by, as the answer leaves this machine.
+    """
+    target, seen = plain_target(description), walk.seen
+    if target is None or seen is None or not can_read():
+        return None
+    frame, shown = seen.redacted, seen.shot.area
+    elements = walk.doors.elements
+    if elements is not None:
+        tree = await elements.known(seen.masks)
+        found = {each.id: each for role in target.roles for each in tree.find(role, target.name, shown)}
+        if len(found) > 1:
+            return None
+        if len(found) == 1 and tree.complete:
+            (element,) = found.values()
+            agrees = await _agrees(frame, tree, element, target.name)
+            return (element.box.center, "accessibility") if agrees else None
+    at = await asyncio.to_thread(_read, frame, target, shown) if BUTTONS & set(target.roles) else None
+    if at is None:
+        return None
+    reader = ScreenText()
+    on_it = await reader.on_target(frame, at)
+    return (at, "text") if _is(target.name, on_it) and await reader.field_at(frame, at) is None else None
+
+
+async def _agrees(frame: Frame, tree: ElementTree, element: Element, name: str) -> bool:
+    """Say whether the picture shows the element where its program says that it is: its name on it, or its label."""
+    from holo_tasks.vision.element_check import ElementCheck, agrees
+
+    check = ElementCheck()
+    if await asyncio.to_thread(check.why_not, frame, tree, element):
+        return False
+    if element.role in WITH_LABELS:
+        field = await ScreenText().labelled(frame, element.box.center, (name,))
+        return field is not None and field.intersects(element.box)
+    return agrees(name, await asyncio.to_thread(check.read, frame, element.box, room=True))
+
+
+def _read(frame: Frame, target: PlainTarget, shown: Box) -> Point | None:
+    """Return where the name is read, if it is at one place only."""
+    from PIL import Image
+
+    from holo_tasks.vision.ocr_reader import shared_reader
+
+    picture = Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
+    lines = [line for line in shared_reader().read(picture).sight.lines if _is(target.name, line.text)]
+    return lines[0].box.center if len(lines) == 1 and shown.contains(lines[0].box.center) else None
+
+
+def _is(name: str, read: str) -> bool:
+    from holo_tasks.vision.element_check import agrees
+
+    return agrees(name, read)

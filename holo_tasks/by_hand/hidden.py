@@ -1,0 +1,217 @@
+"""Which of what a person typed is a secret: what the program does not show, or says that nobody is to see."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from PIL import Image, ImageChops
+
+from holo_tasks.by_hand.sitting import HandStep, Shown
+from holo_tasks.compiler.parameters import name_of
+from holo_tasks.compiler.targets import target_at
+from holo_tasks.core.elements import Element
+from holo_tasks.core.frame import Frame, Mask
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Click, Write
+from holo_tasks.core.mask_signs import hides
+from holo_tasks.core.pressed_elements import hit_by
+from holo_tasks.core.secret import Secret, placeholder
+from holo_tasks.core.verdicts import changed_box
+from holo_tasks.vision.ocr_reader import Reader
+from holo_tasks.vision.screen_text import Line, Sight, matches, plain
+
+SHORTEST = 3
+"""Fewer characters are keys that do something, such as a letter that chooses from a list."""
+PIECE = 4
+"""Of a text that is longer than its field so many characters in a row are enough."""
+STILL_THERE = 0.8
+"""What was drawn as a secret was typed is still there where so much of it is."""
+ROW = 24
+"""A field of which nothing else is known is so high above and below where it was pressed, in pixels."""
+KIND = "typed"
+
+
+@dataclass(frozen=True)
+class Ink:
+    """What was drawn as a secret was typed, of which nothing but its length can be told; that is no one's, too."""
+
+    box: Box
+    drawn: Image.Image
+    after: Image.Image
+
+    def shows(self, frame: Frame) -> bool:
+        """Say whether most of it is still there."""
+        if not Box(0, 0, frame.size.width, frame.size.height).encloses(self.box):
+            return False
+        here = _picture(frame).crop(_corners(self.box))
+        same = ImageChops.difference(here, self.after).convert("L").point(lambda value: 0 if value else 255)
+        left = ImageChops.multiply(same, self.drawn)
+        return _count(left) >= STILL_THERE * _count(self.drawn)
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A secret that was typed in a step; ``sure`` is whether the program itself says that it is one."""
+
+    step: int
+    secret: Secret
+    sure: bool
+    ink: Ink | None
+
+
+def secrets_in(steps: Sequence[HandStep], last: Shown, reader: Reader, told: Collection[str] = ()) -> list[Typed]:
+    """Return the secrets that were typed.
+
+    A text is none if it is to be read where it was typed, or is one of those that are ``told`` not to be; of what
+    nobody can read it is taken to be one. What the program says is a password is one in any case.
+    """
+    found: list[Typed] = []
+    at: Point | None = None
+    for place, step in enumerate(steps):
+        if isinstance(step.gesture, Click):
+            at = step.gesture.at
+        if not isinstance(step.gesture, Write):
+            continue
+        after = step.typed or (steps[place + 1].before if place + 1 < len(steps) else last)
+        text, old, new = step.gesture.text, step.before.whole(), after.whole()
+        changed = changed_box(old, new)
+        at = at or (changed.center if changed is not None else None)  # a field that was come to by keys
+        sure = _is_protected(step, after) or _shows_signs(text, at, step, after, reader)
+        if sure or not (len(text) < SHORTEST or text in told or _is_read(text, step.before, after, reader)):
+            known = next((each.secret for each in found if each.secret.value == text), None)
+            name = _name(_label(step, after, at, reader), {each.secret.name for each in found})
+            ink = _ink(old, new, _inside(step, after, at, reader))
+            found.append(Typed(step.number, known or Secret(name, text), sure, ink))
+        at = None
+    return found
+
+
+def by_name(steps: Sequence[HandStep], secrets: Sequence[Typed]) -> list[HandStep]:
+    """Return the steps with placeholders where secrets were typed."""
+    names = {each.step: each.secret.name for each in secrets}
+    return [
+        replace(step, gesture=replace(step.gesture, text=placeholder(names[step.number])))
+        if step.number in names and isinstance(step.gesture, Write)
+        else step
+        for step in steps
+    ]
+
+
+def into_empty(steps: Sequence[HandStep], reader: Reader) -> list[HandStep]:
+    """Return the steps so that what was typed into an empty field replaces what it holds: it may be typed again, where
+    it did not show at once.
+    """
+    found: list[HandStep] = []
+    for step in steps:
+        before = found[-1].gesture if found else None
+        if isinstance(step.gesture, Write) and isinstance(before, Click) and _is_empty(before.at, step, reader):
+            step = replace(step, gesture=replace(step.gesture, overwrite=True))
+        found.append(step)
+    return found
+
+
+class Inked:
+    """Masks what was drawn as secrets were typed, for as long as it is there."""
+
+    def __init__(self, secrets: Sequence[Typed]) -> None:
+        self._drawn = [each.ink for each in secrets if each.ink is not None]
+
+    async def masks(self, frame: Frame) -> list[Mask]:
+        """Return where it is on a frame."""
+        return [Mask(KIND, ink.box) for ink in self._drawn if ink.shows(frame)]
+
+
+def read(shown: Shown, reader: Reader) -> Sight:
+    """Return what is written on a screen."""
+    return reader.read(_picture(shown.whole())).sight
+
+
+def _is_empty(at: Point, step: HandStep, reader: Reader) -> bool:
+    """Say whether a field was pressed there in which nothing is written."""
+    sight, field = read(step.before, reader), _field(at, step, reader)
+    inside = [line for line in sight.lines if field is not None and field.contains(line.box.center)]
+    return field is not None and all(len(plain(line.text)) <= 1 for line in inside)  # a caret may be read as a letter
+
+
+def _field(at: Point, step: HandStep, reader: Reader) -> Box | None:
+    sight = read(step.before, reader)
+    return next((box for box in (*sight.fields, *sight.colored_fields) if box.contains(at)), None)
+
+
+def _focused(step: HandStep, after: Shown) -> Iterator[Element]:
+    for shown in (step.before, after):
+        if (element := hit_by(shown.tree, step.gesture)) is not None:
+            yield element
+
+
+def _is_protected(step: HandStep, after: Shown) -> bool:
+    return any(element.protected for element in _focused(step, after))
+
+
+def _shows_signs(text: str, at: Point | None, step: HandStep, after: Shown, reader: Reader) -> bool:
+    """Say whether the field that was pressed shows one and the same sign for each character."""
+    field = _field(at, step, reader) if at is not None else None
+    if field is None or step.before.size != after.size:
+        return False
+    old, new = (_picture(shown.whole()).crop(_corners(field)) for shown in (step.before, after))
+    return hides(text, old, new)
+
+
+def _is_read(text: str, before: Shown, after: Shown, reader: Reader) -> bool:
+    """Say whether a text is to be read on a screen where that looked otherwise before it was typed."""
+    old, new = before.whole(), after.whole()
+    lines = [line for line in read(after, reader).lines if _holds(line, text)]
+    return any(_crop(old, line.box) != _crop(new, line.box) for line in lines)
+
+
+def _holds(line: Line, text: str) -> bool:
+    typed, there = plain(text), plain(line.text)
+    return typed in there or matches(text, line.text) or (len(there) >= PIECE and there in typed)
+
+
+def _label(step: HandStep, after: Shown, at: Point | None, reader: Reader) -> str:
+    named = next((element.name for element in _focused(step, after) if element.name), "")
+    target = target_at(at, read(step.before, reader), {}) if at is not None and not named else None
+    return named or (target.field or "" if target is not None else "")
+
+
+def _name(label: str, taken: Collection[str]) -> str:
+    name = name_of(label) or "secret"
+    return next(each for each in (name, *(f"{name}_{n}" for n in range(2, 1000))) if each not in taken)
+
+
+def _inside(step: HandStep, after: Shown, at: Point | None, reader: Reader) -> Box:
+    """Return where a field is that was typed into: elsewhere there may be something new by chance."""
+    told = next((element.box for element in _focused(step, after) if element.protected and element.box.area), None)
+    field = told or (_field(at, step, reader) if at is not None else None)
+    across = Box(0, 0 if at is None else at.y - ROW, after.size.width, after.size.height if at is None else 2 * ROW)
+    return field or across
+
+
+def _ink(before: Frame, after: Frame, inside: Box) -> Ink | None:
+    changed = changed_box(before, after)
+    if changed is None or before.size != after.size:
+        return None
+    box = changed.intersection(inside)
+    if box is None:
+        return None
+    old, new = (_picture(frame).crop(_corners(box)) for frame in (before, after))
+    drawn = ImageChops.difference(old, new).convert("L").point(lambda value: 255 if value else 0)
+    return Ink(box, drawn, new)
+
+
+def _picture(frame: Frame) -> Image.Image:
+    return Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
+
+
+def _crop(frame: Frame, box: Box) -> bytes:
+    return _picture(frame).crop(_corners(box)).tobytes()
+
+
+def _corners(box: Box) -> tuple[int, int, int, int]:
+    return box.left, box.top, box.right, box.bottom
+
+
+def _count(mask: Image.Image) -> int:
+    return sum(mask.histogram()[128:])

@@ -1,0 +1,263 @@
+"""What a person did, written down as a run is: pictures, steps and the answer, in a trace that is signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+from holo_tasks.by_hand.sitting import HandStep, Shown
+from holo_tasks.core import events
+from holo_tasks.core.actions import (
+    AnyCall,
+    ClickCall,
+    DoubleClickCall,
+    DragAndDropCall,
+    HotkeyCall,
+    ScrollCall,
+    WriteCall,
+    label,
+)
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import Event
+from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
+from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
+from holo_tasks.core.keynames import keysym
+from holo_tasks.core.known_elements import Tell, known_element
+from holo_tasks.core.ports import Encoder, Redactor
+from holo_tasks.core.pressed_elements import hit_by
+from holo_tasks.core.verdicts import judge
+from holo_tasks.core.version import __version__
+from holo_tasks.loop.take_picture import corners, frame_taken, shot_of
+
+NAME_CHARACTERS, MOST_NOTCHES = 80, 50
+BY_HAND = "Done by hand."
+
+
+class Kept(Protocol):
+    """A trace that takes events with the time at which they were."""
+
+    run_id: str
+
+    async def keep(self, shot: Shot) -> None:
+        """Keep the bytes of a picture."""
+        ...
+
+    async def record(self, event: Event, at: str = "") -> None:
+        """Append an event."""
+        ...
+
+
+@dataclass(frozen=True)
+class Story:
+    """All that was done: the steps, the screen at the end, what it was for, and what the answer is."""
+
+    steps: Sequence[HandStep]
+    last: Shown
+    goal: str
+    answer: str
+    display: str
+    words: Mapping[int, str]
+    """What steps were done to, by their numbers."""
+
+
+@dataclass(frozen=True)
+class _Pictured:
+    """A screen as it is known outside: its picture's name, and what was masked."""
+
+    sha256: str
+    masks: tuple[Mask, ...]
+
+
+def check_steps(steps: Sequence[HandStep]) -> None:
+    """Raise `InvalidUsage`, with all that is wrong, if something was done that no playbook can do again."""
+    if not steps:
+        raise InvalidUsage("Nothing was done on the screen: there is nothing to make a playbook of.")
+    if wrong := [said for place, step in enumerate(steps) if (said := _wrong(step, steps[place + 1 :]))]:
+        raise InvalidUsage(f"{' '.join(wrong)} No playbook was made.")
+
+
+def merged(steps: Sequence[HandStep]) -> list[HandStep]:
+    """Return the steps as an agent would have done them: what is typed after three presses replaces what was there."""
+    found: list[HandStep] = []
+    for step in steps:
+        before = found[-1].gesture if found else None
+        if isinstance(step.gesture, Write) and isinstance(before, Click) and before.count > 2:
+            found[-1] = replace(found[-1], gesture=Click(before.at))
+            step = replace(step, gesture=replace(step.gesture, overwrite=True))
+        found.append(step)
+    return found
+
+
+async def write_down(story: Story, trace: Kept, redactor: Redactor, encoder: Encoder, tell: Tell) -> None:
+    """Write a trace of it, from its first event to its last."""
+    await _Writer(story, trace, redactor, encoder, tell).write()
+
+
+class Both:
+    """Redacts by what somebody asked for, then paints over what was drawn as secrets were typed."""
+
+    def __init__(self, asked_for: Redactor, inked: Redactor) -> None:
+        self._asked_for, self._inked = asked_for, inked
+
+    async def redact(self, frame: Frame) -> RedactedFrame:
+        """Return a frame as it may be known."""
+        first = await self._asked_for.redact(frame)
+        second = await self._inked.redact(first.frame)
+        return replace(first, frame=second.frame, masks=(*first.masks, *second.masks))
+
+
+class _Writer:
+    def __init__(self, story: Story, trace: Kept, redactor: Redactor, encoder: Encoder, tell: Tell) -> None:
+        self._story, self._trace, self._redactor, self._encoder, self._tell = story, trace, redactor, encoder, tell
+        self._newest: tuple[Shown, _Pictured] | None = None
+
+    async def write(self) -> None:
+        story, steps = self._story, self._story.steps
+        first, end = steps[0].before.at, max(story.last.at, steps[-1].begun.at)
+        await self._trace.record(
+            events.RunOpened(
+                run_id=self._trace.run_id,
+                title=story.goal,
+                library=f"prefect-holo {__version__}",
+                display=story.display,
+            ),
+            first,
+        )
+        opened = events.SubgoalOpened(subgoal=1, title=story.goal, goal=story.goal, display=story.display)
+        await self._trace.record(opened, first)
+        afters = [*(step.before for step in steps[1:]), story.last]
+        for number, (step, after) in enumerate(zip(steps, afters, strict=True), start=1):
+            await self._step(number, step, after)
+        count = len(steps)
+        await self._show(count + 1, story.last)
+        answer: dict[str, Any] = {"content": story.answer}
+        await self._decided(count + 1, "answer", answer, "answer", end)
+        closed = {"status": "answered", "answer": story.answer, "steps": count, "cost_micro_usd": 0}
+        await self._trace.record(events.SubgoalClosed(subgoal=1, layer="person", **closed), end)
+        await self._trace.record(events.RunClosed(**closed), end)
+
+    async def _step(self, number: int, step: HandStep, after: Shown) -> None:
+        pictured = await self._show(number, step.before)
+        gesture, at = step.gesture, step.begun.at
+        call = call_of(gesture, step.before.size, self._story.words.get(step.number, ""))
+        plain = call.model_dump(exclude={"tool_name"})
+        await self._decided(number, call.tool_name, plain, label(call), at)
+        where = {"subgoal": 1, "step": number}
+        await self._trace.record(
+            events.ActionIntended(
+                **where,
+                gesture_kind=type(gesture).__name__.lower(),
+                gesture=_plain(asdict(gesture)),
+                label=label(call),
+                before=pictured.sha256,
+                element=self._hit(step, pictured.masks),
+            ),
+            at,
+        )
+        await self._trace.record(events.ActionDone(**where, took_us=0, input_events=0), at)
+        came = await self._show(number, after)
+        verdict = judge(step.before.whole(), after.whole())
+        await self._trace.record(
+            events.Judged(
+                **where,
+                outcome=verdict.outcome,
+                before=pictured.sha256,
+                after=came.sha256,
+                changed_box=corners(verdict.box),
+            ),
+            after.at,
+        )
+
+    async def _decided(self, number: int, tool: str, arguments: dict[str, Any], said: str, at: str) -> None:
+        decided = events.Decided(
+            subgoal=1, step=number, note=None, thought=BY_HAND, tool_name=tool, arguments=arguments, label=said
+        )
+        await self._trace.record(decided, at)
+
+    async def _show(self, number: int, shown: Shown) -> _Pictured:
+        """Keep the picture of a screen, unless it is the one that was kept last."""
+        if self._newest is not None and self._newest[0] is shown:
+            return self._newest[1]
+        frame = shown.whole()
+        redacted = await self._redactor.redact(frame)
+        shot = await shot_of(redacted, self._encoder, None)
+        await self._trace.keep(shot)
+        taken = frame_taken(frame, shot, redacted)
+        await self._trace.record(taken.model_copy(update={"subgoal": 1, "step": number}), shown.at)
+        pictured = _Pictured(shot.sha256, redacted.masks)
+        self._newest = shown, pictured
+        return pictured
+
+    def _hit(self, step: HandStep, masks: Sequence[Mask]) -> dict[str, str]:
+        tree = step.before.tree
+        element = hit_by(tree, step.gesture)
+        if element is None:
+            return {}
+        told = known_element(tree, element, masks, self._tell)
+        words = {"role": told.role, "name": told.name, "application": told.application}
+        return {word: text[:NAME_CHARACTERS] for word, text in words.items()}
+
+
+def call_of(gesture: Gesture, size: Size, words: str) -> AnyCall:
+    """Return the call that a model would have made for what was done."""
+    element = words or "what is there"
+
+    def at(point: Point, across: str = "x", down: str = "y") -> dict[str, int]:
+        return {across: round(1000 * point.x / size.width), down: round(1000 * point.y / size.height)}
+
+    match gesture:
+        case Click(point, count=2):
+            return DoubleClickCall(tool_name="double_click", element=element, **at(point))
+        case Click(point, button):
+            return ClickCall(tool_name="click", element=element, button=button, **at(point))
+        case Drag(start, end):
+            ends = at(start, "x1", "y1") | at(end, "x2", "y2")
+            return DragAndDropCall(tool_name="drag_and_drop", element=element, **ends)
+        case Scroll(point, direction, notches):
+            turned = min(notches, MOST_NOTCHES)
+            return ScrollCall(tool_name="scroll", element=element, direction=direction, scroll_size=turned, **at(point))
+        case Write(text, overwrite, press_enter):
+            return WriteCall(tool_name="write", content=text, overwrite=overwrite, press_enter=press_enter)
+        case Hotkey(keys, repeat):
+            return HotkeyCall(tool_name="hotkey", keys=[*keys], repeat_count=repeat)
+        case _:
+            raise AssertionError(f"nobody does {gesture} by hand")
+
+
+def _wrong(step: HandStep, later: Sequence[HandStep]) -> str:
+    """Say in a sentence why a step cannot be done again; empty if nothing is wrong with it."""
+    number = step.number
+    match step.gesture:
+        case Click() | Drag() | Scroll() if step.begun.hurried:
+            return (
+                f"Step {number} was begun before the screen had come to rest after what was done before it, so nobody "
+                "can tell what it was done to: do it again, a little slower."
+            )
+        case Click(count=count) if count > 2 and not (later and isinstance(later[0].gesture, Write)):
+            return f"Step {number} is {count} presses in a row: mark a text by Ctrl+A, a word by a double click."
+        case Click(button=button) | Drag(button=button) if button == "middle":
+            return f"Step {number} is a press of the middle button, which no playbook does."
+        case Hotkey(keys) if unknown := next(_unknown(keys), ""):
+            return f"Step {number} presses a key that has no name here ({unknown}), such as one that sets accents."
+    return ""
+
+
+def _unknown(keys: Sequence[str]) -> Iterator[str]:
+    for key in keys:
+        try:
+            keysym(key)
+        except InvalidUsage:
+            yield key
+
+
+def _plain(told: Any) -> Any:
+    """Return a gesture as an event holds it: lists for tuples."""
+    match told:
+        case dict():
+            return {name: _plain(value) for name, value in told.items()}
+        case list() | tuple():
+            return [_plain(value) for value in told]
+        case _:
+            return told

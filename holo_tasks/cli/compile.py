@@ -1,0 +1,138 @@
+"""`holo-tasks compile`: finished runs in, a playbook out that does without the model what they did."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from holo_tasks.audit import keys
+from holo_tasks.audit.reader import Trace, open_trace
+from holo_tasks.audit.verifier.public_key import PublicKey
+from holo_tasks.cli.verify import verify_by
+from holo_tasks.compiler.compile import Compiled, compiled
+from holo_tasks.compiler.parameters import Ask
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import RunClosed
+from holo_tasks.core.paths import expanded
+from holo_tasks.machine.output import say
+from holo_tasks.vision.control_text import can_read
+from holo_tasks.vision.ocr_reader import Reader
+
+
+def compile_traces(
+    traces: Sequence[str],
+    out: Path,
+    goal: str,
+    params: Sequence[str],
+    public_key: Path | None,
+    home: Path,
+    *,
+    as_json: bool,
+    ask: Ask | None = None,
+    reader: Reader | None = None,
+) -> str:
+    """Write the playbook of some traces; return what is printed. ``ask`` is asked what to call parameters, and
+    ``reader`` may have read some of the pictures before.
+
+    Raises `InvalidUsage`, and nothing was written. A playbook that is there already, and says something else, is kept
+    beside the new one.
+    """
+    named = [_named(param) for param in params]
+    if not out.name or out.is_dir():
+        raise InvalidUsage(f"--out must name a file, not {str(out)!r}.")
+    if not can_read():
+        raise InvalidUsage("Pictures cannot be read here: pip install 'prefect-holo[rehearsal]'.")
+    key = _key(public_key, home)
+    verified = []
+    for number, uri in enumerate(dict.fromkeys(traces), start=1):
+        say(f"verifying and reading run {number} of {len(traces)}")
+        verified.append(_verified(uri, key, home))
+    with TemporaryDirectory() as scratch:
+        made = compiled(verified, reader or Reader(), goal, named, ask, Path(scratch))
+        kept = _written(out, made.text, [Path(scratch, name) for name in made.pictures])
+    for line in _advice(made, kept):
+        say(line)
+    return _as_json(made, out, verified) if as_json else str(out)
+
+
+def _named(param: str) -> tuple[str, str]:
+    name, equals, value = param.partition("=")
+    if not equals or not value:
+        raise InvalidUsage(f"--param takes NAME=VALUE, not {param!r}.")
+    return name, value
+
+
+def _key(public_key: Path | None, home: Path) -> PublicKey:
+    if public_key is not None:
+        return PublicKey.load(expanded(str(public_key)))
+    own = keys.existing_key(home)
+    if own is None:
+        raise InvalidUsage("No key is here to verify the traces with: give --public-key of where they were recorded.")
+    return PublicKey(own.public_pem.encode())
+
+
+def _verified(uri: str, key: PublicKey, home: Path) -> tuple[Trace, str]:
+    """Return a trace that is whole and ended as answered, and the digest of its head."""
+    verdict = verify_by(uri, key, None, home)
+    if verdict.verdict != "VALID":
+        raise InvalidUsage(f"{uri} is {verdict.verdict}: {verdict.reason}. No playbook is made of it.")
+    trace = open_trace(uri)
+    last = [record.event for record in trace.records() if isinstance(record.event, RunClosed)][-1:]
+    if not last or last[0].status != "answered":
+        status = last[0].status if last else "not closed"
+        raise InvalidUsage(f"{uri} did not end as answered ({status}): no playbook is made of it.")
+    return trace, verdict.head
+
+
+def _written(out: Path, text: str, pictures: Sequence[Path] = ()) -> Path | None:
+    """Write a playbook, whole or not at all; return where the one before is kept, if it said something else.
+
+    Its pictures come first: each is named after what is on it, so none takes the place of another one.
+    """
+    draft, kept = out.with_name(f".{out.name}.{os.getpid()}"), out.with_name(f"{out.name}.before")
+    try:
+        for picture in pictures:
+            shutil.copy(picture, out.parent)
+        draft.write_text(text, encoding="utf-8")
+        differs = out.exists() and out.read_text(encoding="utf-8", errors="replace") != text
+        if differs:
+            out.replace(kept)
+        draft.replace(out)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InvalidUsage(f"The playbook cannot be written: {error.strerror}; check --out.") from None
+    return kept if differs else None
+
+
+def _advice(made: Compiled, kept: Path | None) -> list[str]:
+    said = [f"{made.steps} steps; parameters: {', '.join(made.parameters) or 'none'}"]
+    if made.left_out:
+        said.append(f"{made.left_out} steps of the runs were detours and are left out")
+    if made.astray:
+        said.append(f"{made.astray} more were done another way than the others, and are left out")
+    if made.pictures:
+        said.append(f"what has no words is found by pictures beside it, in these colors: {', '.join(made.pictures)}")
+    if made.unread:
+        said.append(f"at the end the model is asked for {', '.join(made.unread)}: no recorded screen tells it")
+    if kept is not None:
+        said.append(f"the playbook that was there is kept in {kept}")
+    return said
+
+
+def _as_json(made: Compiled, out: Path, verified: Sequence[tuple[Trace, str]]) -> str:
+    return json.dumps(
+        {
+            "file": str(out),
+            "goal": made.goal,
+            "params": made.parameters,
+            "steps": made.steps,
+            "left_out": made.left_out,
+            "astray": made.astray,
+            "ask_model": list(made.unread),
+            "runs": [{"trace": trace.uri, "sha256": digest} for trace, digest in verified],
+        }
+    )

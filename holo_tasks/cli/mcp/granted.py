@@ -1,0 +1,64 @@
+"""What whoever starts the MCP server lets its clients have."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from holo_tasks.cli.mcp.processes import FOLDER
+from holo_tasks.cli.parser import command_line
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.machine.home import holo_home
+from holo_tasks.machine.private import private_folder
+
+AT_ONCE = 4
+_OURS = {"--http": 1, "--token-file": 1, "--at-once": 1, "--any-app": 0, "--may-approve": 0, "--live-links": 0}
+"""The options that are no run's, and how many words follow each."""
+
+
+@dataclass(frozen=True)
+class Granted:
+    """What whoever started the server lets its clients have; ``words`` are the options of each run."""
+
+    home: Path
+    words: tuple[str, ...]
+    options: argparse.Namespace
+
+    @property
+    def at_once(self) -> int:
+        most: int | None = self.options.at_once
+        return most if most is not None else AT_ONCE if self.options.app or self.options.any_app else 1
+
+
+def granted_by(options: argparse.Namespace) -> Granted:
+    """Return what is granted; what no run could do is refused before there is a client."""
+    from holo_tasks.cli.run import check, rules_of
+    from holo_tasks.machine.patience import tells
+
+    tells.set(lambda text: None)
+    home = holo_home()
+    private_folder(home, FOLDER)
+    words = tuple(_without_ours(options.given[1:]))
+    if options.at_once is not None and not 1 <= options.at_once <= 100:
+        raise InvalidUsage(f"--at-once must be from 1 to 100, not {options.at_once}.")
+    if options.any_app and (options.app is not None or options.display is not None):
+        raise InvalidUsage("--any-app lets clients name the program: leave out --app and --display.")
+    app = ("--app=true",) if options.any_app else ()
+    check(command_line().parse_args(["run", *words, *app, "--json", "--", "Look."]))
+    rules_of(options.rules)
+    return Granted(home, words, options)
+
+
+def _without_ours(given: list[str]) -> list[str]:
+    """Return the words that are each run's: those of this command alone are left out."""
+    words, skipped = [], 0
+    for word in given:
+        name, equals, _ = word.partition("=")
+        if skipped:
+            skipped -= 1
+        elif name in _OURS:
+            skipped = 0 if equals else _OURS[name]
+        else:
+            words.append(word)
+    return words

@@ -1,0 +1,204 @@
+"""Runs as processes of their own: they go on when the server that began them, or its client, is gone.
+
+Each has a folder ``<home>/mcp/<run id>``. A lock that its process holds tells a run at work from one that is over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.desktop import kill_files
+from holo_tasks.machine.private import open_private, private_folder
+
+FOLDER, PROGRESS = "mcp", "progress.json"
+TOKEN_VARIABLE = "HOLO_MCP_TOKEN"
+MOST_KEPT = 500
+"""So many runs are remembered; their evidence stays where it is."""
+STOPS_S = 10.0
+_ASKED, _OUTCOME, _SAID, _LOCK, _PID, _STOPPED = (
+    "asked.json",
+    "outcome.json",
+    "said.txt",
+    "lock",
+    "pid",
+    "stopped",
+)
+_RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
+_MOST_READ = 1_000_000
+_begun: list[subprocess.Popen[bytes]] = []
+"""The processes of runs that this one has started: who has ended is to be taken note of."""
+
+
+def begin(home: Path, run_id: str, arguments: Sequence[str], goal: str) -> None:
+    """Start the process of a run, which is given its arguments in a file. Raises `InvalidUsage` if that cannot be."""
+    try:
+        folder = private_folder(home, FOLDER, run_id)
+        _write(folder / _ASKED, json.dumps({"arguments": list(arguments), "goal": goal}))
+        lock, *streams = (
+            open_private(folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC) for name in (_LOCK, _OUTCOME, _SAID)
+        )
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "holo_tasks.cli.mcp.child", str(folder), str(lock)],
+                stdin=subprocess.DEVNULL,
+                stdout=streams[0],
+                stderr=streams[1],
+                env={name: text for name, text in os.environ.items() if name != TOKEN_VARIABLE},
+                pass_fds=(lock,),
+                start_new_session=True,  # what ends this process and those of its terminal does not end a run
+            )
+        finally:
+            for descriptor in (lock, *streams):
+                os.close(descriptor)
+        _begun.append(process)
+        _write(folder / _PID, str(process.pid))
+        _forget_oldest(home / FOLDER)
+    except OSError as error:
+        raise InvalidUsage(f"A run cannot be started from {home}: {error.strerror}.") from None
+
+
+class Begun:
+    """A run that was started here, by this server or an earlier one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.run_id = folder.name
+
+    @property
+    def goal(self) -> str:
+        return str(_read(self._folder / _ASKED).get("goal", ""))
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process is there."""
+        for process in list(_begun):
+            if process.poll() is not None:
+                _begun.remove(process)
+        try:
+            lock = os.open(self._folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(lock)
+        return False
+
+    def registered(self, home: Path) -> bool:
+        """Whether the run has begun: from then on its kill switch hears by itself."""
+        return (home / "running" / f"{self.run_id}.json").exists()
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        return _read(self._folder / PROGRESS)
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """The object of `holo-tasks run --json`; nothing where the process did not come to that."""
+        return _read(self._folder / _OUTCOME)
+
+    @property
+    def said(self) -> str:
+        """What the command said on stderr."""
+        with contextlib.suppress(OSError), (self._folder / _SAID).open(encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST_READ)
+        return ""
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether somebody asked here for its end; a process that is stopped as it starts has no time to say so."""
+        return (self._folder / _STOPPED).exists()
+
+    def stop(self, home: Path, reason: str) -> tuple[list[str], list[str]]:
+        """Stop it; return what became of it, and what is in doubt."""
+        from holo_tasks.cli.kill import kill
+
+        # First of all the request, which the process that owns the mouse reads by itself, now or as soon as it begins.
+        with contextlib.suppress(OSError):
+            _write(self._folder / _STOPPED, reason)
+        with contextlib.suppress(OSError):
+            kill_files.ask_one(kill_files.folder_in(home), self.run_id, reason)
+        until = time.monotonic() + STOPS_S
+        signalled = False
+        while self.alive and time.monotonic() < until:
+            if self.registered(home):
+                with contextlib.suppress(InvalidUsage):  # it was over before it was asked
+                    stopped = kill(home, self.run_id, reason)
+                    return list(stopped.lines), list(stopped.doubts)
+            elif not signalled:
+                signalled = self._signal()
+            time.sleep(0.02)
+        if self.alive:
+            return [], [f"{self.run_id} did not end within {STOPS_S:g} s; it was asked to."]
+        with contextlib.suppress(OSError):
+            kill_files.forget(kill_files.folder_in(home), self.run_id)
+        return [f"{self.run_id}  stopped"], []
+
+    def _signal(self) -> bool:
+        """Send SIGTERM to the process of a run that has not begun: who holds the lock is the one that is meant."""
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int((self._folder / _PID).read_text(encoding="ascii")), signal.SIGTERM)
+            return True
+        return False
+
+
+def find(home: Path, run_id: str) -> Begun:
+    """Return a run that was started here; raise `InvalidUsage` if there is none of this id."""
+    folder = home / FOLDER / run_id
+    if not (_RUN_ID.fullmatch(run_id) and folder.is_dir()):
+        raise InvalidUsage("No run of this id was started here; `status` without an id lists those that were.")
+    return Begun(folder)
+
+
+def latest(home: Path, most: int) -> list[Begun]:
+    """Return the runs that were started here, the newest first."""
+    return [Begun(folder) for folder in sorted(_folders(home / FOLDER), reverse=True)[:most]]
+
+
+def under_way(home: Path) -> list[Begun]:
+    """Return the runs that are at work."""
+    return [begun for begun in latest(home, MOST_KEPT) if begun.alive]
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return [folder for folder in root.iterdir() if _RUN_ID.fullmatch(folder.name)]
+    except OSError:
+        return []
+
+
+def _forget_oldest(root: Path) -> None:
+    for folder in sorted(_folders(root), reverse=True)[MOST_KEPT:]:
+        if not Begun(folder).alive:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(path: Path, text: str) -> None:
+    with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the object that the last line of a file holds, if it holds one."""
+    with contextlib.suppress(OSError, ValueError, RecursionError), path.open(encoding="utf-8") as file:
+        lines = file.read(_MOST_READ).strip().splitlines()
+        found = json.loads(lines[-1]) if lines else None
+        if isinstance(found, dict):
+            return found
+    return {}

@@ -1,0 +1,29 @@
+"""Serving: on stdin and stdout, or over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from holo_tasks.core.errors import InvalidUsage
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Serve until the client has left; return the exit code. Raises `InvalidUsage` for options that no run can have."""
+    try:
+        import mcp  # noqa: F401
+    except ImportError:
+        raise InvalidUsage("The MCP server takes the extra: pip install 'prefect-holo[mcp]'.") from None
+    from holo_tasks.cli.mcp.granted import granted_by
+    from holo_tasks.cli.mcp.tools import served
+
+    granted = granted_by(options)
+    server = served(granted)
+    if options.http is None:
+        if options.token_file is not None:
+            raise InvalidUsage("--token-file is for --http PORT: give that, too, or leave it out.")
+        asyncio.run(server.run_stdio_async())
+        return 0
+    from holo_tasks.cli.mcp.http_door import serve_http
+
+    return serve_http(server, options.http, options.token_file, granted.home)

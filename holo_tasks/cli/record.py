@@ -1,0 +1,252 @@
+"""`holo-tasks record`: what a person does on a screen becomes a playbook."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from holo_tasks.audit import Destination
+from holo_tasks.audit.recorder import TraceRecorder, new_run_id, now
+from holo_tasks.by_hand.hidden import Inked, Typed, by_name, into_empty, read, secrets_in
+from holo_tasks.by_hand.progress import Teller
+from holo_tasks.by_hand.sitting import HandStep, Shown, Sitting, Watched
+from holo_tasks.by_hand.told import Both, Story, check_steps, merged, write_down
+from holo_tasks.cli import settings as chosen
+from holo_tasks.cli.compile import compile_traces
+from holo_tasks.cli.person import Person
+from holo_tasks.cli.run import display_of, hush_values, named_values, redaction_of, size_of
+from holo_tasks.cli.signals import cancel_at_signals, interrupt_at_signals
+from holo_tasks.cli.verify import ready
+from holo_tasks.compiler.parameters import NO_NAME, is_name
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.events import Event
+from holo_tasks.core.frame import Shot
+from holo_tasks.core.remote_input import ByHand
+from holo_tasks.core.scrub import Scrubber
+from holo_tasks.desktop import AttachedDesktop, Desktop, VirtualDesktop
+from holo_tasks.desktop.hand_witness import Witness
+from holo_tasks.live_view.programs import missing_packages
+from holo_tasks.live_view.view import open_live_view
+from holo_tasks.machine.home import holo_home
+from holo_tasks.machine.output import say
+from holo_tasks.models.encoding import PngEncoder
+from holo_tasks.safety.masking.settings import Redaction
+from holo_tasks.safety.redaction import Painter
+from holo_tasks.safety.scrubbed import scrubbed_event
+from holo_tasks.scripts.values import Value
+from holo_tasks.vision.control_text import can_read
+from holo_tasks.vision.screen_text import plain
+
+HOW_IT_ENDS = "Type `done` here when you have done it, or press Ctrl+C to throw it away."
+SHOWN_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """All that was seen of a person's work, and on which display."""
+
+    steps: Sequence[HandStep]
+    last: Shown
+    display: str
+
+
+def record(options: argparse.Namespace) -> str:
+    """Watch a person, and write the playbook of what they did; return what is printed.
+
+    Raises `InvalidUsage`, and no playbook was written, if it cannot be done again without them.
+    """
+    home, person = holo_home(), Person.at_hand()
+    _check(options)
+    destination, redaction = chosen.audit(options.audit, home), redaction_of(options.redact, {})
+    destination.check()
+    ready(home)
+    goal = options.goal or options.out.name.partition(".")[0].replace("-", " ").replace("_", " ").strip()
+    teller = Teller(say)
+    seen = asyncio.run(_watch(options, person, teller))
+    interrupt_at_signals()
+    steps = merged(seen.steps)
+    check_steps(steps)
+    params = named_values(options.param, "--param")
+    secrets = _secrets(secrets_in(steps, seen.last, teller.reader, params.values()), person)
+    hush_values(each.secret for each in secrets)
+    answer = _answer(options.answer, seen.last, teller, person)
+    steps = into_empty(steps, teller.reader)
+    story = Story(by_name(steps, secrets), seen.last, goal, answer, seen.display, teller.words)
+    trace = asyncio.run(_kept(story, secrets, redaction, destination, home))
+    for name in dict.fromkeys(each.secret.name for each in secrets):
+        say(f"what you typed for {name} is kept nowhere: a run takes --secret {name}, and HOLO_SECRET_{name.upper()}")
+    try:
+        ask = (lambda values: _names(values, person)) if person.there else None
+        how = {"as_json": options.json, "ask": ask, "reader": teller.reader}
+        said = compile_traces([trace], options.out, goal, options.param, None, home, **how)
+    except InvalidUsage as error:
+        raise InvalidUsage(f"{error} What was recorded is kept: `holo-tasks compile {trace}` takes it.") from None
+    return _with_secrets(said, secrets) if options.json else said
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse what is plainly wrong, before anything is started."""
+    if not options.out.name or options.out.is_dir() or not options.out.absolute().parent.is_dir():
+        raise InvalidUsage(f"--out must name a file in a folder that is there, not {str(options.out)!r}.")
+    if options.app is not None and not options.app.strip():
+        raise InvalidUsage("--app is empty; give the command that starts the program.")
+    if not can_read():
+        raise InvalidUsage("Pictures cannot be read here: pip install 'prefect-holo[rehearsal]'.")
+    if wrong := next((name for name in named_values(options.param, "--param") if not is_name(name)), None):
+        raise InvalidUsage(NO_NAME.format(wrong))
+    _desktop(options)  # making one checks what it is made of
+
+
+def _is_own(options: argparse.Namespace) -> bool:
+    """Say whether the program gets a desktop of its own, which is seen in a browser."""
+    return options.app is not None and options.display is None
+
+
+def _desktop(options: argparse.Namespace) -> Desktop:
+    size = size_of(options.size)
+    if _is_own(options):
+        if missing := missing_packages():
+            raise InvalidUsage(
+                f"The program would be shown in a browser, which takes `apt-get install --no-install-recommends "
+                f"{' '.join(missing)}`; or give --display $DISPLAY, too, and it is shown there."
+            )
+        return VirtualDesktop(size=size, app=options.app, inherits="plain", tell=say)
+    return AttachedDesktop(
+        display_of(options), app=options.app, inherits="plain", touches=False, accessibility=options.accessibility
+    )
+
+
+async def _watch(options: argparse.Namespace, person: Person, teller: Teller) -> Recorded:
+    """Watch until the person is done."""
+    cancel_at_signals(asyncio.current_task())
+    done = asyncio.Event()
+    async with _desktop(options) as desktop:
+        desktop.looks_on = desktop.tells_windows = True
+        where = _in_browser(desktop, teller, done) if _is_own(options) else _on_display(desktop, teller)
+        async with where as sitting:
+            telling, watching = asyncio.create_task(teller.work()), asyncio.create_task(sitting.watch())
+            ending = asyncio.create_task(done.wait())
+            person.listen(done.set)
+            say(HOW_IT_ENDS)
+            try:
+                await asyncio.wait({watching, ending}, return_when=asyncio.FIRST_COMPLETED)
+                if watching.done():
+                    watching.result()  # what is wrong with the desktop, unless the program has ended
+                watching.cancel()
+                last = await sitting.ended()
+                await teller.caught_up()
+            finally:
+                person.hush()
+                for task in (telling, watching, ending):
+                    task.cancel()
+        return Recorded(sitting.done, last, desktop.display)
+
+
+@asynccontextmanager
+async def _in_browser(desktop: Desktop, teller: Teller, done: asyncio.Event) -> AsyncIterator[Sitting]:
+    """Have the person work in a browser: each step waits until it is known how the screen looked before."""
+    sitting = Sitting(desktop, teller.tell, now)
+    await sitting.fresh()
+    await desktop.hold()
+    async with open_live_view(Watched(desktop, sitting)) as view:
+        view.until(done.set)
+        say("The program is shown at", f" {view.url}")
+        yield sitting
+
+
+@asynccontextmanager
+async def _on_display(desktop: Desktop, teller: Teller) -> AsyncIterator[Sitting]:
+    """Have the person work on a display that is there, and hear of it."""
+    loop = asyncio.get_running_loop()
+    known: list[Sitting] = []
+
+    def heard(one: ByHand, at_s: float) -> None:
+        loop.call_soon_threadsafe(lambda: known[0].heard(one, at_s))
+
+    witness = await asyncio.to_thread(Witness, desktop.display, heard)
+    try:
+        known.append(Sitting(desktop, teller.tell, now, witness.catch_up))
+        await known[0].fresh()
+        say(f"What is done on the display {desktop.display} is recorded.")
+        yield known[0]
+    finally:
+        witness.close()
+
+
+def _secrets(found: Sequence[Typed], person: Person) -> list[Typed]:
+    """Return what is secret of what was typed; the person is asked about what nobody could read."""
+    kept = []
+    for each in found:
+        if not each.sure and person.there:
+            said = person.ask(f"What you typed in step {each.step} does not show on the screen. Is it a secret? [yes] ")
+            if said.casefold() in ("n", "no"):
+                continue
+        elif not each.sure:
+            say(f"what was typed in step {each.step} does not show on the screen: it is taken for a secret. If it is "
+                "none, say so by --param NAME=VALUE.")  # fmt: skip
+        kept.append(each)
+    return kept
+
+
+def _answer(given: str, last: Shown, teller: Teller, person: Person) -> str:
+    """Return the answer, which has to be on the last screen."""
+    lines = [plain(line.text) for line in read(last, teller.reader).lines] if given else []
+    while given and not any(plain(given) in line for line in lines):
+        said = f"{given!r} is not to be read on the last screen."
+        if not person.there:
+            raise InvalidUsage(f"{said} Give an --answer that is there, or none: nothing was written.")
+        given = person.ask(f"{said} Which text there is the answer? (none) ")
+    return given
+
+
+def _names(values: Mapping[str, Value], person: Person) -> dict[str, str]:
+    """Ask what each value that was typed is to be called."""
+    found: dict[str, str] = {}
+    for name, value in values.items():
+        shown = " ".join(str(value).split())[:SHOWN_CHARACTERS]
+        said = person.ask(f"‘{shown}’ is another one each time, called {name}: another name, - if it never changes? ")
+        while said not in ("", "-") and (not is_name(said) or said in found.values()):
+            said = person.ask(f"{NO_NAME.format(said)} Each has its own. {name}: ")
+        found[name] = "" if said == "-" else said or name
+    return found
+
+
+async def _kept(
+    story: Story, secrets: Sequence[Typed], redaction: Redaction | None, destination: Destination, home: Path
+) -> str:
+    """Write the trace; return where it is."""
+    from holo_tasks.run.redactors import redactor_for, tell_for
+
+    cancel_at_signals(asyncio.current_task())
+    values = {each.secret.name: each.secret.value for each in secrets}
+    rules = redaction or (Redaction(texts=()) if values else None)
+    redactor = Both(redactor_for(rules, values), Painter([Inked(secrets)]))
+    recorder = destination.open(new_run_id(), home=home)
+    async with recorder:
+        scrubber = Scrubber(each.secret for each in secrets)
+        await write_down(story, _Scrubbed(recorder, scrubber), redactor, PngEncoder(), tell_for(rules, values))
+    return recorder.uri
+
+
+class _Scrubbed:
+    """A trace that the values of secrets do not get into."""
+
+    def __init__(self, recorder: TraceRecorder, scrubber: Scrubber) -> None:
+        self.run_id = recorder.run_id
+        self._recorder, self._scrubber = recorder, scrubber
+
+    async def keep(self, shot: Shot) -> None:
+        await self._recorder.keep(shot)
+
+    async def record(self, event: Event, at: str = "") -> None:
+        await self._recorder.record(scrubbed_event(event, self._scrubber), at)
+
+
+def _with_secrets(said: str, secrets: Sequence[Typed]) -> str:
+    told = {name: value for name, value in json.loads(said).items() if name not in ("left_out", "astray")}
+    return json.dumps(told | {"secrets": list(dict.fromkeys(each.secret.name for each in secrets))})

@@ -1,0 +1,140 @@
+"""How an answer is read anew from the screen that it was given on: a value that was recorded is never given again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holo_tasks.compiler.targets import is_of_item, templated
+from holo_tasks.scripts.playbook import Read
+from holo_tasks.scripts.values import Value, convert, read_values
+from holo_tasks.vision.screen_text import Sight
+
+KINDS = ("int", "money", "date", "text")
+PATTERNS = {"int": r"(-?\d+)", "money": r"(-?[\d,.' ]*\d)", "date": r"(\d{4}.?\d\d.?\d\d)", "text": "(.+?)"}
+LEAST_WORDS = 3
+"""So many letters beside a value say which one it is."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a playbook answers, and how each value of it is read. ``unread`` names what no screen tells."""
+
+    content: Any
+    reads: Mapping[str, Read]
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer of a recording, the screen that it was given on, and what the recording was told."""
+
+    content: str
+    sight: Sight
+    values: Mapping[str, Value]
+
+
+def value_of(answer: str) -> Any:
+    """Return an answer as JSON has it; the text itself if it is none."""
+    try:
+        return json.loads(answer)
+    except ValueError:
+        return answer
+
+
+def answer_of(given: Sequence[Given], others: Sequence[Given] = ()) -> Answer:
+    """Return how the answers of some recordings, all given on one screen of the program, are read from it.
+
+    A value that is no text and no number, such as whether something was found, is told by the screen itself, but only
+    if ``others``, which were given on another screen, have another one there.
+    """
+    values = [value_of(one.content) for one in given]
+    if all(value == "" for value in values):
+        return Answer("", {})  # it is done, and nothing was asked
+    if not all(isinstance(value, dict) for value in values):
+        read = next(_reads("answer", values, given), None)
+        return Answer("{answer}", {"answer": read}) if read else Answer(None, {}, ("answer",))
+    reads: dict[str, Read] = {}
+    content: dict[str, Any] = {}
+    unread = []
+    for name in dict.fromkeys(name for value in values for name in value):
+        leaves = [value.get(name) for value in values]
+        place = f"{_slug(name)}_read" if any(_slug(name) in one.values for one in given) else _slug(name)
+        if isinstance(leaves[0], bool) or leaves[0] is None:
+            content[name] = leaves[0]
+            if not _told_by_screen(name, leaves, others):
+                unread.append(name)
+        elif read := next(_reads(place, leaves, given), None):
+            reads[place], content[name] = read, f"{{{place}}}"
+        else:
+            unread.append(name)
+    return Answer(content, reads, tuple(unread))
+
+
+def _told_by_screen(name: str, leaves: Sequence[Any], others: Sequence[Given]) -> bool:
+    values = [value_of(one.content) for one in others]
+    elsewhere = [value[name] for value in values if isinstance(value, dict) and name in value]
+    same = all(leaf is leaves[0] for leaf in leaves)
+    return same and bool(elsewhere) and all(value is not leaves[0] for value in elsewhere)
+
+
+def _reads(place: str, leaves: Sequence[Any], given: Sequence[Given]) -> Iterator[Read]:
+    """Yield the ways to read a value that give, on every screen, what the recording answered with."""
+    if not all(isinstance(leaf, str | int) and not isinstance(leaf, bool) and str(leaf).strip() for leaf in leaves):
+        return
+    for read in _candidates(leaves[0], given[0]):
+        if all(_is_read(place, read, leaf, one.sight) for leaf, one in zip(leaves, given, strict=True)):
+            yield read
+
+
+def _is_read(place: str, read: Read, leaf: Any, sight: Sight) -> bool:
+    found = read_values({place: read}, sight)
+    return found is not None and found[place] == leaf and type(found[place]) is type(leaf)
+
+
+def _candidates(leaf: Any, one: Given) -> Iterator[Read]:
+    """Yield the ways to read a value: right of a label, behind fixed words; no other value of the item is either."""
+    answer = value_of(one.content)
+    values = map(str, answer.values()) if isinstance(answer, dict) else ()
+    others = [value for value in values if len(value) > 1 and value != str(leaf)]
+    for read in _ways(leaf, one):
+        if not is_of_item((read.right_of or read.line or "").replace(" ?", " ").replace("\\", ""), others):
+            yield read
+
+
+def _ways(leaf: Any, one: Given) -> Iterator[Read]:
+    kinds = [kind for kind in KINDS if (kind == "int") == isinstance(leaf, int)]
+    for kind in kinds:
+        for line in one.sight.lines:
+            said = one.sight.right_of(line.text)
+            if said is not None and convert(said, kind) == leaf and templated(line.text, one.values) == line.text:
+                yield Read.model_validate({"right_of": line.text, "as": kind})
+    for kind in kinds:
+        for line in one.sight.lines:
+            if pattern := _pattern(line.text.strip(), kind, leaf, one.values):
+                yield Read.model_validate({"line": pattern, "as": kind})
+
+
+def _pattern(text: str, kind: str, leaf: Any, values: Mapping[str, Value]) -> str:
+    """Return the pattern of a line that has a value behind fixed words, empty if there is none such."""
+    looked_for = f"({re.escape(str(leaf))})" if kind == "text" else PATTERNS[kind]
+    for found in re.finditer(looked_for, text):
+        before, after = text[: found.start()], text[found.end() :]
+        fixed = templated(before, values) == before and not any(map(str.isdigit, before))
+        if convert(found[1], kind) == leaf and fixed and sum(map(str.isalpha, before)) >= LEAST_WORDS:
+            rest = _loosely(after) if after and after.replace(" ", "").isalpha() else ".*" if after else ""
+            return _loosely(before) + PATTERNS[kind] + (r"\b" if rest == ".*" and kind == "int" else "") + rest
+    return ""
+
+
+def _loosely(text: str) -> str:
+    """Return a pattern for a text in which a reader may see fewer spaces, or none."""
+    return " ?".join(re.escape(word) for word in text.split(" "))
+
+
+def _slug(name: str) -> str:
+    plain = re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
+    return plain if re.match("[a-z_]", plain) else f"value_{plain}"

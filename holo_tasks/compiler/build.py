@@ -1,0 +1,292 @@
+"""A playbook's goal out of what runs did: a rule for each stay on a screen, and what is answered at the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from holo_tasks.compiler.answers import Answer, Given, answer_of, value_of
+from holo_tasks.compiler.effects import comes_of
+from holo_tasks.compiler.marks import covering, identity_of, is_label, marks_of
+from holo_tasks.compiler.parameters import Parameters
+from holo_tasks.compiler.paths import TYPING, Visit
+from holo_tasks.compiler.recording import Done, Recording
+from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.steps import actions_of
+from holo_tasks.compiler.targets import is_of_item
+from holo_tasks.compiler.variants import with_variants
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.scripts.values import Value, fill
+from holo_tasks.vision.screen_text import Sight
+
+Shown = Sequence[tuple[Sight, Mapping[str, Value]]]
+"""Pictures, read, each with what its recording was told."""
+
+PATIENCE, PATIENCE_A_WAIT, MOST_PATIENCE = 6, 8, 120
+"""How often a rule waits for what comes of it, how much more often for each time that the model waited there, and the
+most there is."""
+TYPED_AGAIN, COMES_AGAIN = 2, 3
+"""How often something is typed that did not show, and how often is cleared what came up in some runs only."""
+NO_TARGET = ("thought", "then", "write", "hotkey", "hold_and_tap_key")
+"""What of an action says nothing of what is pressed on the screen."""
+MOST_SIGNS = 2
+"""By so many texts that have come or gone is told that work is done on a screen that stays."""
+ANSWERING = -1
+"""The number of the stay on a screen that an answer is read from."""
+READING = "This is the screen that it is answered from; reading the values."
+UNREAD = "The screen that the answer is on has come; what no playbook can read of it: {}."
+
+
+@dataclass(frozen=True)
+class Built:
+    """A goal as YAML has it. ``unread`` names the values of the answer that the model is asked for at the end."""
+
+    goal: Mapping[str, Any]
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A rule as YAML has it, the numbers of its screen and of the stay it is of, and the pictures it was seen on."""
+
+    on: int
+    stay: int
+    told: dict[str, Any]
+    shown: Shown
+
+
+@dataclass
+class Builder:
+    """Makes the rules of one goal from recordings of it that were read."""
+
+    recordings: Sequence[Recording]
+    seen: Mapping[str, Seen]
+    parameters: Parameters
+    mines: bool = True
+    """Whether it says what must be seen after a step."""
+    stays_there: bool = False
+    """Whether the answer may be given on the screen that the work was done on, by what is new there at its end."""
+    _thoughts: dict[str, int] = field(default_factory=dict)
+    _ids: dict[str, int] = field(default_factory=dict)
+
+    def built(self, way: Sequence[Visit]) -> Built:
+        """Return the goal of a way that the recordings have in common. Raises `InvalidUsage` for what has no words."""
+        answers, unread = self._answers()
+        stays: list[_Rule] = []
+        for number, visit in enumerate(way):
+            came_before = any(rule.on == visit.screen for rule in stays)
+            stays += self._stay(number, visit, stays[-1].told["id"] if came_before else "")
+        if self.stays_there:
+            self._tell_the_end(answers, stays)
+        self._tell_items_apart([*answers, *stays])
+        # The first rule that holds is followed: of one screen's, what goes on from another comes before that.
+        by_screen: dict[int, list[_Rule]] = {}
+        for rule in stays:
+            by_screen.setdefault(rule.on, []).insert(0, rule)
+        ordered = [*answers, *chain.from_iterable(by_screen.values())]
+        rules = [rule.told for rule in ordered]
+        used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr(rules)}
+        return Built({**({"params": used} if used else {}), "rules": rules}, unread)
+
+    def _tell_the_end(self, answers: Sequence[_Rule], stays: Sequence[_Rule]) -> None:
+        """Have what is answered on a screen that was worked on come last, and be told by what has come or gone by then.
+
+        Raises `InvalidUsage` where that is nothing: then nobody can say that the work is done.
+        """
+        befores = [[self.seen[step.before.sha256].sight for step in one.steps] for one in self.recordings]
+        for answer in (one for one in answers if any(stay.on == one.on for stay in stays)):
+            (last, values), (before, *_) = answer.shown[0], ([each[-1] for each in befores])
+            ends = [sight for sight, _ in answer.shown]
+            come = [line.text for line in last.lines if is_label(line, last, values, self._private)]
+            come = [text for text in come if all(one.has(text) for one in ends)]
+            come = [text for text in come if not any(sight.has(text) for each in befores for sight in each)]
+            gone = [line.text for line in before.lines if is_label(line, before, values, self._private)]
+            gone = [text for text in gone if not any(one.has(text) for one in ends)]
+            gone = [text for text in gone if all(sight.has(text) for each in befores for sight in each)]
+            if not (come or gone):
+                raise InvalidUsage("Nothing on the last screen tells that the work is done: it looked so before.")
+            answer.told["screen"] = [*come[:MOST_SIGNS], *answer.told["screen"]]
+            if not come:
+                answer.told.setdefault("not", []).extend(gone[:MOST_SIGNS])
+            answer.told["after"] = [stays[-1].told["id"]]
+
+    def _tell_items_apart(self, rules: Sequence[_Rule]) -> None:
+        """Where one stay on a screen is about this very item, have what else is done there be about others."""
+        names = self.parameters.kinds
+        for rule in rules:
+            others = (other for other in rules if other.on == rule.on and other.stay != rule.stay)
+            asked = "".join(text for other in others for text in other.told["screen"])
+            for name in (name for name in names if f"{{{name}}}" in asked):
+                if not any(sight.has(fill(f"*{{{name}}}*", values)) for sight, values in rule.shown):
+                    rule.told.setdefault("not", []).append(f"*{{{name}}}*")
+
+    def _answers(self) -> tuple[list[_Rule], tuple[str, ...]]:
+        """Return a rule for each screen that answers were given on, and the values that nobody can read there."""
+        by_screen: dict[int, list[Given]] = {}
+        for recording, values in zip(self.recordings, self.parameters.values, strict=True):
+            seen = self.seen[recording.last.sha256]
+            by_screen.setdefault(seen.screen, []).append(Given(recording.answer, seen.sight, values))
+        rules, unread = [], dict[str, None]()
+        for screen, given in by_screen.items():
+            others = [one for other, them in by_screen.items() if other != screen for one in them]
+            answer = answer_of(given, others)
+            unread |= dict.fromkeys(answer.unread)
+            shown = [(one.sight, one.values) for one in given]
+            told = {"id": self._id("answer"), **self._screen(screen, shown, "the answer")}
+            rules.append(_Rule(screen, ANSWERING, told | self._answering(answer), shown))
+        return rules, tuple(unread)
+
+    def _answering(self, answer: Answer) -> dict[str, Any]:
+        if answer.unread:
+            said = UNREAD.format(", ".join(answer.unread))
+            return {"do": [{"ask_model": said, "thought": self._thought(READING)}]}
+        reads = {name: read.model_dump(by_alias=True, exclude_defaults=True) for name, read in answer.reads.items()}
+        do = [{"answer": answer.content, "thought": self._thought(READING)}]
+        return {"read": reads, "do": do} if reads else {"do": do}
+
+    def _stay(self, number: int, visit: Visit, after: str) -> Iterator[_Rule]:
+        """Yield the rules of one stay: what was typed is to be seen before anything behind it is pressed."""
+        in_all = self._in_all(visit)
+        for part in _parts(visit.steps):
+            shown = [one for step in part for one in self._shown(visit, step)]
+            rule = self._screen(visit.screen, shown, f"step {part[0].number}", self._pressed(visit, part))
+            if after:
+                rule["after"] = [after]
+            if not in_all:
+                rule |= {"max": COMES_AGAIN, "anytime": True}
+            elif any(step.tool in TYPING for step in part) and len(part) < len(visit.steps):
+                rule["max"] = TYPED_AGAIN
+            else:
+                rule["once"] = True
+            waited = sum(step.waited for step in part)
+            rule["patience"] = min(MOST_PATIENCE, PATIENCE + PATIENCE_A_WAIT * waited)
+            do = [action for step in part for action in self._actions(visit, step)]
+            self._check_values(do, part[0].number)
+            for action in do:
+                action["thought"] = self._thought(action["thought"])
+            rule = {"id": self._id(_about(do)), **rule, "do": do}
+            after = rule["id"]
+            yield _Rule(visit.screen, number, rule, shown)
+
+    def _in_all(self, visit: Visit) -> bool:
+        """Say whether all recordings did the same there: what came up in some only may come anywhere."""
+        return len(visit.alike) == len(self.recordings) - 1
+
+    def _actions(self, visit: Visit, step: Done) -> list[dict[str, Any]]:
+        """Return what a step did; of what was pressed with what must be seen after it."""
+        (_, sight, values), *others = self._done(visit, step)
+        do = actions_of(step, sight, values)
+        do[0] = with_variants(do[0], others)
+        of_field = any(isinstance(target, dict) and "field" in target for target in do[-1].values())
+        if self.mines and self._in_all(visit) and step.points and step.tool not in TYPING and not of_field:
+            same = self._same(visit, step)
+            before, after = ([self.seen[picture.sha256] for picture in each] for each in zip(*[
+                (one.before, one.after) for _, one in same
+            ], strict=True))  # fmt: skip
+            told = [self.parameters.values[number] for number, _ in same]
+            elsewhere = [one.sight for one in self.seen.values() if one.screen != after[0].screen]
+            if then := comes_of(before, after, told, elsewhere, self._private):
+                do[-1]["then"] = then
+        return do
+
+    def _pressed(self, visit: Visit, part: Sequence[Done]) -> list[str]:
+        """Return what is written on what is pressed: it may move, and the screen is still this one."""
+        found = [action for step in part for done in self._done(visit, step) for action in actions_of(*done)]
+        targets = [what for action in found for kind, what in action.items() if kind not in NO_TARGET]
+        return [text for text in map(str, _leaves(targets)) if len(text) > 1]
+
+    def _check_values(self, do: Sequence[Mapping[str, Any]], number: int) -> None:
+        """Raise `InvalidUsage` where a value of an item would be a target: the next item has another one."""
+        pressed = [
+            leaf for action in do for kind, what in action.items() if kind not in NO_TARGET for leaf in _leaves(what)
+        ]
+        if any(is_of_item(str(text), self._private) for text in pressed):
+            raise InvalidUsage(
+                f"At step {number} something was done to a value of the item, which the next item has not: say which "
+                "parameter it is by --param NAME=VALUE."
+            )
+
+    def _shown(self, visit: Visit, step: Done) -> Shown:
+        """Return the pictures that a step was done on in all recordings that did it, its own first."""
+        return [(sight, values) for _, sight, values in self._done(visit, step)]
+
+    def _done(self, visit: Visit, step: Done) -> list[tuple[Done, Sight, Mapping[str, Value]]]:
+        """Return a step as all recordings did it that did it, its own first: with its picture, and what it was told."""
+        same = self._same(visit, step)
+        return [(one, self.seen[one.before.sha256].sight, self.parameters.values[number]) for number, one in same]
+
+    def _same(self, visit: Visit, step: Done) -> list[tuple[int, Done]]:
+        """Return a step as all recordings did it that did it, by their numbers, its own first."""
+        place = visit.steps.index(step)
+        owner = next(number for number, one in enumerate(self.recordings) if visit.steps[0] in one.steps)
+        every = {owner: visit.steps, **visit.alike}
+        return [(number, steps[place]) for number, steps in every.items()]
+
+    def _screen(self, screen: int, shown: Shown, where: str, pressed: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the texts that must be on the screen, and those that must not: what tells it from others, and the
+        item that it is about.
+        """
+        others = [one.sight for one in self.seen.values() if one.screen != screen]
+        # What is pressed there may be called otherwise one day: it tells the screen only if nothing else does.
+        privates = ([*self._private, *pressed], self._private)
+        unseen: tuple[str, ...] = ()
+        marks = next(filter(None, (marks_of(shown, others, private) for private in privates)), ())
+        if not marks:  # another one shows all of it and more, such as a message that lies over it
+            told = (covering(shown, others, private) for private in privates)
+            marks, unseen = next((each for each in told if each[0]), ((), ()))
+        if not marks:
+            raise InvalidUsage(f"Nothing that is written on the screen of {where} tells it from the other screens.")
+        asked = {"screen": [*marks, *identity_of(shown, list(self.parameters.kinds))]}
+        return {**asked, "not": [*unseen]} if unseen else asked
+
+    @property
+    def _private(self) -> list[str]:
+        """The values of the items that runs were about: none of them gets into a playbook."""
+        told = [value for values in self.parameters.values for value in values.values()]
+        answers = [leaf for recording in self.recordings for leaf in _leaves(value_of(recording.answer))]
+        return [text for text in map(str, [*told, *answers]) if len(text) > 1]
+
+    def _thought(self, text: str) -> str:
+        """Return a thought that no other step has: by it they are told apart."""
+        number = self._thoughts[text] = self._thoughts.get(text, 0) + 1
+        return text if number == 1 else f"{text} ({number})"
+
+    def _id(self, words: str) -> str:
+        plain = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\{.*?\}", "", words).casefold()).strip("-")[:40].strip("-")
+        number = self._ids[plain] = self._ids.get(plain, 0) + 1
+        return (plain or "step") if number == 1 else f"{plain}-{number}"
+
+
+def _parts(steps: Sequence[Done]) -> Iterator[list[Done]]:
+    """Yield steps in pieces: what presses something after something was typed begins a new one."""
+    part: list[Done] = []
+    for place, step in enumerate(steps):
+        types_there = any(later.tool in TYPING for later in steps[place : place + 2])
+        if part and not types_there and any(one.tool in TYPING for one in part):
+            yield part
+            part = []
+        part.append(step)
+    yield part
+
+
+def _about(do: Sequence[Mapping[str, Any]]) -> str:
+    """Return what actions come to in a few words: what was pressed last, or into what was typed."""
+    pressed = [str(action["thought"]).removeprefix("Click the field ") for action in do if "write" not in action]
+    return f"Fill in {pressed[-1]}" if pressed and "write" in do[-1] else str(do[-1]["thought"])
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    match value:
+        case dict():
+            for inner in value.values():
+                yield from _leaves(inner)
+        case list():
+            for inner in value:
+                yield from _leaves(inner)
+        case bool() | None:
+            return
+        case _:
+            yield value

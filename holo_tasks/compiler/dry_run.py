@@ -1,0 +1,90 @@
+"""A playbook followed over the pictures of the runs that it comes from: it must do what they did, where they did it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from holo_tasks.compiler.recording import Done, Recording
+from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.steps import actions_of
+from holo_tasks.compiler.targets import hits
+from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Point, Size
+from holo_tasks.scripts.actions import Action, Target
+from holo_tasks.scripts.playbook import Playbook
+from holo_tasks.scripts.rules import Decision, find, follow
+from holo_tasks.scripts.values import Value, fill
+from holo_tasks.vision.screen_text import Sight
+
+
+class Astray(InvalidUsage):
+    """A recording did something else than the playbook that is made of it and others would do there."""
+
+    def __init__(self, said: str, recording: Recording) -> None:
+        super().__init__(said)
+        self.recording = recording
+
+
+def check_dry_run(
+    playbook: Playbook,
+    goal: str,
+    recording: Recording,
+    values: Mapping[str, Value],
+    seen: Mapping[str, Seen],
+    taken: Collection[Done],
+) -> Decision:
+    """Raise `Astray` if a playbook would do something else on some picture of a recording than the run did.
+
+    ``taken`` are the steps that it is made of; the others of the recording were detours. Returns what it says at the
+    end.
+    """
+    history: list[Turn] = []
+    for step in (step for step in recording.steps if step in taken):
+        sight = seen[step.before.sha256].sight
+        for wanted in actions_of(step, sight, values):
+            decision = follow(playbook, goal, values, history, sight, written=_pixels)
+            if not _is_same(decision.action, wanted, step, sight, values):
+                raise Astray(
+                    f"The playbook would not do again what {recording.trace} did in step {step.number} ({step.tool}): "
+                    f"there it says {_said(decision)}. Give runs that went straight to their goal.",
+                    recording,
+                )
+            call = dict(decision.step["tool_call"])
+            history.append(Turn(call["tool_name"], decision.step["thought"], call))
+    ended = follow(playbook, goal, values, history, seen[recording.last.sha256].sight, written=_pixels)
+    if ended.action is None or not ended.action.answers:
+        said = f"The playbook would not end where {recording.trace} was answered: it says {_said(ended)}."
+        raise Astray(said, recording)
+    return ended
+
+
+def _is_same(
+    action: Action | None, wanted: Mapping[str, object], step: Done, sight: Sight, values: Mapping[str, Value]
+) -> bool:
+    if action is None or action.kind not in wanted:
+        return False
+    if action.write is not None:
+        return fill(action.write.text, values) == str(step.arguments["content"])
+    ends = _ends(action)
+    return all(
+        hits(find(target, values, sight), point, of_field=target.field is not None)
+        for target, point in zip(ends, step.points, strict=False)
+    )
+
+
+def _ends(action: Action) -> list[Target]:
+    one = action.click or action.double_click or action.right_click or action.move_to
+    if action.scroll is not None:
+        one = action.scroll.at
+    if action.drag is not None:
+        return [action.drag.start, action.drag.end]
+    return [] if one is None else [one]
+
+
+def _said(decision: Decision) -> str:
+    return f"{decision.step['tool_call']['tool_name']} (rule {decision.why})"
+
+
+def _pixels(point: Point, size: Size) -> tuple[float, float]:
+    return point.x, point.y

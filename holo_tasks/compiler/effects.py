@@ -1,0 +1,39 @@
+"""What must be seen after a step, mined from the pictures before and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from holo_tasks.compiler.marks import is_label, marks_of
+from holo_tasks.compiler.sights import Seen
+from holo_tasks.scripts.values import Value
+from holo_tasks.vision.screen_text import Sight
+
+MOST = 2
+"""So many texts are asked for after a step."""
+
+
+def comes_of(
+    before: Sequence[Seen],
+    after: Sequence[Seen],
+    values: Sequence[Mapping[str, Value]],
+    others: Sequence[Sight],
+    private: Collection[str],
+) -> list[str]:
+    """Return texts that every recording shows after a step and that were not there before; none if they differ.
+
+    ``before`` and ``after`` are its pictures in all recordings, in their order, and ``values`` what these were told;
+    ``others`` are pictures of other screens than the one that came, ``private`` the values of items. Where the screen
+    stays, only several recordings tell what comes of the step from what was on this one's screen by chance.
+    """
+    if len({one.screen for one in after}) != 1:
+        return []
+    if after[0].screen != before[0].screen:
+        found = list(marks_of([(one.sight, told) for one, told in zip(after, values, strict=True)], others, private))
+    elif len(after) > 1:
+        first = after[0].sight
+        labels = [line.text for line in first.lines if is_label(line, first, values[0], private)]
+        found = [text for text in labels if all(one.sight.has(text) for one in after)]
+    else:
+        return []
+    return [text for text in found if not any(one.sight.has(text) for one in before)][:MOST]

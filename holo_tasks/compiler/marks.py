@@ -1,0 +1,114 @@
+"""The few texts that tell one screen of a program from its others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.targets import templated
+from holo_tasks.scripts.values import Value, fill
+from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, plain
+
+ENOUGH = 2
+"""So many texts tell a screen that no other one shows together."""
+SHORTEST, LONGEST = 3, 60
+
+
+def marks_of(
+    shown: Sequence[tuple[Sight, Mapping[str, Value]]], others: Sequence[Sight], private: Collection[str]
+) -> tuple[str, ...]:
+    """Return texts that are on all pictures of one screen and not all on any other one: headings and labels.
+
+    ``shown`` are its pictures with what their recordings were told, ``others`` those of other screens; ``private`` are
+    values of items, which no mark is. Empty if nothing tells the screen.
+    """
+    first, values = shown[0]
+    known = [line for line in _by_worth(first) if is_label(line, first, values, private)]
+    common = [line.text for line in known if all(sight.has(line.text) for sight, _ in shown)]
+    common.sort(key=lambda text: any(sight.has(text) for sight in others))  # its own come first
+    rest = list(others)
+    found: list[str] = []
+    for text in common:
+        left = [sight for sight in rest if sight.has(text)]
+        if len(left) < len(rest) or (not found and not rest):
+            found.append(text)
+            rest = left
+        if found and not rest:
+            break
+    if rest:
+        return ()
+    more = [text for text in common if text not in found and not any(sight.has(text) for sight in others)]
+    return (*found, *more[: max(0, ENOUGH - len(found))])
+
+
+def covering(
+    shown: Sequence[tuple[Sight, Mapping[str, Value]]], others: Sequence[Sight], private: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what tells a screen that another one shows all of, such as one that a message lies over.
+
+    The first are texts that it shows, the second ones that tell the others apart and that it never shows. Both are
+    empty if nothing tells it so either.
+    """
+    first, values = shown[0]
+    known = [line.text for line in _by_worth(first) if is_label(line, first, values, private)]
+    common = [text for text in known if all(sight.has(text) for sight, _ in shown)]
+    if not common:
+        return (), ()
+    # What tells it from most others comes first: of these, the heading.
+    worth = sorted(common, key=lambda text: sum(sight.has(text) for sight in others))[:ENOUGH]
+    unseen: list[str] = []
+    for other in (sight for sight in others if all(sight.has(text) for text in worth)):
+        labels = [line.text for line in _by_worth(other) if is_label(line, other, {}, private)]
+        telling = [text for text in labels if not any(sight.has(text) for sight, _ in shown)]
+        if not telling:
+            return (), ()
+        if not any(text in unseen for text in telling):
+            unseen += telling[:ENOUGH]
+    return tuple(worth), tuple(unseen)
+
+
+def identity_of(shown: Sequence[tuple[Sight, Mapping[str, Value]]], names: Collection[str]) -> tuple[str, ...]:
+    """Return the parameters that every one of some pictures shows, as texts that must be there again.
+
+    What stands in a text with other words around it is asked for with anything around it.
+    """
+    found = []
+    for name in names:
+        forms = (f"{{{name}}}", f"{{{name}}}*", f"*{{{name}}}*")
+        for form in forms:
+            if all(name in values and sight.has(fill(form, values)) for sight, values in shown):
+                found.append(form)
+                break
+    return tuple(found)
+
+
+def screens_of(seen: Mapping[str, Seen]) -> dict[int, list[str]]:
+    """Return the names of the pictures of each screen."""
+    found: dict[int, list[str]] = {}
+    for name, one in seen.items():
+        found.setdefault(one.screen, []).append(name)
+    return found
+
+
+def _by_worth(sight: Sight) -> Iterator[Line]:
+    """Yield what is written on a screen, headings first: words in capitals, then what begins a row, from the top."""
+    yield from sorted(sight.lines, key=lambda line: (not is_heading(line), not _begins_row(line, sight), line.box.top))
+
+
+def is_heading(line: Line) -> bool:
+    """Say whether a text is in capitals, as headings are."""
+    return line.text.upper() == line.text and sum(map(str.isalpha, line.text)) >= 2 * SHORTEST
+
+
+def _begins_row(line: Line, sight: Sight) -> bool:
+    return not any(on_row(line.box, other.box) and other.box.right <= line.box.left for other in sight.lines)
+
+
+def is_label(line: Line, sight: Sight, values: Mapping[str, Value], private: Collection[str]) -> bool:
+    """Say whether a text is a heading or a label, and nothing that is of one item."""
+    text = line.text.strip()
+    if not SHORTEST <= len(plain(text)) <= LONGEST or digits(text) or "*" in text or "{" in text:
+        return False
+    if templated(text, values) != text or any(matches(text, value) or value in text for value in private):
+        return False
+    return is_heading(line) or _begins_row(line, sight)

@@ -1,0 +1,167 @@
+"""What a trace tells of a sub-goal that came to its answer: its steps, and the pictures before and after each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.audit.reader import Trace
+from holo_tasks.core import events
+from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.outside import apart
+
+POINTS = {"click": ("at",), "move": ("to",), "drag": ("start", "end"), "scroll": ("at",), "write": ("at",)}
+"""Where on the screen a gesture goes, by its kind and the names of its points."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture in a trace: its name, the part of the screen that it shows, and how large it was sent."""
+
+    sha256: str
+    area: Box
+    sent: Size
+
+    def on_picture(self, point: Point) -> Point:
+        """Return where a pixel of the screen is on the picture."""
+        return Point(
+            (point.x - self.area.left) * self.sent.width // self.area.width,
+            (point.y - self.area.top) * self.sent.height // self.area.height,
+        )
+
+
+@dataclass(frozen=True)
+class Done:
+    """One step that was done: which tool, with what, where on the ``before`` picture, and what was to be seen after."""
+
+    number: int
+    tool: str
+    arguments: Mapping[str, Any]
+    thought: str
+    before: Picture
+    after: Picture
+    points: tuple[Point, ...] = ()
+    waited: int = 0
+    """How often the model waited right after it."""
+    element: Mapping[str, str] = field(default_factory=dict)
+    """What the program said it hit: role and name; empty where it told nothing."""
+    picture: Path | None = None
+    """The file of a picture of what it was done to, where that has no words."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A sub-goal of a run that ended as answered; ``last`` is the picture that the answer was given on."""
+
+    trace: str
+    digest: str
+    goal: str
+    title: str
+    data: Mapping[str, Any]
+    steps: tuple[Done, ...]
+    answer: str
+    last: Picture
+    subgoal: int = 0
+
+    @property
+    def pictures(self) -> Iterator[Picture]:
+        """Yield each picture once that a step began or ended with."""
+        every = [picture for step in self.steps for picture in (step.before, step.after)]
+        yield from dict.fromkeys([*every, self.last])
+
+
+@dataclass
+class _Open:
+    """A sub-goal that is being read."""
+
+    opened: events.SubgoalOpened
+    pictures: dict[str, Picture] = field(default_factory=dict)
+    decided: events.Decided | None = None
+    intended: events.ActionIntended | None = None
+    is_done: bool = False
+    steps: list[Done] = field(default_factory=list)
+    last: Picture | None = None
+    answered_on: Picture | None = None
+
+
+def recordings(trace: Trace, digest: str) -> list[Recording]:
+    """Return the sub-goals of a trace that ended as answered and in which something was done.
+
+    ``digest`` is that of the trace's last record, which names the run. The trace must have been verified before.
+    """
+    return [found for found in _all(trace.uri, digest, (record.event for record in trace.records())) if found.steps]
+
+
+def _all(uri: str, digest: str, told: Iterable[events.Event]) -> Iterator[Recording]:
+    under_way: dict[int, _Open] = {}
+    for event in told:
+        if isinstance(event, events.SubgoalOpened):
+            under_way[event.subgoal] = _Open(event)
+        elif (one := under_way.get(event.subgoal)) is None:
+            continue
+        elif isinstance(event, events.SubgoalClosed):
+            del under_way[event.subgoal]
+            if event.status == "answered" and not event.skipped and one.answered_on is not None:
+                yield _closed(one, event, uri, digest)
+        else:
+            _take_in(one, event)
+
+
+def _closed(one: _Open, event: events.SubgoalClosed, uri: str, digest: str) -> Recording:
+    assert one.answered_on is not None
+    goal, data = apart(one.opened.goal)
+    steps, answer = tuple(one.steps), event.answer
+    return Recording(
+        uri, digest, goal.strip(), one.opened.title, data, steps, answer, one.answered_on, one.opened.subgoal
+    )
+
+
+def _take_in(one: _Open, event: events.Event) -> None:
+    match event:
+        case events.FrameTaken():
+            screen = Size(event.screen_width, event.screen_height)
+            area = Box(*event.region) if event.region else Box.whole(screen)
+            one.last = Picture(event.sha256, area, Size(event.sent_width, event.sent_height))
+            one.pictures[event.sha256] = one.last
+        case events.Decided():
+            one.decided, one.intended, one.is_done = event, None, False
+            if event.tool_name == "answer":
+                one.answered_on = one.last
+        case events.ActionIntended() if one.intended is None:  # a click that is repeated is one all the same
+            one.intended = event
+        case events.ActionDone():
+            one.is_done = True
+        case events.Judged() if one.is_done:
+            _keep(one, event)
+
+
+def _keep(one: _Open, judged: events.Judged) -> None:
+    decided, intended = one.decided, one.intended
+    if decided is None or intended is None:
+        return
+    one.is_done = False
+    if decided.tool_name == "wait":
+        if one.steps:
+            one.steps[-1] = replace(one.steps[-1], waited=one.steps[-1].waited + 1, after=one.pictures[judged.after])
+        return
+    gesture = intended.gesture
+    points = [gesture.get(name) for name in POINTS.get(intended.gesture_kind, ())]
+    before = one.pictures[intended.before]
+    one.steps.append(
+        Done(
+            decided.step,
+            decided.tool_name,
+            decided.arguments,
+            decided.thought,
+            before,
+            one.pictures[judged.after],
+            tuple(before.on_picture(_point(at)) for at in points if isinstance(at, dict)),
+            element=intended.element,
+        )
+    )
+
+
+def _point(told: Mapping[str, Any]) -> Point:
+    return Point(int(told["x"]), int(told["y"]))

@@ -1,0 +1,103 @@
+"""A step of a run as the actions of a playbook: what was pressed by its words, what was typed by its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from holo_tasks.compiler.recording import Done
+from holo_tasks.compiler.targets import target_at, templated
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.scripts.actions import Target
+from holo_tasks.scripts.values import Value
+from holo_tasks.vision.screen_text import Sight, matches
+
+Action = dict[str, Any]
+_BUTTONS = {"left": ("click", "Click"), "right": ("right_click", "Click with the right button on")}
+
+
+def actions_of(step: Done, sight: Sight, values: Mapping[str, Value]) -> list[Action]:
+    """Return the actions that do again what a step did, each with a thought in plain words.
+
+    Raises `InvalidUsage` where nothing is written on what the step was done to, and for what no playbook does.
+    """
+
+    def at(place: int = 0) -> Target:
+        found = target_at(step.points[place], sight, values) if place < len(step.points) else None
+        if found is None and step.picture is not None:
+            return Target(picture=step.picture)
+        if found is None:
+            raise InvalidUsage(f"Nothing is written where step {step.number} was done ({step.tool}): it has no words.")
+        return _named(found, step.element, values) if place == 0 else found
+
+    told = step.arguments
+    match step.tool:
+        case "click" if (button := _BUTTONS.get(str(told.get("button", "left")))) is not None:
+            return [_on(button[0], f"{button[1]} {{}}.", at)]
+        case "double_click":
+            return [_on("double_click", "Double-click {}.", at)]
+        case "move_to":
+            return [_on("move_to", "Move to {}.", at)]
+        case "write":
+            return [_typing(told, values)]
+        case "write_at":
+            return [_on("click", "Click {}.", at), _typing(told, values)]
+        case "scroll":
+            over = at()
+            turn = {"at": short(over), "direction": told["direction"], "notches": told.get("scroll_size", 3)}
+            return [{"scroll": turn, "thought": f"Scroll {told['direction']} over {in_words(over)}."}]
+        case "drag_and_drop":
+            start, end = at(0), at(1)
+            if start == end:
+                raise InvalidUsage(
+                    f"Step {step.number} drags inside of {in_words(start)}, to mark a text: no playbook does that. "
+                    "Mark it by a double click, or all of a field by Ctrl+A."
+                )
+            thought = f"Drag {in_words(start)} to {in_words(end)}."
+            return [{"drag": {"start": short(start), "end": short(end)}, "thought": thought}]
+        case "hotkey":
+            keys = [*told["keys"]]
+            times = int(told.get("repeat_count") or 1)
+            return [{"hotkey": keys, "thought": f"Press {'+'.join(keys)}."} for _ in range(times)]
+        case "hold_and_tap_key":
+            hold, tap = [*told["hold_keys"]], [*told["tap_keys"]]
+            thought = f"Hold {'+'.join(hold)} and press {', '.join(tap)}."
+            return [{"hold_and_tap_key": {"hold": hold, "tap": tap}, "thought": thought}]
+        case _:
+            raise InvalidUsage(f"Step {step.number} ({step.tool}) is nothing that a playbook does.")
+
+
+def _named(target: Target, element: Mapping[str, str], values: Mapping[str, Value]) -> Target:
+    """Return a target by its role and name, too, where the program called it what is written there."""
+    role, name = element.get("role", ""), templated(element.get("name", ""), values)
+    if target.text is None or not role or not matches(target.text, name):
+        return target
+    return target.model_copy(update={"role": role, "name": name})
+
+
+def short(target: Target) -> Any:
+    """Return a target as a person writes it: a text alone where that is all."""
+    told = target.model_dump(exclude_defaults=True, by_alias=True)
+    if target.picture is not None:
+        told["picture"] = str(target.picture)
+    if target.or_:
+        told["or"] = [short(way) for way in target.or_]
+    return told["text"] if set(told) == {"text"} else told
+
+
+def in_words(target: Target) -> str:
+    """Return what a target is called in a sentence."""
+    if target.field is not None:
+        return f"the field {target.field}"
+    return target.text or ("what is on the picture" if target.picture is not None else "it")
+
+
+def _on(kind: str, thought: str, at: Callable[[], Target]) -> Action:
+    target = at()
+    return {kind: short(target), "thought": thought.format(in_words(target))}
+
+
+def _typing(told: Mapping[str, Any], values: Mapping[str, Value]) -> Action:
+    text = templated(str(told["content"]), values)
+    how = {name: True for name in ("overwrite", "press_enter") if told.get(name)}
+    return {"write": {"text": text, **how}, "thought": f"Type {text}."}

@@ -1,0 +1,87 @@
+"""Steps that recordings of several versions of a program did to what is called otherwise in each: ways to find it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from holo_tasks.compiler.paths import Visit
+from holo_tasks.compiler.recording import Done, Recording
+from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.steps import actions_of, short
+from holo_tasks.scripts.actions import Target
+from holo_tasks.scripts.element_search import NotFound
+from holo_tasks.scripts.rules import find
+from holo_tasks.scripts.values import Value
+from holo_tasks.vision.screen_text import Sight
+
+POINTING = ("click", "double_click", "right_click", "move_to")
+"""The actions with one target."""
+
+Shown = tuple[Done, Sight, Mapping[str, Value]]
+"""A step, the picture that it was done on, and what its recording was told."""
+
+
+def variants(
+    recordings: Sequence[Recording], seen: Mapping[str, Seen], values: Sequence[Mapping[str, Value]]
+) -> Callable[[Visit, Visit], bool]:
+    """Return what says whether two stays are one in two versions of the program.
+
+    They are if the same was done and came of it, and what was pressed is on no picture of the other: where both are
+    there, somebody chose.
+    """
+
+    def shown(step: Done) -> Shown:
+        number = next(number for number, one in enumerate(recordings) if step in one.steps)
+        return step, seen[step.before.sha256].sight, values[number]
+
+    def are(one: Visit, other: Visit) -> bool:
+        if one.screen != other.screen or len(one.steps) != len(other.steps):
+            return False
+        pairs = zip(one.kind, other.kind, one.steps, other.steps, strict=True)
+        return all(kind == like or _renamed(shown(step), shown(same), seen) for kind, like, step, same in pairs)
+
+    return are
+
+
+def _renamed(one: Shown, other: Shown, seen: Mapping[str, Seen]) -> bool:
+    steps = one[0], other[0]
+    left, right = _only(one), _only(other)
+    if left is None or right is None or left[0] != right[0]:
+        return False
+    if len({seen[step.after.sha256].screen for step in steps}) > 1:
+        return False
+    return not _is_there(left[1], other) and not _is_there(right[1], one)
+
+
+def with_variants(do: dict[str, Any], others: Sequence[Shown]) -> dict[str, Any]:
+    """Return an action with the other ways to find its target that later recordings used, each once."""
+    kind = next((kind for kind in POINTING if kind in do), None)
+    if kind is None:
+        return do
+    target = Target.model_validate(do[kind])
+    for shown in others:
+        found = _only(shown)
+        if found is not None and found[0] == kind and not _is_there(target, shown):
+            target = target.model_copy(update={"or_": (*target.or_, found[1])})
+    return {**do, kind: short(target)}
+
+
+def _only(shown: Shown) -> tuple[str, Target] | None:
+    """Return what a step that is one action on one text is, and its target."""
+    step, sight, values = shown
+    if step.tool not in ("click", "double_click", "move_to"):
+        return None
+    (action,) = actions_of(step, sight, values)
+    kind = next(kind for kind in POINTING if kind in action)
+    target = Target.model_validate(action[kind])
+    return None if target.text is None else (kind, target)
+
+
+def _is_there(target: Target, shown: Shown) -> bool:
+    _, sight, values = shown
+    try:
+        find(target, values, sight)
+    except NotFound as error:
+        return type(error) is not NotFound  # several are there, too
+    return True

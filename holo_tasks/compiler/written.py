@@ -1,0 +1,83 @@
+"""A compiled goal as the YAML that a person would write: short targets, one rule after the other, and where from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from holo_tasks.compiler.build import Built
+from holo_tasks.compiler.recording import Recording
+
+WIDTH = 118
+_HEAD = """\
+# Compiled from {count}; it takes no model to do it again. Targets are words on the screen, never coordinates.
+# Read and change it as you like; the format: docs/reference/playbook.md.
+#
+# From:
+{runs}
+"""
+_UNREAD = """\
+#
+# At the end the model is asked for: {names}. No recorded screen tells these, and a recorded value is no answer.
+# Compile it together with runs that came to another answer, or write in how they are read.
+"""
+
+
+class _Flow(dict[str, Any]):
+    """A mapping that is written in one line."""
+
+
+class _Row(list[Any]):
+    """A list that is written in one line."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes lists inside mappings indented, as people do."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+_Dumper.add_representer(_Flow, lambda dumper, value: dumper.represent_mapping("tag:yaml.org,2002:map", value, True))
+_Dumper.add_representer(_Row, lambda dumper, value: dumper.represent_sequence("tag:yaml.org,2002:seq", value, True))
+
+
+def written(name: str, built: Built, recordings: Sequence[Recording]) -> str:
+    """Return the text of a playbook with one goal."""
+    times = Counter((one.trace.rpartition("/")[2], one.digest) for one in recordings)
+    told = [f"#   {run}  sha256 {digest}" + f"  {count} times" * (count > 1) for (run, digest), count in times.items()]
+    runs = "\n".join(told)
+    count = "a run" if len(recordings) == 1 else f"{len(recordings)} runs"
+    head = _HEAD.format(count=count, runs=runs)
+    if built.unread:
+        head += _UNREAD.format(names=", ".join(built.unread))
+    goal = {**built.goal, "rules": [_rule(rule) for rule in built.goal["rules"]]}
+    if "params" in goal:
+        goal["params"] = _Flow(goal["params"])
+    body = {"name": name, "goals": {name: goal}}
+    return head + yaml.dump(body, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
+
+
+def _rule(rule: dict[str, Any]) -> dict[str, Any]:
+    made = dict(rule)
+    for key in ("screen", "not", "after"):
+        if key in made:
+            made[key] = _Row(made[key]) if len(made[key]) > 1 else made[key][0]
+    if "read" in made:
+        made["read"] = {name: _Flow(read) for name, read in made["read"].items()}
+    made["do"] = [{key: _value(key, value) for key, value in action.items()} for action in rule["do"]]
+    return made
+
+
+def _value(key: str, value: Any) -> Any:
+    if key == "picture":
+        return Path(value).name  # it is beside the playbook
+    if key == "then" and len(value) == 1:
+        return value[0]
+    if isinstance(value, dict) and key != "answer":
+        return _Flow({inner: _value(inner, one) for inner, one in value.items()})
+    return _Row(value) if isinstance(value, list) else value

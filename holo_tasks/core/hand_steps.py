@@ -1,0 +1,204 @@
+"""What a person does with mouse and keyboard, put together into gestures: presses, typed words, key chords."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Button, Click, Direction, Drag, Gesture, Hotkey, Scroll, Write
+from holo_tasks.core.keynames import CAPS_LOCK, MODIFIERS, NAMED, RETURN
+from holo_tasks.core.remote_input import ByHand, Key, Pointing
+
+DOUBLE_S, STILL_PX = 0.5, 8
+"""Presses that follow so soon are a double click; a press that moves no further is one, not a drag."""
+BUTTONS: dict[int, Button] = {0: "left", 1: "middle", 2: "right"}
+WHEEL: dict[int, Direction] = {3: "up", 4: "down", 5: "left", 6: "right"}
+BACKSPACE = NAMED["backspace"]
+MOST_TIMES = 50
+"""So often a key is pressed in one gesture."""
+EURO = 0x20AC
+_ALPHABETS = {1: "iso8859_2", 2: "iso8859_3", 3: "iso8859_4", 5: "iso8859_6", 6: "koi8_u", 7: "iso8859_7"}
+_ALPHABETS |= {0xC: "iso8859_8", 0xD: "tis_620", 0x13: "iso8859_15"}
+"""The lists of characters that X11 took keysyms from before there was Unicode (X11 protocol, appendix A)."""
+_NAMES = {keysym: name for name, keysym in NAMED.items()}
+_SIDES = {0xFFE1: "shift", 0xFFE2: "shift", 0xFFE3: "ctrl", 0xFFE4: "ctrl", 0xFFE9: "alt", 0xFFEA: "alt"}
+_SIDES |= {0xFFE7: "alt", 0xFFE8: "alt", 0xFFEB: "super", 0xFFEC: "super", 0xFE03: "altgr", 0xFF7E: "altgr"}
+_HELD = _SIDES.keys() | MODIFIERS.values()
+_LOCKS = frozenset((CAPS_LOCK, NAMED["numlock"], NAMED["scrolllock"], 0xFFE6))
+"""What a key means is told with these applied."""
+_PAD = {0xFF8D: RETURN, 0xFF89: 0xFF09, 0xFF80: 0x20}
+_PAD |= dict(zip(range(0xFF95, 0xFF9D), (0xFF50, 0xFF51, 0xFF52, 0xFF53, 0xFF54, 0xFF55, 0xFF56, 0xFF57), strict=True))
+_PAD |= {0xFF9E: 0xFF63, 0xFF9F: 0xFFFF, 0xFE20: 0xFF09}
+_PAD |= {symbol: symbol - 0xFF80 for symbol in (*range(0xFFAA, 0xFFBA), 0xFFBD)}
+"""Keys of the number pad, and Tab with Shift, as the others of that meaning."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A gesture that is over: the times of the inputs that it began with and that was the last to go down."""
+
+    gesture: Gesture
+    began_s: float
+    last_s: float
+
+
+@dataclass
+class HandSteps:
+    """Takes in what a person does, one input after the other with its time, and gives out whole gestures.
+
+    What may still go on, such as a word that is being typed or a first press of two, is kept until something else
+    begins, or `ended`.
+    """
+
+    _pending: Made | None = None
+    _pressed: tuple[Button, Point, float] | None = None
+    _at: Point = field(default_factory=lambda: Point(0, 0))
+    _buttons: int = 0
+    _held: dict[int, str] = field(default_factory=dict)
+
+    def heard(self, one: ByHand, at_s: float) -> list[Made]:
+        """Return the gestures that are over by now."""
+        match one:
+            case Pointing():
+                return self._pointed(one, at_s)
+            case Key(keysym, down):
+                return self._keyed(_PAD.get(keysym, keysym), at_s, down=down)
+
+    def ended(self) -> list[Made]:
+        """Return what was still going on."""
+        pending, self._pending = self._pending, None
+        return [] if pending is None else [pending]
+
+    def ended_if(self, kind: type[Gesture]) -> list[Made]:
+        """Return what was still going on if it is of a kind."""
+        return self.ended() if self._pending is not None and isinstance(self._pending.gesture, kind) else []
+
+    @property
+    def buttons(self) -> int:
+        """Which buttons are down."""
+        return self._buttons
+
+    def begins(self, one: ByHand, at_s: float) -> bool:
+        """Say whether an input begins something, and does not only go on with what is being done, or end it."""
+        if isinstance(one, Pointing):
+            pressed = one.buttons & ~self._buttons
+            if not pressed:
+                return False
+            return not self._goes_on(Point(one.x, one.y), pressed, at_s)
+        keysym = _PAD.get(one.keysym, one.keysym)
+        if not one.down or keysym in _HELD or keysym in _LOCKS:
+            return False
+        return self._typing is None or bool(self._commands) or not (_character(keysym) or keysym == BACKSPACE)
+
+    def _goes_on(self, at: Point, pressed: int, at_s: float) -> bool:
+        """Say whether a press is the second one of two, or turns the wheel on."""
+        match self._pending:
+            case Made(Click(at=before, button="left")) as made if pressed == 1:
+                return _is_near(before, at) and at_s - made.last_s <= DOUBLE_S
+            case Made(Scroll(at=before, direction=same)):
+                return any(pressed == 1 << bit and WHEEL[bit] == same for bit in WHEEL) and _is_near(before, at)
+        return False
+
+    @property
+    def _typing(self) -> Write | None:
+        made = self._pending
+        return made.gesture if made is not None and isinstance(made.gesture, Write) else None
+
+    @property
+    def _commands(self) -> list[str]:
+        """The modifiers that make a key do something, where it would type."""
+        return [name for name in dict.fromkeys(self._held.values()) if name not in ("shift", "altgr")]
+
+    def _begun(self, gesture: Gesture, at_s: float, last_s: float | None = None) -> list[Made]:
+        over = self.ended()
+        self._pending = Made(gesture, at_s, at_s if last_s is None else last_s)
+        return over
+
+    def _went_on(self, gesture: Gesture, at_s: float) -> list[Made]:
+        assert self._pending is not None
+        self._pending = replace(self._pending, gesture=gesture, last_s=at_s)
+        return []
+
+    def _pointed(self, to: Pointing, at_s: float) -> list[Made]:
+        at, changed, over = Point(to.x, to.y), to.buttons ^ self._buttons, list[Made]()
+        for bit in range(7):
+            if not changed & 1 << bit:
+                continue
+            down = bool(to.buttons & 1 << bit)
+            if bit in WHEEL:
+                over += self._turned(WHEEL[bit], at, at_s) if down else []
+            elif down:
+                over += self._let_go(self._at) if self._pressed is not None else []
+                self._pressed = BUTTONS[bit], at, at_s
+            elif self._pressed is not None and self._pressed[0] == BUTTONS[bit]:
+                over += self._let_go(at)
+        self._buttons, self._at = to.buttons, at
+        return over
+
+    def _let_go(self, at: Point) -> list[Made]:
+        assert self._pressed is not None
+        (button, start, at_s), self._pressed = self._pressed, None
+        if not _is_near(start, at):
+            return self._begun(Drag(start, at, button), at_s)
+        match self._pending:
+            case Made(Click(at=before, button="left", count=count)) as made if (
+                button == "left" and _is_near(before, start) and at_s - made.last_s <= DOUBLE_S
+            ):
+                return self._went_on(Click(before, count=count + 1), at_s)
+        return self._begun(Click(start, button), at_s)
+
+    def _turned(self, direction: Direction, at: Point, at_s: float) -> list[Made]:
+        match self._pending:
+            case Made(Scroll(at=before, direction=same, notches=notches)) if same == direction and _is_near(before, at):
+                return self._went_on(Scroll(before, direction, notches + 1), at_s)
+        return self._begun(Scroll(at, direction, 1), at_s)
+
+    def _keyed(self, keysym: int, at_s: float, *, down: bool) -> list[Made]:
+        if keysym in _HELD:
+            if down:
+                self._held[keysym] = _SIDES.get(keysym, _NAMES.get(keysym, "shift"))
+            else:
+                self._held.pop(keysym, None)
+            return []
+        if not down or keysym in _LOCKS:
+            return []
+        character, typed = _character(keysym), self._typing
+        if character and not self._commands:
+            if typed is None:
+                return self._begun(Write(character), at_s)
+            return self._went_on(replace(typed, text=typed.text + character), at_s)
+        if typed is not None and not self._held:
+            if keysym == BACKSPACE:
+                if len(typed.text) > 1:
+                    return self._went_on(replace(typed, text=typed.text[:-1]), at_s)
+                self._pending = None
+                return []
+            if keysym == RETURN:
+                self._went_on(replace(typed, press_enter=True), at_s)
+                return self.ended()
+        name = _NAMES.get(keysym) or character.lower() or f"key {keysym:#x}"
+        return self._chord((*dict.fromkeys(self._held.values()), name), at_s)
+
+    def _chord(self, keys: tuple[str, ...], at_s: float) -> list[Made]:
+        match self._pending:
+            case Made(Hotkey(keys=same, repeat=times)) if same == keys and times < MOST_TIMES:
+                return self._went_on(Hotkey(keys, times + 1), at_s)
+        return self._begun(Hotkey(keys), at_s)
+
+
+def _is_near(one: Point, other: Point) -> bool:
+    return abs(one.x - other.x) <= STILL_PX and abs(one.y - other.y) <= STILL_PX
+
+
+def _character(keysym: int) -> str:
+    """Return the sign that a key types; empty if it types none that is known."""
+    if 0x20 <= keysym <= 0x7E or 0xA0 <= keysym <= 0xFF:
+        return chr(keysym)
+    if 0x1000100 <= keysym <= 0x110FFFF:
+        return chr(keysym - 0x1000000)
+    if keysym == EURO:
+        return "€"
+    if keysym >> 8 not in _ALPHABETS:
+        return ""
+    letter = bytes([keysym & 0xFF]).decode(_ALPHABETS[keysym >> 8], errors="ignore")
+    return letter if letter.isalpha() else ""

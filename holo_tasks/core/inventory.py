@@ -1,0 +1,93 @@
+"""What there is on a machine to work with, and how a model is told: briefly, as data, and always in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.outside import SURROUNDINGS, quoted
+
+MOST_TOKENS = 600
+WINDOWS, MENUS, RECENT, PROGRAMS = "windows", "menus", "recent files", "programs"
+_MOST = {WINDOWS: 12, MENUS: 60, RECENT: 10, PROGRAMS: 200}
+_PER_TOKEN, _PER_SIGN = 2.5, 3
+"""Latin text has more characters a token than this, and any other sign takes no more tokens than this."""
+
+
+@dataclass(frozen=True)
+class Discover:
+    """What an agent may find out before it begins, and be told: programs, windows, menus.
+
+    ``recent`` are folders whose recently used files may be named, too; without any, none are.
+    """
+
+    recent: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: Discover | bool) -> Discover | None:
+        """Return what was asked for; None for nothing. Raises `InvalidUsage` for what is neither."""
+        if isinstance(given, bool):
+            return cls() if given else None
+        if not isinstance(given, Discover):
+            raise InvalidUsage(f"discover= is True, False or Discover(recent=(…)), not {given!r}.")
+        return given
+
+    def __post_init__(self) -> None:
+        if isinstance(self.recent, str):
+            object.__setattr__(self, "recent", (self.recent,))
+        for path in self.recent:
+            if not isinstance(path, str) or not path.startswith(("/", "~")):
+                raise InvalidUsage(f"Discover(recent=…) holds whole paths of folders, not {path!r}.")
+
+
+@dataclass(frozen=True)
+class Startable:
+    """A program that can be started, as its desktop file tells it."""
+
+    name: str
+    command: str = ""
+    categories: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        about = ", ".join(part for part in (self.command, "/".join(self.categories[:2])) if part)
+        return f"{self.name} ({about})" if about else self.name
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What was found; ``menus`` are entries as ``File > Save (Ctrl+S)``, by the program they are in."""
+
+    programs: tuple[Startable, ...] = ()
+    windows: tuple[str, ...] = ()
+    menus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    recent: tuple[str, ...] = ()
+
+    def told(self, most_tokens: int = MOST_TOKENS) -> str:
+        """Write it down for a model, as data, in at most so many tokens; empty if there is nothing to tell."""
+        menus = [f"{program}: {entry}" for program, entries in self.menus.items() for entry in entries]
+        wanted: dict[str, list[str]] = {
+            WINDOWS: list(self.windows),
+            MENUS: menus,
+            RECENT: list(self.recent),
+            PROGRAMS: list(map(str, self.programs)),
+        }
+        values: dict[str, Any] = {}
+        for kind, entries in wanted.items():
+            for entry in entries[: _MOST[kind]]:
+                more = {**values, kind: [*values.get(kind, ()), entry]}
+                if tokens_at_most(_written(more)) > most_tokens:
+                    break
+                values = more
+        return _written(values) if values else ""
+
+
+def tokens_at_most(text: str) -> int:
+    """Return how many tokens a text takes at most, whatever the tokenizer."""
+    plain = sum(character.isascii() for character in text)
+    return int(plain / _PER_TOKEN) + _PER_SIGN * (len(text) - plain) + 1
+
+
+def _written(values: Mapping[str, Any]) -> str:
+    return f"{SURROUNDINGS}\n\n{quoted(values)}"

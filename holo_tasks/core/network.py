@@ -1,0 +1,96 @@
+"""What a program on a desktop reaches of the network: nothing, single hosts, or all that its machine reaches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address
+from typing import Literal, TypeAlias
+
+from holo_tasks.core.errors import InvalidUsage
+
+Network: TypeAlias = Literal["none", "host"] | str | Iterable[str]
+"""As it is asked for: "none", "host", or hosts with their ports: ["portal.example:443"], or one text with commas."""
+
+NONE, HOST = "none", "host"
+MOST_HOSTS = 100
+_NAME = re.compile(
+    r"(?=.{1,253}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+)
+_LOOKS_NUMERIC = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
+LOCALHOST = "localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One host and port that a closed program reaches, by the name or the IPv4 address that the program uses."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def of(cls, text: str) -> Grant:
+        """Read HOST:PORT. Raises `InvalidUsage`."""
+        host, _, port = text.strip().lower().rpartition(":")
+        number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
+        if ":" in host or host.startswith("["):
+            raise InvalidUsage(f"network: {text!r} names an IPv6 address, which cannot be granted: give a name.")
+        if not (1 <= number <= 65535) or not (_is_address(host) or _is_name(host)):
+            raise InvalidUsage(
+                f"network is 'none', 'host', or hosts with their ports as portal.example:443, not {text!r}."
+            )
+        return cls(host, number)
+
+    @property
+    def address(self) -> str:
+        """The address, if that is what was granted; empty for a name."""
+        return "127.0.0.1" if self.host == LOCALHOST else self.host if _is_address(self.host) else ""
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def granted(network: Network) -> tuple[Grant, ...] | None:
+    """Return which hosts a program reaches; None if it reaches all that its machine does: it is not closed.
+
+    Raises `InvalidUsage` for what cannot be.
+    """
+    if network == HOST:
+        return None
+    if network == NONE:
+        return ()
+    if not isinstance(network, str | list | tuple | set | frozenset):
+        raise InvalidUsage(f"network is 'none', 'host', or a list of hosts with their ports, not {network!r}.")
+    texts = network.split(",") if isinstance(network, str) else list(network)
+    if not all(isinstance(text, str) for text in texts) or (isinstance(network, str) and not network.strip()):
+        raise InvalidUsage(
+            f"network is 'none', 'host', or hosts with their ports as portal.example:443, not {network!r}."
+        )
+    found = tuple(dict.fromkeys(Grant.of(text) for text in texts))
+    if len(found) > MOST_HOSTS:
+        raise InvalidUsage(f"network names {len(found)} hosts, and {MOST_HOSTS} can be granted.")
+    return found
+
+
+def wanted_network(network: Network | None) -> str:
+    """Return in one text what a program is to reach, as it was asked for; empty if nothing was said.
+
+    Raises `InvalidUsage` for what cannot be.
+    """
+    if network is None:
+        return ""
+    found = granted(network)
+    return HOST if found is None else ",".join(map(str, found)) or NONE
+
+
+def _is_address(host: str) -> bool:
+    try:
+        return not IPv4Address(host).is_unspecified
+    except AddressValueError:
+        return False
+
+
+def _is_name(host: str) -> bool:
+    # C libraries take 127.1 and 0x7f.1 for addresses: such a name would never be asked for in the list of hosts.
+    return bool(_NAME.fullmatch(host)) and not _LOOKS_NUMERIC.fullmatch(host)

@@ -1,0 +1,125 @@
+"""The elements of a desktop's programs, in the process that owns it: read in a thread, held against the X server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import wait
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from holo_tasks.accessibility.bus import Bus
+from holo_tasks.accessibility.placement import TopWindow, View
+from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.desktop.element_messages import from_tree
+from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.ipc_messages import Message
+from holo_tasks.desktop.owners import process_of
+from holo_tasks.desktop.repaints import KEPT, Repaints
+from holo_tasks.desktop.secret_store import SecretStore
+from holo_tasks.desktop.stacking import placed
+from holo_tasks.desktop.windows import LEAST, active_window, box, client_of
+from holo_tasks.desktop.xlink import Refused, XLink
+
+if TYPE_CHECKING:
+    from holo_tasks.accessibility.reader import Reader
+
+NAP_S = 0.02
+"""How long it is waited for an answer without looking whether the request was given up."""
+NOT_ASKED = "The programs on a display that is somebody else's are not asked: accessibility=True has them asked."
+NO_BUS = "The display names no bus of accessibility: no program there tells of its elements."
+
+
+class Elements:
+    """What the programs on one screen tell of their elements. Nothing is loaded for it before it is first asked for."""
+
+    def __init__(
+        self,
+        link: XLink,
+        bus: Bus,
+        repaints: Repaints,
+        vault: SecretStore,
+        bound: Callable[[], Box | None] = lambda: None,
+    ) -> None:
+        self._link = link
+        self._bus = bus
+        self._repaints = repaints
+        self._vault = vault
+        self._bound = bound
+        self._reader: Reader | None = None
+        self._last: ElementTree | None = None
+        self._number = 0
+        self._shown = ElementTree()
+
+    def told(self, known: int, interrupt: Interrupt) -> Message:
+        """Describe the tree of this moment, or say that it is the one of this number still."""
+        tree = self._read(interrupt)
+        last, before = self._last, (self._number, self._shown)
+        same = last is not None and (tree.elements, tree.applications) == (last.elements, last.applications)
+        if not same or tree.why_not != (last and last.why_not):
+            self._last, self._number, self._shown = tree, self._number + 1, self._without_secrets(tree)
+        if known == self._number:
+            return {"number": known, "moving": tree.moving}
+        there = before[1] if known and known == before[0] else None
+        return {**from_tree(self._shown, there), "number": self._number, "moving": tree.moving}
+
+    def _read(self, interrupt: Interrupt) -> ElementTree:
+        if self._bus.why_not:
+            return ElementTree(complete=False, why_not=self._bus.why_not)
+        if self._reader is None:
+            from holo_tasks.accessibility.reader import Reader
+
+            self._reader = Reader(self._bus.address)
+        reading = self._reader.read(self._view())
+        try:
+            while not wait([reading], NAP_S).done:
+                interrupt.check()
+        finally:
+            reading.cancel()
+        return reading.result()
+
+    def _view(self) -> View:
+        """Return the screen as it is, and what was drawn on it; where nobody can tell that, it was drawn just now."""
+        size = self._link.size()
+        windows, bound, now = top_windows(self._link, size), self._bound(), time.monotonic_ns()
+        seen = self._repaints.latest()
+        if not self._repaints.exact:
+            return View(windows, size, now, bound)
+        drawn = tuple((each.at_ns, each.box) for each in seen)
+        first_ns = drawn[0][0] if len(drawn) == KEPT else 0
+        return View(windows, size, drawn[-1][0] if drawn else 0, bound, now, drawn, first_ns)
+
+    def _without_secrets(self, tree: ElementTree) -> ElementTree:
+        """Return the tree with every secret's value replaced by its name."""
+        hide = self._vault.hide
+        texts = "\n".join(text for each in tree.elements for text in (each.name, each.value))
+        if not self._vault.any or hide(texts) == texts:
+            return tree
+        hidden = (replace(each, name=hide(each.name), value=hide(each.value)) for each in tree.elements)
+        return replace(tree, elements=tuple(hidden))
+
+
+def named_by(link: XLink, *, asked_for: bool) -> Bus:
+    """Return the bus that a display names as that of its programs' accessibility, if it is asked for."""
+    if not asked_for:
+        return Bus(None, "", -1, NOT_ASKED)
+    address = link.text(link.root, "AT_SPI_BUS")
+    return Bus(None, address, -1, "" if address else NO_BUS)
+
+
+def top_windows(link: XLink, size: Size) -> tuple[TopWindow, ...]:
+    """Return the windows directly on the screen, the lowest first, each with the process that its program runs in."""
+    active, found = active_window(link), []
+    for window, (framed, solid) in placed(link).items():
+        if framed.clipped(size) is None or min(framed.width, framed.height) < LEAST:
+            continue
+        try:
+            client = client_of(link, window) or window
+            title = link.text(client, "_NET_WM_NAME") or link.text(client, "WM_NAME")
+            content: Box = framed if client == window else box(link, client)
+            pid = process_of(link, client)
+        except Refused:
+            continue  # closed while we looked
+        found.append(TopWindow(client, pid, title, content, framed, solid, client == active))
+    return tuple(found)

@@ -1,0 +1,145 @@
+"""How much memory and how many processors a closed program may take, by a control group of the kernel's (cgroup).
+
+Both kinds of trees are known: one tree for all (v2), in which a group is made below the nearest one that is ours to
+divide, and one tree for each (v1). Where neither can be done the program is not started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from holo_tasks.core.errors import DesktopFailed, InvalidUsage
+from holo_tasks.machine.proc import OURS
+
+LEAST_MB = 16
+PERIOD_US = 100_000
+PATIENCE_S = 2.0
+MOUNTED = re.compile(r" (?P<root>\S+) (?P<at>\S+) \S+(?: \S+:\S+)* - (?P<kind>cgroup2?) \S+ (?P<options>\S+)$")
+"""A line of mountinfo about a tree of control groups, from the folder in that tree on which is mounted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a program may take at most; zero is as much as there is."""
+
+    memory_mb: int = 0
+    cpus: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.memory_mb, bool) or self.memory_mb != int(self.memory_mb) or 0 != self.memory_mb < LEAST_MB:
+            raise InvalidUsage(f"memory_mb is 0, for no bound, or {LEAST_MB} at least, not {self.memory_mb!r}.")
+        if not math.isfinite(self.cpus) or 0 != self.cpus < 0.01:
+            raise InvalidUsage(f"cpus is 0, for no bound, or a number of processors, as 0.5, not {self.cpus!r}.")
+
+    def __bool__(self) -> bool:
+        return bool(self.memory_mb or self.cpus)
+
+    def groups(self) -> dict[str, dict[str, str]]:
+        """Return what is written into which file of a group, by the tree's own name for it, for both kinds of trees."""
+        found: dict[str, dict[str, str]] = {}
+        if self.memory_mb:
+            size = str(self.memory_mb * 1024 * 1024)
+            found["memory"] = {
+                "memory.max": size,
+                "memory.swap.max": "0",
+                "memory.limit_in_bytes": size,
+                "memory.memsw.limit_in_bytes": size,
+            }
+        if self.cpus:
+            quota = str(round(self.cpus * PERIOD_US))
+            found["cpu"] = {
+                "cpu.max": f"{quota} {PERIOD_US}",
+                "cpu.cfs_period_us": str(PERIOD_US),
+                "cpu.cfs_quota_us": quota,
+            }
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """A tree of control groups: where our own group is in it, where it is mounted, and what it rules, if only that."""
+
+    at: Path
+    ours: Path
+    rules: tuple[str, ...]
+    for_all: bool
+
+    def above(self, control: str) -> Path | None:
+        """Return the group below which one can be made for this; None if there is none."""
+        if not self.for_all:
+            return self.ours if control in self.rules and os.access(self.ours, os.W_OK) else None
+        for group in (self.ours, *self.ours.parents):
+            if not group.is_relative_to(self.at):
+                return None
+            with contextlib.suppress(OSError):
+                given = (group / "cgroup.subtree_control").read_text(encoding="ascii").split()
+                if control in given and os.access(group, os.W_OK) and os.access(group / "cgroup.procs", os.W_OK):
+                    return group
+        return None
+
+
+def put(pid: int, bounds: Bounds, name: str, told: Path = OURS) -> None:
+    """Put a process, and all that it will start, into groups of this name with these bounds. Raises `DesktopFailed`."""
+    for control, files in bounds.groups().items():
+        parent = next((above for tree in _trees(told) if (above := tree.above(control)) is not None), None)
+        if parent is None:
+            raise DesktopFailed(_cannot(control, "no control group here is this user's to divide"))
+        group = parent / name
+        try:
+            group.mkdir(exist_ok=True)
+            there = {file: text for file, text in files.items() if (group / file).exists()}
+            for file, text in there.items():
+                (group / file).write_text(text, encoding="ascii")
+            (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
+        except OSError as error:
+            clear(name, told)
+            raise DesktopFailed(_cannot(control, f"{error.strerror}: {error.filename}")) from None
+        if not there:
+            clear(name, told)
+            raise DesktopFailed(_cannot(control, f"{parent} does not rule over it"))
+
+
+def clear(name: str, told: Path = OURS) -> None:
+    """Remove the groups of this name, whose processes have ended."""
+    until = time.monotonic() + PATIENCE_S
+    for tree in _trees(told):
+        for group in {above / name for control in ("memory", "cpu") if (above := tree.above(control)) is not None}:
+            while group.is_dir() and time.monotonic() < until:
+                try:
+                    group.rmdir()
+                except OSError:  # the last of them is on its way out
+                    time.sleep(0.01)
+
+
+def _cannot(control: str, why: str) -> str:
+    what = "memory (memory_mb)" if control == "memory" else "processors (cpus)"
+    return (
+        f"The program's {what} cannot be bounded here: {why}. Start the agent as root, or in a unit of systemd with "
+        "Delegate=yes, or leave the bound out."
+    )
+
+
+def _trees(told: Path) -> Iterator[_Tree]:
+    """Yield the trees that we are in, by what the kernel tells in this folder of a process."""
+    try:
+        lines = (told / "cgroup").read_text(encoding="utf-8", errors="replace").splitlines()
+        mounts = (told / "mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    paths = {rules: path for _, rules, path in (line.split(":", 2) for line in lines if line.count(":") >= 2)}
+    for mount in mounts:
+        if (found := MOUNTED.search(mount)) is None:
+            continue
+        for_all, options = found["kind"] == "cgroup2", set(found["options"].split(","))
+        rules = "" if for_all else next((each for each in paths if each and set(each.split(",")) <= options), None)
+        path = None if rules is None else paths.get(rules)
+        if rules is not None and path is not None and ".." not in path and Path(path).is_relative_to(found["root"]):
+            at = Path(found["at"])
+            yield _Tree(at, at / Path(path).relative_to(found["root"]), tuple(rules.split(",")), for_all)

@@ -1,0 +1,40 @@
+"""Whether bubblewrap is here, which builds the walls of closed programs, and what it means when it cannot."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+from holo_tasks.core.errors import DesktopFailed
+
+PROGRAM, PACKAGE = "bwrap", "bubblewrap"
+SAYS = f"{PROGRAM}: "
+"""How what it says begins."""
+FORBIDDEN = re.compile(r"namespace|[ug]id map|loopback|not permitted|No permission|Permission denied")
+"""What it speaks of where it is not let build its walls."""
+OF_A_FILE = re.compile(r"Can't (find|open|mkdir|create|get|stat|chdir|bind)")
+"""What it says of single files and folders."""
+
+
+def require() -> str:
+    """Return where bubblewrap is. Raises `DesktopFailed` if it is not installed."""
+    found = shutil.which(PROGRAM)
+    if found is None:
+        raise DesktopFailed(
+            "A closed desktop (network other than 'host') takes bubblewrap, which is not installed: run `apt-get "
+            f"install {PACKAGE}`."
+        )
+    return found
+
+
+def why(words: str) -> str:
+    """Return in a sentence why it did not start a program, by its last words."""
+    words = words.removeprefix(SAYS) or "it says nothing"
+    if FORBIDDEN.search(words) and not OF_A_FILE.match(words):
+        return (
+            f"This machine does not let bubblewrap close the program in ({words}): allow user namespaces to this user "
+            "(sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns and "
+            "user.max_user_namespaces; in a container, its seccomp profile), or give network='host', which closes "
+            "nothing."
+        )
+    return f"bubblewrap cannot close the program in: {words}."

@@ -1,0 +1,203 @@
+"""Starts a program inside walls of its own, by bubblewrap, and waits until these stand."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from holo_tasks.core.errors import DesktopFailed
+from holo_tasks.core.network import Grant
+from holo_tasks.desktop import processes
+from holo_tasks.desktop.sandbox.bounds import Bounds, put
+from holo_tasks.desktop.sandbox.bubblewrap import require, why
+from holo_tasks.desktop.sandbox.folders import Access
+from holo_tasks.desktop.sandbox.identity import ANYBODY, ROOT, root_alone
+from holo_tasks.desktop.sandbox.inside import READY
+from holo_tasks.desktop.sandbox.syscalls import filtered
+from holo_tasks.desktop.sandbox.view import Place, lookups, named_files, view
+from holo_tasks.machine.proc import process as folder_of
+from holo_tasks.machine.proc import status_of
+
+PATIENCE_S, A_MOMENT_S = 20.0, 0.5
+FIRST = 3
+"""The number of the program among its own processes: bubblewrap is the first, the shell that waits the second."""
+WAITER = """(exec "$@"); code=$?
+while set -- /proc/[0-9]*; [ $# -gt 2 ]; do sleep 0.2 || break; done
+exit $code"""
+"""The walls fall when this ends: not before the last process in them, which a launcher may have left behind."""
+WALLS = (
+    *("--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent"),
+)
+PERSONAL = (
+    "HOLO_HOME",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+)
+PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
+
+
+class Popen(Protocol):
+    """Starts words as the program is to be started, with descriptors that they name."""
+
+    def __call__(self, words: Sequence[str], pass_fds: Collection[int] = ()) -> subprocess.Popen[bytes]: ...
+
+
+@dataclass
+class Sandbox:
+    """The walls of one program: how it is started in them, and what helps it from outside."""
+
+    grants: Sequence[Grant]
+    folders: Mapping[str, Access]
+    place: Place
+    of_root: bool
+    bounds: Bounds
+    name: str
+    mute: set[int] = field(default_factory=set)
+    """Processes of these walls that draw nothing, and that nobody draws for."""
+    helpers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def environment(self, env: Mapping[str, str], added: Collection[str]) -> dict[str, str]:
+        """Return an environment less what names folders and proxies that the program does not reach."""
+        kept = {
+            name: text
+            for name, text in env.items()
+            if name in added or not (name in PERSONAL or name.lower() in PROXIES)
+        }
+        # Over shared memory it would not be understood: what is shared ends at the walls.
+        return {"QT_X11_NO_MITSHM": "1"} | kept | {"HOME": str(self.place.home)}
+
+    def start(self, command: Sequence[str], path: str | None, popen: Popen, log: Path) -> subprocess.Popen[bytes]:
+        """Start a program, to be found in ``path``. Raises `DesktopFailed`, and `FileNotFoundError` if it is none."""
+        bubblewrap = require()
+        if shutil.which(command[0], path=path) is None:
+            raise FileNotFoundError(command[0])
+        addresses = _addresses(self.grants)
+        texts = lookups({host: address for host, address in addresses.items() if host != address})
+        with contextlib.ExitStack() as stack:
+            made = {file: _given(stack, text.encode()) for file, text in texts.items()}
+            told, tell = os.pipe()
+            held, go = os.pipe()
+            inner = stack.enter_context(contextlib.ExitStack())
+            for descriptor in (tell, held):
+                inner.callback(os.close, descriptor)
+            for descriptor in (told, go):
+                stack.callback(os.close, descriptor)
+            named = named_files(command, path, self.place.start)
+            who, passed = self._identity(stack)
+            words = [*WALLS, *who, *view(self.place, self.folders, named, made)]
+            calls = _given(stack, filtered())
+            words += ["--seccomp", str(calls), "--info-fd", str(tell), "--block-fd", str(held)]
+            arguments = _given(stack, os.fsencode("\0".join(words)))
+            process = popen(
+                [bubblewrap, "--args", str(arguments), "--", "/bin/sh", "-c", WAITER, command[0], *command],
+                pass_fds=(*made.values(), *passed, calls, tell, held, arguments),
+            )
+            inner.close()  # or its end would never be seen
+            first = _first(process, told, log)
+            self.mute |= {process.pid, first}
+            try:
+                put(first, self.bounds, self.name)
+                if self.grants:
+                    self._forward(first, addresses)
+                os.write(go, b"!")
+            except (OSError, DesktopFailed) as error:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(A_MOMENT_S)
+                if process.poll() is not None:
+                    raise DesktopFailed(why(processes.last_words(log))) from None
+                raise DesktopFailed(f"The program cannot be closed in: {error}") from None
+        return process
+
+    def _identity(self, stack: contextlib.ExitStack) -> tuple[Sequence[str], list[int]]:
+        """Return the words that say who the program is, and the descriptors that they name."""
+        if not self.of_root:
+            return ANYBODY, []
+        try:
+            namespace = root_alone()
+        except OSError as error:
+            raise DesktopFailed(why(str(error.strerror))) from None
+        stack.callback(os.close, namespace)
+        return ("--userns", str(namespace), *ROOT), [namespace]
+
+    def _forward(self, first: int, addresses: Mapping[str, str]) -> None:
+        """Start what brings the program to the hosts that it was granted, and wait until that listens."""
+        network = os.open(f"/proc/{first}/ns/net", os.O_RDONLY)
+        told, tell = os.pipe()
+        try:
+            helper = subprocess.Popen(
+                [
+                    *(sys.executable, "-P", "-m", "holo_tasks.desktop.sandbox.forwarder", str(network), str(tell)),
+                    *(f"{addresses[grant.host]}={grant}" for grant in self.grants),
+                ],
+                stdin=subprocess.DEVNULL,
+                pass_fds=(network, tell),
+                preexec_fn=processes.tied(signal.SIGTERM),
+            )
+        finally:
+            os.close(network)
+            os.close(tell)
+        self.helpers.append(helper)
+        self.mute.add(helper.pid)
+        with open(told, "rb") as saying:  # noqa: PTH123
+            said = saying.read(1000) if select.select([told], [], [], PATIENCE_S)[0] else b"it does not answer"
+        if said != READY:
+            words = said.decode(errors="replace") or "it ended at once"
+            raise DesktopFailed(f"The program cannot be brought to the hosts that were granted: {words}.")
+
+
+def is_the_one(pid: int, walls: int) -> bool:
+    """Say whether a process is the very one that was started inside walls, and not one that it started itself."""
+    try:
+        numbers = status_of(folder_of(pid))["NSpid"].split()
+    except (OSError, KeyError):
+        return False
+    # The kernel gives so low a number once only.
+    return numbers == [str(pid), str(FIRST)] and walls in processes.ancestry(pid)
+
+
+def _addresses(grants: Sequence[Grant]) -> dict[str, str]:
+    """Return where in the program's own network each host is: two may have the same port."""
+    names = dict.fromkeys(grant.host for grant in grants if not grant.address)
+    found = {name: f"127.1.{number // 250}.{number % 250 + 1}" for number, name in enumerate(names)}
+    return found | {grant.host: grant.address for grant in grants if grant.address}
+
+
+def _first(process: subprocess.Popen[bytes], told: int, log: Path) -> int:
+    """Return the first process inside, once it is there. Raises `DesktopFailed` if it does not come to that."""
+    said, until = b"", time.monotonic() + PATIENCE_S
+    while b"}" not in said:
+        left = max(0.0, until - time.monotonic())
+        some = os.read(told, 1000) if select.select([told], [], [], left)[0] else b""
+        if not some:
+            process.kill()
+            process.wait()
+            raise DesktopFailed(why(processes.last_words(log)))
+        said += some
+    found = re.search(rb'"child-pid":\s*(\d+)', said)
+    assert found is not None, said
+    return int(found[1])
+
+
+def _given(stack: contextlib.ExitStack, content: bytes) -> int:
+    """Return a descriptor from which this is read."""
+    descriptor = os.memfd_create("holo-walls")
+    stack.callback(os.close, descriptor)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

@@ -1,0 +1,155 @@
+"""A proposal put into the playbook's file: that one place is written anew, and all else stays as it was."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from holo_tasks.compiler.steps import short
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.healing.proposal import Proposal, changed
+from holo_tasks.scripts.playbook import Playbook, Rule, load_playbook, parse_playbook
+
+WIDTH = 10_000
+
+
+def apply(file: Path, proposal: Proposal) -> None:
+    """Add the way that is proposed to find the step's target, or to know its screen, behind those that are there.
+
+    Raises `InvalidUsage`, and nothing is written, if the step is not what it was when the change was proposed, or the
+    file would say anything else that is new.
+    """
+    playbook = load_playbook(file)
+    text = file.read_text(encoding="utf-8")
+    made = applied(text, playbook, proposal, str(file), file.parent)
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        draft.write_text(made, encoding="utf-8")
+        draft.chmod(file.stat().st_mode & 0o777)
+        draft.replace(file)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InvalidUsage(f"The playbook cannot be written: {error.strerror}.") from None
+
+
+def applied(text: str, playbook: Playbook, proposal: Proposal, source: str, folder: Path | None = None) -> str:
+    """Return a playbook's text with a proposal in it."""
+    rule = _rule(playbook, proposal)
+    new = _with_screen(rule, proposal) if proposal.kind == "screen" else _with_target(rule, proposal)
+    if new == rule:
+        return text
+    node = _rule_node(yaml.compose(text, Loader=yaml.SafeLoader), playbook, proposal)
+    made = _screen_text(text, node, new) if proposal.kind == "screen" else _target_text(text, node, new, proposal)
+    if parse_playbook(made, source, folder) != _expected(playbook, rule, new):
+        raise InvalidUsage(
+            f"{source} is written so that rule {proposal.rule!r} cannot be changed alone: change it by hand."
+        )
+    return made
+
+
+def _with_screen(rule: Rule, proposal: Proposal) -> Rule:
+    """Return a rule that knows its screen by one list more."""
+    if list(rule.screen) != proposal.old:
+        raise _stale(proposal)
+    new = tuple(map(str, proposal.new))
+    return rule if new in rule.or_screen else rule.model_copy(update={"or_screen": (*rule.or_screen, new)})
+
+
+def _with_target(rule: Rule, proposal: Proposal) -> Rule:
+    """Return a rule with one more way to find the target of the step."""
+    action = rule.do[proposal.place]
+    (old,) = action.targets
+    # Other ways may have been added since: the first one says whether it is the same step.
+    if short(old.model_copy(update={"or_": ()})) != _first(proposal.old):
+        raise _stale(proposal)
+    if proposal.target in old.ways:
+        return rule
+    do = (*rule.do[: proposal.place], changed(action, proposal.target), *rule.do[proposal.place + 1 :])
+    return rule.model_copy(update={"do": do})
+
+
+def _screen_text(text: str, node: yaml.MappingNode, new: Rule) -> str:
+    """Return the text with all lists that a rule knows its screen by in other versions."""
+    lists = _flow([list(screen) for screen in new.or_screen])
+    if (known := _at(node, "or_screen")) is not None:
+        return _replaced(text, known, lists)
+    screen = next((key, value) for key, value in node.value if key.value == "screen")
+    between = ", " if node.flow_style else "\n" + " " * screen[0].start_mark.column
+    start, end = screen[1].start_mark.index, screen[1].end_mark.index
+    return _replaced(text, screen[1], f"{text[start:end].rstrip()}{between}or_screen: {lists}")
+
+
+def _target_text(text: str, node: yaml.Node, new: Rule, proposal: Proposal) -> str:
+    action = new.do[proposal.place]
+    at = _at(_at(node, "do").value[proposal.place], action.kind)
+    return _replaced(text, _at(at, "at") if action.scroll is not None else at, _flow(short(action.targets[0])))
+
+
+def _replaced(text: str, node: yaml.Node, new: str) -> str:
+    start, end = node.start_mark.index, node.end_mark.index
+    was = text[start:end]
+    return text[:start] + new + was[len(was.rstrip()) :] + text[end:]
+
+
+def _rule(playbook: Playbook, proposal: Proposal) -> Rule:
+    rules = playbook.rules_of(proposal.goal) if proposal.goal in playbook.goals else ()
+    rule = next((rule for rule in rules if rule.id == proposal.rule), None)
+    if rule is None or proposal.place >= len(rule.do) or len(rule.do[proposal.place].targets) != 1:
+        raise _stale(proposal)
+    return rule
+
+
+def _stale(proposal: Proposal) -> InvalidUsage:
+    return InvalidUsage(
+        f"The playbook was changed since proposal {proposal.id} was made: step {proposal.place + 1} of rule "
+        f"{proposal.rule!r} is another one. Reject it: holo-tasks playbook reject FILE --id {proposal.id}."
+    )
+
+
+def _first(old: Any) -> Any:
+    if not isinstance(old, dict) or "or" not in old:
+        return old
+    rest = {name: value for name, value in old.items() if name != "or"}
+    return rest["text"] if set(rest) == {"text"} else rest
+
+
+def _expected(playbook: Playbook, rule: Rule, changed_rule: Rule) -> Playbook:
+    """Return the playbook with that one change; a rule of a shared list is changed for all goals that include it."""
+
+    def new(each: Any) -> Any:
+        return changed_rule if each is rule else each
+
+    goals = {
+        name: goal.model_copy(update={"rules": tuple(map(new, goal.rules))}) for name, goal in playbook.goals.items()
+    }
+    shared = {name: tuple(map(new, rules)) for name, rules in playbook.shared.items()}
+    return playbook.model_copy(update={"goals": goals, "shared": shared})
+
+
+def _rule_node(root: Any, playbook: Playbook, proposal: Proposal) -> yaml.MappingNode:
+    """Return the node of the step's rule in the file."""
+    lists = [_at(_at(_at(root, "goals"), proposal.goal), "rules")]
+    if (shared := _at(root, "shared")) is not None:
+        lists += [value for _, value in shared.value]
+    for rules in lists:
+        for rule in rules.value:
+            told = _at(rule, "id")
+            if told is not None and told.value == proposal.rule:
+                found: yaml.MappingNode = rule
+                return found
+    raise _stale(proposal)
+
+
+def _at(node: Any, key: str) -> Any:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    return next((value for name, value in node.value if name.value == key), None)
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML in one line."""
+    told = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=WIDTH)
+    return told.removesuffix("...\n").strip()

@@ -1,0 +1,145 @@
+"""What is kept beside a playbook: proposals with their pictures, how its steps fit, and how they looked when they did.
+
+look-up.yaml.healing/
+    proposals/1a2b3c4d/proposal.json, new.jpg, old.jpg
+    steps.json            counts by step, and the last runs
+    looks/GOAL.RULE.0.jpg the screen on which a step was found
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.healing.proposal import Proposal, Status
+from holo_tasks.machine.private import open_private, own_folder
+
+LAST_RUNS = 20
+MOST_BYTES = 20_000_000
+
+
+class Counts(BaseModel):
+    """How often a step fitted, was done by the model, and failed; and where it was found last, in thousandths."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    step: str
+    fitted: int = 0
+    healed: int = 0
+    failed: int = 0
+    point: tuple[int, int] | None = None
+
+
+class Fit(BaseModel):
+    """How a goal's steps fit: their counts by rule and place, and of the last runs the steps that did not fit."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    steps: dict[str, Counts] = Field(default_factory=dict)
+    runs: list[list[str]] = Field(default_factory=list)
+
+
+class Fits(BaseModel):
+    """How the steps of all goals of a playbook fit."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    goals: dict[str, Fit] = Field(default_factory=dict)
+
+
+class HealingFolder:
+    """The folder beside a playbook's file; made when something is first kept in it."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.path = file.with_name(f"{file.name}.healing")
+
+    @property
+    def proposals(self) -> list[Proposal]:
+        """All proposals, those that are open first, then by step."""
+        found = [self._read(path, Proposal) for path in sorted(self.path.glob("proposals/*/proposal.json"))]
+        known = [one for one in found if one is not None]
+        return sorted(known, key=lambda one: (one.status != "open", one.goal, one.rule, one.place, one.id))
+
+    @property
+    def fits(self) -> Fits:
+        """How steps fit so far."""
+        return self._read(self.path / "steps.json", Fits) or Fits()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let one process at a time change what is here, and the playbook."""
+        own_folder(self.path)
+        descriptor = open_private(self.path / "lock", os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def keep(self, proposal: Proposal, pictures: Mapping[str, bytes]) -> Proposal:
+        """Keep a proposal with its pictures by their names; one that is there already only counts once more."""
+        known = next((one for one in self.proposals if one.id == proposal.id), None)
+        if known is not None:
+            told = {"times": known.times + 1, "verified": known.verified or proposal.verified}
+            proposal = known.model_copy(update=told)
+        else:
+            for name, data in pictures.items():
+                self._write(self.path / "proposals" / proposal.id / f"{name}.jpg", data)
+        self._write(self.path / "proposals" / proposal.id / "proposal.json", _json(proposal))
+        return proposal
+
+    def settle(self, proposal: Proposal, status: Status) -> None:
+        """Write down what became of a proposal."""
+        settled = proposal.model_copy(update={"status": status})
+        self._write(self.path / "proposals" / proposal.id / "proposal.json", _json(settled))
+
+    def count(self, fits: Fits) -> None:
+        """Keep how steps fit."""
+        self._write(self.path / "steps.json", _json(fits))
+
+    def picture(self, proposal: Proposal, name: str) -> Path | None:
+        """Return the file of a proposal's picture, ``old`` or ``new``, if there is one."""
+        path = self.path / "proposals" / proposal.id / f"{name}.jpg"
+        return path if path.is_file() else None
+
+    def look(self, goal: str, rule: str, place: int) -> Path:
+        """Return the file of the screen on which a step was found."""
+        return self.path / "looks" / f"{re.sub(r'[^a-zA-Z0-9_-]', '_', goal)}.{rule}.{place}.jpg"
+
+    def keep_look(self, goal: str, rule: str, place: int, data: bytes) -> None:
+        """Keep the screen on which a step was found."""
+        self._write(self.look(goal, rule, place), data)
+
+    def _read(self, path: Path, kind: Any) -> Any:
+        try:
+            if path.stat().st_size > MOST_BYTES:
+                raise InvalidUsage(f"{path} is larger than anything that is written there.")
+            return kind.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValidationError) as error:
+            raise InvalidUsage(f"{path} cannot be read ({type(error).__name__}); move {self.path} away.") from None
+
+    def _write(self, path: Path, data: bytes) -> None:
+        own_folder(self.path)
+        for folder in [*reversed(path.relative_to(self.path).parents)][1:]:
+            own_folder(self.path / folder)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        descriptor = open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        draft.replace(path)
+
+
+def _json(model: BaseModel) -> bytes:
+    return (json.dumps(model.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n").encode()

@@ -1,0 +1,12 @@
+"""What whoever decides is told in words that are always the same."""
+
+TAKE_STOCK = (
+    "Take stock: your last actions did not get you further. Say what you see, what you expected and why it did not "
+    "happen, then do something else. If the goal cannot be reached, answer so."
+)
+WITHHELD = (
+    "A window is hidden from you: a secret was typed into it, and it may show that where nobody can tell. It is shown "
+    "again when the field that it was typed into is there as before, or was seen cleared, or when the window closes: "
+    "go back to that page or, if nothing is lost by it, close the window. If you cannot, answer so, and that with OCR "
+    "(the extra prefect-holo[redaction]) no more than the secret itself would be hidden."
+)

@@ -1,0 +1,95 @@
+"""Reading the rows of a table that somebody has saved: a CSV file, or the first sheet of a workbook."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterable
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core.errors import InvalidUsage
+
+MOST_BYTES, MOST_ROWS = 50_000_000, 200_000
+
+
+def read_rows(path: str | Path) -> list[dict[str, Any]]:
+    """Return the rows of a table, by the names in its first row; rows without anything in them are left out.
+
+    A CSV file is UTF-8, with commas, semicolons or tabs, and all in it is text. Of a workbook (``.xlsx``) it is the
+    first sheet, with its numbers and dates; an empty cell is an empty text. Raises `InvalidUsage` for anything else.
+    """
+    place = Path(path)
+    try:
+        if place.stat().st_size > MOST_BYTES:
+            raise InvalidUsage(f"{place} is larger than {MOST_BYTES // 1_000_000} MB; divide it.")
+        data = place.read_bytes()
+    except OSError as error:
+        raise InvalidUsage(f"{place} cannot be read ({error.strerror}).") from None
+    lines = _of_workbook(place, data) if place.suffix.lower() in (".xlsx", ".xlsm") else _of_csv(place, data)
+    header: list[str] = []
+    rows: list[dict[str, Any]] = []
+    for line in lines:
+        if not any(cell not in ("", None) for cell in line):
+            continue
+        if not header:
+            header = _header(place, line)
+            continue
+        if any(cell not in ("", None) for cell in line[len(header) :]):
+            raise InvalidUsage(f"A row of {place} has more cells than the first one has names.")
+        if len(rows) == MOST_ROWS:
+            raise InvalidUsage(f"{place} has more than {MOST_ROWS:,} rows; divide it.")
+        cells = [*line, *[""] * (len(header) - len(line))]
+        rows.append({name: _plain(cell) for name, cell in zip(header, cells, strict=False)})
+    return rows
+
+
+def _header(place: Path, line: list[Any]) -> list[str]:
+    names = [str(cell or "").strip() for cell in line]
+    while names and not names[-1]:
+        names.pop()
+    if not all(names) or len(set(names)) < len(names):
+        raise InvalidUsage(f"The first row of {place} names its columns: each needs a name, all different.")
+    return names
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if (cell.hour, cell.minute, cell.second) == (0, 0, 0) else cell.isoformat()
+    if isinstance(cell, date):
+        return cell.isoformat()
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    return "" if cell is None else cell if isinstance(cell, bool | int | float) else str(cell)
+
+
+def _of_csv(place: Path, data: bytes) -> Iterable[list[Any]]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidUsage(f"{place} is not UTF-8; save it as “CSV UTF-8”.") from None
+    first = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=first.count)
+    try:
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise InvalidUsage(f"{place} is no CSV file ({error}).") from None
+
+
+def _of_workbook(place: Path, data: bytes) -> Iterable[list[Any]]:
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise InvalidUsage("Reading a workbook needs openpyxl; install prefect-holo[office].") from None
+    from holo_tasks.office.workbook import BROKEN, MAX_UNPACKED
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as packed:
+            if sum(part.file_size for part in packed.infolist()) > MAX_UNPACKED:
+                raise InvalidUsage(f"{place} is too large when unpacked; divide it.")
+        sheet = load_workbook(io.BytesIO(data), read_only=True, data_only=True).worksheets[0]
+        return [list(row) for row in sheet.iter_rows(values_only=True, max_row=MOST_ROWS + 10)]
+    except BROKEN as error:
+        raise InvalidUsage(f"{place} is no workbook that can be read ({type(error).__name__}); save it anew.") from None

@@ -1,0 +1,90 @@
+"""All desktops of a run as one, as its kill switch sees them: what is stopped is stopped on each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Gesture, Receipt
+from holo_tasks.core.input_permit import Slip
+from holo_tasks.core.ports import Gated
+from holo_tasks.core.programs import Owner
+
+USE_MAP = "This run has several desktops: give its work to `agents.map(work, items)`, which chooses one for each item."
+
+
+class Watched(Protocol):
+    """One of the desktops, and what lets its input through."""
+
+    @property
+    def screen(self) -> Gated: ...
+
+    def renew(self, until_s: float) -> None: ...
+
+    @property
+    def stopped_alone(self) -> bool:
+        """Whether its input was stopped for good without the run's being stopped."""
+        ...
+
+
+class AllDesktops:
+    """The desktops of a run, which come and go. It has no screen of its own: nobody can tell which one is meant."""
+
+    display = ""
+
+    def __init__(self) -> None:
+        self._all: list[Watched] = []
+        self._served: tuple[str, float, Path] | None = None
+        self._latched = False
+
+    async def add(self, one: Watched) -> None:
+        """Watch over one more."""
+        if self._served is not None:
+            await one.screen.serve(*self._served)
+        self._all.append(one)
+        if self._latched:
+            one.screen.latch()
+
+    def leave(self, one: Watched) -> None:
+        """Watch over one no more: no input is let through to it from here."""
+        self._all = [other for other in self._all if other is not one]  # another thread may be going through them
+        one.screen.renew(0.0)
+
+    async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
+        self._served = (run_id, began_s, folder)
+
+    def renew(self, until_s: float) -> None:
+        for one in self._all:
+            one.renew(until_s)
+
+    def latch(self) -> None:
+        self._latched = True
+        for one in self._all:
+            one.screen.latch()
+
+    @property
+    def latched(self) -> bool:
+        return self._latched or any(one.screen.latched and not one.stopped_alone for one in self._all)
+
+    @property
+    def at_rest(self) -> bool:
+        return all(one.screen.at_rest for one in self._all)
+
+    def kill(self) -> None:
+        for one in self._all:
+            one.screen.kill()
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        self._refuse()
+
+    async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+        self._refuse()
+
+    async def owner_at(self, at: Point | None) -> Owner:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise InvalidUsage(USE_MAP)

@@ -1,0 +1,104 @@
+"""Ending what nobody holds any more: what dead workers had, runs that only seem to go on, what desktops left."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+import httpx
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.exceptions import ObjectNotFound
+from prefect.states import Crashed
+
+from holo_tasks.desktop.leftovers import clear_away
+from holo_tasks.kill.run_registry import running
+from holo_tasks.machine.home import holo_home
+from holo_tasks.machine.patience import awaited
+from holo_tasks.safety.ledger import LEASE_S, RENEW_S
+from holo_tasks.safety.run_list import RunBook, RunRow
+from holo_tasks.safety.seats import Seats
+from holo_tasks.safety.store import Store, store_at
+from holo_tasks.safety.work_items import WorkItems
+
+GONE = "Its process is gone; the janitor has noted that."
+LOOKS = 2 + int(LEASE_S / RENEW_S)
+"""So often is looked at a worker whose end no clock can tell: for one lease, and once more."""
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """What was ended: how many items went back to their lists, how many seats are free, and which flow runs were
+    Running with no process behind them; which runs were interrupted, and what desktops had left on this machine.
+    """
+
+    items: int = 0
+    seats: int = 0
+    flow_runs: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    desktops: tuple[str, ...] = ()
+
+
+async def clear(home: Path | None = None, *, pause_s: float = RENEW_S) -> Cleared:
+    """End what nobody holds any more, and say what that was; who holds something notices nothing.
+
+    What workers and seats are on the list is that of all machines; processes and folders are this machine's.
+    """
+    where = home or holo_home()
+    store = store_at(where)
+    work, seats, items, freed = WorkItems(store), Seats(store), 0, 0
+    dead = await _dead_runs(store, where)
+    for look in range(LOOKS):
+        items += await awaited(lambda: asyncio.to_thread(work.return_lapsed))
+        freed += await awaited(lambda: asyncio.to_thread(seats.release_lapsed))
+        if not (work.doubtful or seats.doubtful or (dead and not look)):
+            break
+        await asyncio.sleep(pause_s)
+    # One that was about to be registered as it was looked at first is there by now.
+    still = {row.run_id for row in await _dead_runs(store, where)} if dead else set()
+    dead = [row for row in dead if row.run_id in still]
+    book = RunBook(store)
+    dead += [
+        row
+        for flow_run in sorted(work.lost)
+        for row in await asyncio.to_thread(book.of_flow_run, flow_run)
+        if row.status == "running" and row.run_id not in still
+    ]
+    for row in dead:
+        await asyncio.to_thread(_interrupted, book, row)
+    on_paper = sorted({*work.lost, *(row.flow_run_id for row in dead)} - {""})
+    async with get_client() as client:
+        ended = [one for one in on_paper if await _crashed(client, one)]
+    left = await asyncio.to_thread(clear_away)
+    return Cleared(items, freed, tuple(ended), tuple(row.run_id for row in dead), tuple(left))
+
+
+async def _dead_runs(store: Store, home: Path) -> list[RunRow]:
+    """Return runs of this machine that were never closed and have no process. Only its own database has them alone."""
+    if not store.local:
+        return []
+
+    def look() -> list[RunRow]:
+        rows = [row for row in RunBook(store).latest(1000) if row.status == "running"]
+        alive = {run.run_id for run in running(home)}
+        return [row for row in rows if row.run_id not in alive]
+
+    return await asyncio.to_thread(look)
+
+
+def _interrupted(book: RunBook, row: RunRow) -> None:
+    why = "its process ended without closing it"
+    book.ended(row.run_id, status="interrupted", reason=why, steps=row.steps, spent_micro=None)
+
+
+async def _crashed(client: PrefectClient, flow_run_id: str) -> bool:
+    """Let Prefect know that nobody works on a flow run any more; False if it knew, or cannot be told now."""
+    try:
+        found = await client.read_flow_run(UUID(flow_run_id))
+        if found.state is None or found.state.is_final() or found.state.is_scheduled() or found.state.is_paused():
+            return False
+        await client.set_flow_run_state(found.id, Crashed(message=GONE), force=True)
+    except (ObjectNotFound, ValueError, httpx.HTTPError):
+        return False
+    return True

@@ -1,0 +1,142 @@
+"""Which step of a playbook does not fit the screen, and why: said in the playbook's own words, never in an item's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.scripts.actions import Action, Condition
+from holo_tasks.scripts.element_search import NotFound, Several
+from holo_tasks.scripts.past import Past
+from holo_tasks.scripts.playbook import Rule
+from holo_tasks.scripts.rules import (
+    Decision,
+    conditions_in_words,
+    find,
+    is_meant,
+    is_shown,
+    is_visible,
+    may_begin,
+    unmet,
+    words_of,
+)
+from holo_tasks.scripts.values import Value, read_values
+from holo_tasks.vision.screen_text import Sight
+
+Cause = Literal["screen", "target", "values", "effect", "failed"]
+"""What does not fit: the screen is none that the step is done on; its target is not there; what is to be read is not;
+nothing came of it; it failed twice.
+"""
+_PLACE = re.compile(r"(?<!\{)\{[a-z_][a-z0-9_]*\}(?!\})")
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A step that does not fit: the rule, the place of its action there, and why.
+
+    ``near`` says that the screen shows something of what the step is done on. ``of_other_item`` says that it is the
+    right screen, and shows another item than the one that is worked on. ``done`` are the thoughts of the steps that
+    were done.
+    """
+
+    rule: Rule
+    place: int
+    cause: Cause
+    why: str
+    near: bool = True
+    of_other_item: bool = False
+    done: tuple[str, ...] = ()
+
+    @property
+    def action(self) -> Action:
+        """What was to be done."""
+        return self.rule.do[self.place]
+
+    @property
+    def sentence(self) -> str:
+        """Name step, anchor and reason."""
+        return f"The step is ‘{self.action.thought}’ (rule {self.rule.id}): {self.why}."
+
+
+def misfit_of(
+    rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn], sight: Sight
+) -> Misfit | None:
+    """Return the step that is next by what was done, and why it does not fit; None if none is left to do.
+
+    Of several that might be next it is the one of whose screen the most is to be seen.
+    """
+    past = Past(rules, values, history)
+    done = tuple(rule.do[place].thought for rule, place in past.done)
+    if past.failed_twice and past.tried is not None:
+        rule, place = past.tried
+        return Misfit(rule, place, "failed", f"it failed twice ({past.turns[-1].told.strip()})", done=done)
+    if past.last is not None and (lacking := unmet(past, values, sight)):
+        rule, place = past.last
+        return Misfit(rule, place, "effect", f"nothing shows {conditions_in_words(lacking)} after it", done=done)
+    if past.last is not None and past.last[1] + 1 < len(past.last[0].do):
+        rule, place = past.last
+        return _judged(rule, place + 1, values, sight, done)
+    meant = [rule for rule in rules if rule.do[0].wait is None and is_meant(rule, values)]
+    likely = [rule for rule in meant if may_begin(rule, past, late=True)]
+    if not likely:
+        return None
+    return _judged(max(likely, key=lambda rule: _likeness(rule, values, sight)), 0, values, sight, done)
+
+
+def asks_model(
+    rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn], decision: Decision
+) -> Misfit:
+    """Return the step at which a playbook leaves the answer to a model."""
+    rule = next(rule for rule in rules if rule.id == decision.rule)
+    place = next(number for number, action in enumerate(rule.do) if action is decision.action)
+    done = tuple(each.do[at].thought for each, at in Past(rules, values, history).done)
+    return Misfit(rule, place, "values", "nothing on the screen tells all of the answer to a playbook", done=done)
+
+
+def _likeness(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[bool, float]:
+    return is_shown(rule, values, sight), max(_share(screen, values, sight) for screen in rule.screens)
+
+
+def _share(screen: Sequence[Condition], values: Mapping[str, Value], sight: Sight) -> float:
+    """Return how much of what tells a screen is to be seen; what is of the item does not tell it."""
+    fixed = [wanted for wanted in screen if not _is_of_item(wanted)]
+    return sum(is_visible(wanted, values, sight) for wanted in fixed) / len(fixed) if fixed else 0.0
+
+
+def _judged(rule: Rule, place: int, values: Mapping[str, Value], sight: Sight, done: tuple[str, ...]) -> Misfit:
+    """Say what does not fit about a step of a rule."""
+    if not is_shown(rule, values, sight):
+        screen = max(rule.screens, key=lambda one: _share(one, values, sight))
+        unseen = [wanted for wanted in screen if not is_visible(wanted, values, sight)]
+        near = _share(screen, values, sight) > 0
+        other = bool(unseen) and near and all(map(_is_of_item, unseen))
+        return Misfit(rule, place, "screen", _unseen(rule, unseen, values, sight), near, other, done)
+    read = read_values(rule.read, sight.shown or sight, values)
+    if read is None:
+        why = f"not all of {', '.join(rule.read)} can be read on the screen"
+        return Misfit(rule, place, "values", why, done=done)
+    for target in rule.do[place].targets:
+        try:
+            find(target, {**values, **read}, sight)
+        except NotFound as error:
+            why = "there is more than one" if isinstance(error, Several) else "it is not on the screen beyond doubt"
+            reason = f"of ‘{words_of(target)}’ {why}" if isinstance(error, Several) else f"‘{words_of(target)}’: {why}"
+            return Misfit(rule, place, "target", f"{reason}{f' ({error})' if str(error) else ''}", done=done)
+    return Misfit(rule, place, "screen", "it was not its turn", done=done)
+
+
+def _unseen(rule: Rule, unseen: Sequence[Condition], values: Mapping[str, Value], sight: Sight) -> str:
+    if unseen:
+        return f"the screen does not show {conditions_in_words(unseen)}"
+    shown = [wanted for wanted in rule.not_ if is_visible(wanted, values, sight)]
+    if shown:
+        return f"the screen shows {conditions_in_words(shown)}, which it must not"
+    return "the screen shows none of what it is known by"
+
+
+def _is_of_item(wanted: Condition) -> bool:
+    texts = (wanted,) if isinstance(wanted, str) else (wanted.name, wanted.text)
+    return any(text is not None and _PLACE.search(text) for text in texts)

@@ -1,0 +1,226 @@
+"""What decides a playbook's goal: its rules, over what it has done and what is on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+
+from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.actions import AnswerCall
+from holo_tasks.core.errors import GaveUp, NeedsPerson
+from holo_tasks.core.step import Step
+from holo_tasks.loop.script_port import Intent
+from holo_tasks.loop.walk import Walk
+from holo_tasks.scripts.actions import Action
+from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
+from holo_tasks.scripts.params import Given
+from holo_tasks.scripts.past import Past
+from holo_tasks.scripts.playbook import Playbook, Rule
+from holo_tasks.scripts.resuming import Resumed, Resuming, Taken
+from holo_tasks.scripts.rules import Decision, follow
+from holo_tasks.scripts.script_view import PLAYBOOK, Ears, Eyes, Needs, exactly, needs_for
+from holo_tasks.scripts.step_outcome import StepOutcome
+from holo_tasks.scripts.values import fill
+from holo_tasks.vision.screen_text import Sight
+
+LATE_S = 8.0
+"""What is only late is waited for so long before somebody is asked to do a step."""
+
+
+DONE = "done"
+"""What a probe answers where it finds what was done."""
+
+
+class DoesNotFit(GaveUp):
+    """A playbook does not fit the screen: it may go on after somebody has done one step in its place."""
+
+    def __init__(self, message: str, misfit: Misfit) -> None:
+        super().__init__(message, layer=PLAYBOOK)
+        self.misfit = misfit
+
+
+class PlaybookBrain:
+    """Follows a goal's rules over what it has done and what is on the screen.
+
+    ``late_s`` is how long a screen that nothing fits is waited out where somebody can do a step in its place; without
+    it that is as long as the rules say. ``outcomes`` are the steps so far, in order.
+    """
+
+    def __init__(self, playbook: Playbook, goal: str, values: Mapping[str, Given], eyes: Eyes) -> None:
+        self.intent = Intent()
+        self.outcomes: list[StepOutcome] = []
+        self.late_s: float | None = None
+        self.playbook, self.goal, self.values = playbook, goal, values
+        self.rules = playbook.rules_of(goal)
+        self.given: Decision | None = None
+        """What was decided last."""
+        self._eyes, self._ears = eyes, Ears()
+        self._needs = needs_of(self.rules)
+        self._past: list[Turn] = []
+        self._met = -1
+        self._lost_since: float | None = None
+        self._stopped: Misfit | None = None
+        self._probe: PlaybookBrain | None = None
+        self._answer: tuple[Step, Decision] | None = None
+        """What it answers as soon as its probe has found what was done."""
+
+    async def decide(self, walk: Walk) -> Step:
+        """Return the next step that the goal's rules have.
+
+        Raises `GaveUp` when they have none, or ask a person: `DoesNotFit` where it is known which step is next.
+        """
+        if self._answer is not None and self._probe is not None:
+            return await self._probed(walk, self._probe, self._answer)
+        self._hear(walk)
+        sight = await self.look(walk)
+        decision = await asyncio.to_thread(self._follow(sight), self._past)  # it may read what is on an element
+        if not decision.unmet:
+            self._met = _steps(self._past)
+        step = Step.model_validate(decision.step)
+        if step.tool_call.tool_name == "ask_human" or self._is_late(decision, walk):
+            raise await self._stop(step, decision, sight)
+        if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
+            names = self.playbook.goals[probe]
+            values = {name: value for name, value in self.values.items() if name in {*names.params, *names.values}}
+            self._probe = PlaybookBrain(self.playbook, probe, {**names.values, **values}, self._eyes)
+            self._answer = step, decision
+            return await self._probed(walk, self._probe, self._answer)
+        # An unknown screen has one patience, whether it stands still or not; what comes of a step may take its time.
+        walk.waits_on = not decision.lost or bool(decision.rule)
+        action = decision.action
+        self.given, self.intent = decision, Intent() if action is None else Intent(action.safe, action.expect or "")
+        self._ears.gave(step, walk)
+        return step
+
+    async def _probed(self, walk: Walk, probe: PlaybookBrain, answer: tuple[Step, Decision]) -> Step:
+        """Return the next step of the probe; where it finds what was done, the answer that waits for that.
+
+        Raises `NeedsPerson` where it does not: what the program said was not so, and nobody does it again.
+        """
+        try:
+            step = await probe.decide(walk)
+        except GaveUp as error:
+            raise NeedsPerson(
+                f"{self.goal} says that it is done, and nobody could look whether it is: {error}"
+            ) from None
+        self.intent = probe.intent
+        if not isinstance(step.tool_call, AnswerCall):
+            return step
+        if step.tool_call.content != DONE:
+            said = f"The program says that it is done ({self.goal}), and {probe.goal} does not find it so"
+            raise NeedsPerson(f"{said}: {step.tool_call.content}")
+        self.intent, self._probe = Intent(), None
+        found, self.given = answer
+        self._ears.gave(found, walk)
+        return found
+
+    async def look(self, walk: Walk) -> Sight:
+        """Return what is on the newest screen, as far as the rules need it."""
+        return await self._eyes.sight(walk, self._needs)
+
+    async def resume(
+        self, walk: Walk, misfit: Misfit, taken: Taken | None, *, said_done: bool = False
+    ) -> Resumed | None:
+        """Go on where the playbook fits again after somebody did a step in its place; None while it does not."""
+        sight = await self.look(walk)
+        asked = Resuming(self.rules, self.values, misfit, self._follow(sight), sight, taken, said_done)
+        found = await asyncio.to_thread(asked.resumed, self._past)
+        if found is not None:
+            self._past, self._stopped, self._lost_since = list(found.history), None, None
+        return found
+
+    def pressed(self, misfit: Misfit) -> tuple[str, ...]:
+        """Return what is written on what was pressed and is pressed once only, but for what the step itself presses."""
+        done = [rule.do[place] for rule, place in Past(self.rules, self.values, self._past).done if rule.limit == 1]
+        own = () if misfit.cause == "effect" else self.written_on(misfit.action)
+        again = [*done, misfit.action] if misfit.cause == "effect" else done
+        labels = (label for action in again for label in self.written_on(action))
+        return tuple(dict.fromkeys(label for label in labels if label not in own))
+
+    def written_on(self, action: Action) -> list[str]:
+        """Return what is written on what an action presses."""
+        ways = (way for target in action.targets for way in target.ways if way.field is None)
+        return [fill(label, self.values) for way in ways for label in (way.text, way.name) if label]
+
+    def done_by_other(self, outcome: StepOutcome) -> None:
+        """Take down what came of a step that somebody else did."""
+        self._stopped = None
+        self.outcomes.append(outcome)
+
+    async def close(self) -> None:
+        """Take down the step that it ended at; nothing is kept running."""
+        stopped, given, self._stopped, self.given = self._stopped, self.given, None, None
+        if stopped is not None:
+            said = stopped.action.thought
+            self.outcomes.append(StepOutcome(stopped.rule.id, stopped.place, said, "failed", why=stopped.why))
+        elif given is not None and given.action is not None and given.action.answer is not None:
+            self._note_fitted(given)
+
+    def _follow(self, sight: Sight) -> Callable[[Sequence[Turn]], Decision]:
+        """Return what tells the next step on a screen after some others."""
+
+        def follows(history: Sequence[Turn]) -> Decision:
+            met = self._met == _steps(history)
+            return follow(self.playbook, self.goal, self.values, history, sight, written=exactly, met=met)
+
+        return follows
+
+    def _hear(self, walk: Walk) -> None:
+        heard, given = self._ears.heard(walk), self.given
+        self.given = None
+        if heard is None:
+            return
+        step, told = heard
+        if step.tool_call.tool_name == "answer":
+            raise GaveUp(f"The playbook's answer was not accepted: {told.text}", layer=PLAYBOOK)
+        call = step.tool_call.model_dump(mode="json")
+        self._past.append(Turn(step.tool_call.tool_name, step.thought, call, told.text, told.is_error))
+        if given is not None and not told.is_error:
+            self._note_fitted(given)
+
+    def _note_fitted(self, given: Decision) -> None:
+        rule = next((rule for rule in self.rules if rule.id == given.rule), None)
+        if rule is not None and given.action is not None and given.action.wait is None:
+            place = next(number for number, action in enumerate(rule.do) if action is given.action)
+            self.outcomes.append(StepOutcome(rule.id, place, given.action.thought, "fitted"))
+
+    def _is_late(self, decision: Decision, walk: Walk) -> bool:
+        """Say whether a screen that nothing fits was waited out for long enough."""
+        if not decision.lost:
+            self._lost_since = None
+            return False
+        now = walk.doors.now_s()
+        self._lost_since = now if self._lost_since is None else self._lost_since
+        return self.late_s is not None and now - self._lost_since >= self.late_s
+
+    async def _stop(self, step: Step, decision: Decision, sight: Sight) -> GaveUp:
+        """Return what is raised where the rules have no step: with the one that would be next, if that is known."""
+        question = str(getattr(step.tool_call, "question", "")) or "The playbook has no rule for this screen."
+        if decision.action is not None and decision.action.ask_model is None:  # the playbook itself asks a person
+            return GaveUp(question, layer=PLAYBOOK)
+        if decision.action is not None:
+            return DoesNotFit(question, asks_model(self.rules, self.values, self._past, decision))
+        misfit = await asyncio.to_thread(misfit_of, self.rules, self.values, self._past, sight)
+        if misfit is None:
+            return GaveUp(question, layer=PLAYBOOK)
+        self._stopped = misfit
+        return DoesNotFit(f"{question} {misfit.sentence}", misfit)
+
+
+def _steps(history: Sequence[Turn]) -> int:
+    return sum(turn.tool != "wait" for turn in history)
+
+
+def needs_of(rules: Sequence[Rule]) -> Needs:
+    """Return what has to be known of a screen to follow some rules: it is read only if something goes by its text."""
+    needs = needs_for([target for rule in rules for action in rule.do for target in action.targets])
+    for rule in rules:
+        then = (one for action in rule.do for one in action.then)
+        for wanted in (*chain.from_iterable(rule.screens), *rule.any_of, *rule.not_, *then):
+            needs |= Needs.TEXT if isinstance(wanted, str) else Needs.ELEMENTS
+        for read in rule.read.values():
+            needs |= Needs.TEXT if read.element is None else Needs.ELEMENTS
+        if rule.shows_part_of is not None:
+            needs |= Needs.TEXT
+    return needs

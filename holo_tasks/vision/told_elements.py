@@ -1,0 +1,42 @@
+"""A sight that knows what programs tell of their elements, held against the picture that it was read from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holo_tasks.core.elements import NOWHERE, ElementTree
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.outside import defused
+from holo_tasks.vision.control_text import can_read
+from holo_tasks.vision.element_check import ElementCheck
+from holo_tasks.vision.screen_text import Sight
+
+
+def with_elements(sight: Sight, frame: Frame, tree: ElementTree, check: ElementCheck) -> Sight:
+    """Return what was read on a frame, with the elements that programs tell of, in the frame's pixels."""
+    return replace(
+        sight,
+        elements=tree,
+        disagrees=lambda element, also: check.why_not(frame, tree, element, also),
+        written=lambda box: check.read(frame, box) if can_read() else None,
+    )
+
+
+def seen_in(tree: ElementTree, region: Box | None) -> ElementTree:
+    """Return a tree as a region of the screen shows it: in the region's pixels, what is outside it nowhere.
+
+    No text of it names a secret.
+    """
+    elements = tuple(
+        replace(each, name=defused(each.name), value=defused(each.value), box=_inside(each.box, region))
+        for each in tree.elements
+    )
+    return replace(tree, elements=elements)
+
+
+def _inside(box: Box, region: Box | None) -> Box:
+    if region is None or not box.area:
+        return box
+    part = box.intersection(region)
+    return NOWHERE if part is None else part.moved(-region.left, -region.top)
