@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "flows" / "demo"
+PLAYBOOK = "look-up.playbook.yaml"
+"""What the first half of the mailbox is compiled into, and the rest is looked up by."""
 MARK = ".holo-demo"
 """Says that a folder is the demo's own, so that --fresh may delete it, also after a start that failed."""
 sys.path[:0] = [str(PROGRAMS), str(ROOT / "flows")]
@@ -82,6 +84,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=ROOT / "demo-output", help="where everything goes")
     parser.add_argument("--fresh", action="store_true", help="forget earlier runs first")
     parser.add_argument("--quick", action="store_true", help="one letter of each kind instead of all 16")
+    parser.add_argument("--by-model", action="store_true", help="the model looks up all of them, then it is compiled")
     parser.add_argument("--person", action="store_true", help="wait for you where a person is asked")
     parser.add_argument("--keep", action="store_true", help="leave Prefect and S3 running until Enter is pressed")
     parser.add_argument("--size", default="1280x800", help="of the desktop")
@@ -112,13 +115,27 @@ def _run(options: argparse.Namespace, out: Path, stack: ExitStack) -> None:
 
     from expense_audit import expense_audit
 
-    async def audit() -> None:
-        async with _person(by_hand=options.person):
-            await expense_audit(workbook="expense-audit.xlsx", report="expense-audit.html", ask_person_seconds=900)
+    def audit(report: str = "expense-audit.html", **how: Any) -> None:
+        async def audited() -> None:
+            async with _person(by_hand=options.person):
+                await expense_audit(workbook="expense-audit.xlsx", report=report, ask_person_seconds=900, **how)
 
-    asyncio.run(audit())
+        asyncio.run(audited())
+
+    _reach(s3)
+    if options.by_model:
+        audit()
+        _compile(out)
+    elif not (out / PLAYBOOK).exists():
+        # The first half by the model; what it did there is made a playbook, which looks up the rest.
+        audit("expense-audit-by-model.html", most=_half(options))
+        _show_evidence(out)
+        _compile(out)
+    if not options.by_model:
+        audit(playbook=PLAYBOOK if (out / PLAYBOOK).exists() else None)
     _show_flags(out / "meridian.db")
-    _show_evidence(out, s3)
+    _show_evidence(out)
+    _show_runs(out, s3)
     print(
         f"objects   {s3.folder}  (SeaweedFS, bucket {s3.bucket!r})\n"
         f"prefect   PREFECT_HOME={out / 'prefect'} PREFECT_SERVER_API_AUTH_STRING={server.login} "
@@ -259,20 +276,62 @@ async def _fill_in_blocks(
         await block.asave("expense-audit", overwrite=True)
 
 
-def _show_evidence(out: Path, s3: S3Server) -> None:
-    """Check the newest run's evidence as an auditor would, and write the overview of all runs in the bucket."""
-    from holo_tasks.cli.index import index
-    from holo_tasks.cli.verify import in_words, public_pem, verify_trace
+def _half(options: argparse.Namespace) -> int:
+    """Return how many receipts the model looks up before there is a playbook."""
+    from receipts_mailbox import expected
+
+    return sum(one.outcome != "not_a_receipt" for one in expected(one_of_each=options.quick)) // 2
+
+
+def _reach(s3: S3Server) -> None:
+    """Let what reads evidence find the S3 server."""
+    os.environ.update(AWS_ENDPOINT_URL=s3.endpoint, AWS_REGION="us-east-1")
+    os.environ.update(AWS_ACCESS_KEY_ID=s3.access_key, AWS_SECRET_ACCESS_KEY=s3.secret_key)
+
+
+def _newest(out: Path) -> str:
+    """Return the trace of the newest run."""
     from holo_tasks.machine.home import holo_home
     from holo_tasks.safety.run_list import RunBook
     from holo_tasks.safety.store import store_at
 
+    (newest,) = RunBook(store_at(holo_home())).latest(1)
+    return newest.trace
+
+
+def _compile(out: Path) -> None:
+    """Make a playbook of what the model has just done, and show it; where nothing can be made of it, say why."""
+    from holo_tasks.cli.compile import compile_traces
+    from holo_tasks.core.errors import InvalidUsage
+    from holo_tasks.machine.home import holo_home
+    from holo_tasks.scripts.playbook import load_playbook
+
+    file, began = out / PLAYBOOK, time.monotonic()
+    try:
+        compile_traces([_newest(out)], file, "look-up", (), None, holo_home(), as_json=False)
+    except InvalidUsage as error:
+        print(f"\nplaybook  none: {error} The model looks up the rest, too.", flush=True)
+        return
+    print(f"\nplaybook  {file}  (compiled from this run's evidence in {time.monotonic() - began:.1f} s)")
+    for rule in load_playbook(file).rules_of("look-up"):
+        print(f"  {', '.join(map(str, rule.screen))}: {' '.join(action.thought for action in rule.do)}")
+    print("The rest is looked up by it; the model goes on where it does not fit.\n", flush=True)
+
+
+def _show_evidence(out: Path) -> None:
+    """Check the newest run's evidence as an auditor would."""
+    from holo_tasks.cli.verify import in_words, public_pem, verify_trace
+    from holo_tasks.machine.home import holo_home
+
     home = holo_home()
-    os.environ.update(AWS_ENDPOINT_URL=s3.endpoint, AWS_REGION="us-east-1")
-    os.environ.update(AWS_ACCESS_KEY_ID=s3.access_key, AWS_SECRET_ACCESS_KEY=s3.secret_key)
     (out / "public.pem").write_text(public_pem(home) + "\n")
-    (newest,) = RunBook(store_at(home)).latest(1)
-    print(f"\nevidence  {in_words(verify_trace(newest.trace, out / 'public.pem', None, home))}")
+    print(f"\nevidence  {in_words(verify_trace(_newest(out), out / 'public.pem', None, home))}")
+
+
+def _show_runs(out: Path, s3: S3Server) -> None:
+    """Write the overview of all runs in the bucket."""
+    from holo_tasks.cli.index import index
+
     index(
         f"s3://{s3.bucket}/expense-audit",
         out / "runs.html",

@@ -29,6 +29,7 @@ from holo_tasks import (
     NeedsPerson,
     NotDone,
     Script,
+    SubgoalOptions,
     agent_step,
     cost_guardrail,
     hand_over,
@@ -40,7 +41,7 @@ from holo_tasks import (
 )
 from holo_tasks.agent.subgoal import is_done
 from holo_tasks.audit.pages.report import write_report
-from holo_tasks.core.errors import TokenConflict, UnfitItem
+from holo_tasks.core.errors import GaveUp, TokenConflict, UnfitItem
 from holo_tasks.core.money import usd
 from holo_tasks.core.person import HandOff
 from holo_tasks.office.mailbox import Letter
@@ -53,7 +54,8 @@ from holo_tasks.run.run import Progress as Story
 from holo_tasks.run.run import Run, current_run
 from holo_tasks.run.secret_filter import HushedName
 from receipts.console import AuditConsole
-from receipts.finding import Finding
+from receipts.finding import Finding, mean_costs
+from receipts.learned import before_the_model, learned
 from receipts.money import TOO_MUCH
 from receipts.note import EXAMPLE, completed
 from receipts.receipt import Receipt, earlier_receipt_id, in_ascii, like_merchant, read_receipt, short_id
@@ -141,7 +143,7 @@ async def sign_on() -> SignedOn:
     return answer
 
 
-def _reading(reference: str, token: str) -> Script:
+def _reading(reference: str, token: str = "") -> Script:
     return Script(SCRIPTS, "read-record", reference=reference)
 
 
@@ -155,16 +157,22 @@ def _reading(reference: str, token: str) -> Script:
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def look_up(reference: str, token: str) -> PortalRecord:
     """Read a transaction off the program's screen."""
-    return await _read()
+    return await _read(reference)
 
 
-async def _read() -> PortalRecord:
+async def _read(reference: str) -> PortalRecord:
     """Read what the sub-goal around this is told as ``reference``: nothing of a mail is part of an instruction."""
-    record: PortalRecord = await pursue(
+    goal = (
         f"Open the transaction in {PROGRAM} whose reference the data names, and read its record. If the program asks "
-        "you to sign on again, the user is auditor and the password is {{secret:portal_password}}.",
-        returns=PortalRecord,
+        "you to sign on again, the user is auditor and the password is {{secret:portal_password}}."
     )
+    first = before_the_model(reference)
+    try:
+        record: PortalRecord = await pursue(goal, returns=PortalRecord, options=first)
+    except GaveUp:
+        if first is None:
+            raise
+        record = await pursue(goal, returns=PortalRecord, options=SubgoalOptions(layers=[_reading(reference)]))
     return record
 
 
@@ -176,11 +184,11 @@ async def flag_on_file(reference: str, reason: Reason, note: str, token: str) ->
     return FlagFiled(flag=None, already=True)
 
 
-@subgoal(title="Look again at {reference}", data=["reference"], effect=None)
+@subgoal(title="Look again at {reference}", data=["reference"], effect=None, layers=["model", _reading])
 @cost_guardrail(max_cost_usd=0.25, max_actions=40, timeout_seconds=240)
 async def read_record(reference: str) -> PortalRecord:
     """Read a transaction as it is now, whatever was read of it before."""
-    return await _read()
+    return await _read(reference)
 
 
 @subgoal(
@@ -231,8 +239,8 @@ async def audit_receipt(receipt: Receipt, duplicate_of: str | None, named: Mappi
 
     ``named`` are the other receipts by the transactions they name, for one that a person has to read.
     """
-    said: Reading | None = None
-    asks = unreadable(receipt) and current_run().handoff is not None
+    said, spent = None, current_run().guard.spent_micro
+    asks = unreadable(receipt) and current_run().options.waits is not None
     with progress(3 if asks else 2) as story:
         if asks:
             said = await ask_what_it_says(receipt)
@@ -247,7 +255,7 @@ async def audit_receipt(receipt: Receipt, duplicate_of: str | None, named: Mappi
     layers = current_run().layer_of(receipt.receipt_id)
     if said and "person" not in layers:  # they said it to an attempt that was interrupted
         layers = f"{layers} + person".removeprefix(" + ")
-    return found.model_copy(update={"by": layers})
+    return found.model_copy(update={"by": layers, "cost_micro": current_run().guard.spent_micro - spent})
 
 
 def unreadable(receipt: Receipt) -> bool:
@@ -334,6 +342,8 @@ async def expense_audit(
     max_cost_usd: float = 5.0,
     since: date | None = None,
     ask_person_seconds: float = 0,
+    most: int = 0,
+    playbook: str | None = None,
 ) -> dict[str, int]:
     """Audit every receipt of a mailbox.
 
@@ -356,27 +366,27 @@ async def expense_audit(
             ends without anybody at hand. With more the flow run is paused in Prefect (Resume, or
             `holo-tasks handoff`), and what the person says decides: the receipt is audited by it, or left out. If
             nobody answers in time, or not to the point, the receipt is left for a person.
+        most: Audit no more than so many receipts that are not done yet, and leave the others to the next audit; 0 for
+            all of them.
+        playbook: Name of a playbook in the same folder that looks transactions up (`holo-tasks compile` makes one of an
+            audit's evidence). The model goes on where it does not fit. Empty: the model looks them up.
     """
     one_line_errors()
     given = await gather(mailbox, workbook, report)
     bucket = await load_block(AuditBucket, audit)
     console = AuditConsole()
-    async with holo_agent(
-        "Expense audit",
-        model=model,
-        desktop=desktop,
-        audit=bucket,
-        allow="act",
-        handoff=HandOff(ask_person_seconds) if ask_person_seconds else False,
-    ) as run:
-        work = await asyncio.to_thread(sort_out, run, given, since)
+    handoff = HandOff(ask_person_seconds) if ask_person_seconds else False
+    agent = holo_agent("Expense audit", model=model, desktop=desktop, audit=bucket, allow="act", handoff=handoff)
+    async with learned(playbook), agent as run:
+        work = await asyncio.to_thread(sort_out, run, given, since, most)
         get_run_logger().info("%d letters, %d receipts", given.letters, len(work.receipts))
         findings = await audit_all(run, given.sheet, work, console)
-        counts = await publish(run, findings)
+        counts = await publish(run, findings, playbook)
+        told = ", ".join(f"{count} by {layer}" for layer, count in run.layers.most_common())
     # A run that found everything done keeps the report of the run that did it.
     if given.page and (run.steps or not given.page.exists()):
         await asyncio.to_thread(write_report, bucket.trace(run.trace), given.page)
-    console.summary(findings, run, given.sheet.path, given.page)
+    console.summary(findings, run, told, given.sheet.path, given.page)
     leave_to_person(findings)
     return counts
 
@@ -414,14 +424,16 @@ async def gather(mailbox: str, workbook: str, report: str | None) -> Given:
     return Given(await asyncio.to_thread(_receipts, letters), len(letters), sheet, page)
 
 
-def sort_out(run: Run, given: Given, since: date | None) -> Worklist:
-    """Tell which receipts there are to audit, and which of them are done."""
+def sort_out(run: Run, given: Given, since: date | None, most: int = 0) -> Worklist:
+    """Tell which receipts there are to audit, ``most`` of them new, and which of them are done."""
     read, before = as_known_before(run, given.sheet, given.read)
     firsts = duplicates([receipt for _, receipt in read])
     receipts = [
         receipt for letter, receipt in read if since is None or letter.date is None or letter.date.date() >= since
     ]
     done = {r.receipt_id for r in receipts if r.receipt_id in before or was_audited(r, firsts[r.receipt_id])}
+    later = {r.receipt_id for r in [r for r in receipts if r.receipt_id not in done][most:]} if most else set()
+    receipts = [receipt for receipt in receipts if receipt.receipt_id not in later]
     return Worklist(receipts, [receipt for _, receipt in read], firsts, before, frozenset(done))
 
 
@@ -450,11 +462,13 @@ async def audit_all(run: Run, sheet: Workbook, work: Worklist, console: AuditCon
     return findings
 
 
-async def publish(run: Run, findings: Sequence[Finding]) -> dict[str, int]:
-    """Publish the findings as a table in Prefect; return how many there are of each kind."""
+async def publish(run: Run, findings: Sequence[Finding], playbook: str | None = None) -> dict[str, int]:
+    """Publish the findings as a table in Prefect, and for the report; return how many there are of each kind."""
     kinds = ("match", "flagged", "missing", HANDED_OVER)
     counts = {name: sum(f.status.startswith(name) for f in findings) for name in kinds}
-    run.answer = ", ".join(f"{number} {name}" for name, number in counts.items())
+    costs = [f"a receipt {kind}: {usd(cost)} {who} (mean of {n})" for kind, who, n, cost in mean_costs(findings)]
+    by = [f"looked up by the playbook {playbook}"] if playbook else []
+    run.answer = "; ".join([", ".join(f"{number} {name}" for name, number in counts.items()), *by, *costs])
     shown = ("Receipt", "Status", "Flag", "By", "Merchant", "Reference", "Amount", "Currency", "Ledger amount")
     table = [{name: str(row_of(finding)[name] or "") for name in shown} for finding in findings]
     await publish_table("expense-audit-results", table, f"{len(findings)} receipts, {usd(run.guard.total_micro)}")

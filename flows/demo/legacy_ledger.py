@@ -44,7 +44,7 @@ def _run(options: argparse.Namespace) -> None:
         raise CannotStart("this Python has no tkinter: install the Debian package python3-tk") from error
     from legacy_ledger_look import Look
     from legacy_ledger_screens import MenuScreen, SearchScreen, SignOnScreen
-    from legacy_ledger_window import Behaviour, LedgerWindow, Login
+    from legacy_ledger_window import Behavior, LedgerWindow, Login
 
     try:
         root = tk.Tk(className="MeridianLedger")
@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> None:
     width, height = look.window_size()
     place = "" if options.position is None else "+{}+{}".format(*options.position)
     root.geometry(f"{width}x{height}{place}")
-    behaviour = Behaviour(
+    behavior = Behavior(
         seed=options.seed,
         slow=options.slow,
         tip_after=options.tip_after,
@@ -62,7 +62,7 @@ def _run(options: argparse.Namespace) -> None:
         session_seconds=options.session_seconds,
     )
     login = Login(options.user, password)
-    window = LedgerWindow(root, ledger, login, look, behaviour, options.state_file)
+    window = LedgerWindow(root, ledger, login, look, behavior, options.state_file)
     window.sign_on_panel = lambda: SignOnScreen(window)
     window.menu_panel = lambda: MenuScreen(window)
     window.search_panel = lambda: SearchScreen(window)

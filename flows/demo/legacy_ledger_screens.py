@@ -287,9 +287,9 @@ class FlagScreen(Screen):
         self.window.ledger.refuse_save(self._transaction.reference, "rejected")
         self.window.say(message, error=True)
 
-    def _leave(self, neighbour: tk.Misc | None) -> str:
-        if neighbour is not None:
-            neighbour.focus_set()
+    def _leave(self, neighbor: tk.Misc | None) -> str:
+        if neighbor is not None:
+            neighbor.focus_set()
         return "break"
 
     def _note_changed(self, _event: object) -> None:

@@ -28,7 +28,7 @@ TIPS = (
 
 
 @dataclass(frozen=True)
-class Behaviour:
+class Behavior:
     """The program's bad habits; zero switches one off."""
 
     seed: int = 0
@@ -60,15 +60,15 @@ class Panel(Protocol):
 class Session:
     """Counts actions since sign-on and watches idle time."""
 
-    def __init__(self, behaviour: Behaviour) -> None:
-        self._behaviour = behaviour
+    def __init__(self, behavior: Behavior) -> None:
+        self._behavior = behavior
         self._actions = 0
         self._last = time.monotonic()
 
     def use(self) -> bool:
         """One more action; false when the session had already run out."""
         now = time.monotonic()
-        most, idle = self._behaviour.session_actions, self._behaviour.session_seconds
+        most, idle = self._behavior.session_actions, self._behavior.session_seconds
         if (most and self._actions >= most) or (idle and now - self._last > idle):
             return False
         self._actions += 1
@@ -83,15 +83,15 @@ class LedgerWindow:
         ledger: LedgerFile,
         login: Login,
         look: Look,
-        behaviour: Behaviour,
+        behavior: Behavior,
         state_file: Path | None,
     ) -> None:
         self.root, self.ledger, self.login, self.look = root, ledger, login, look
         self.session: Session | None = None
         self.panel: Panel | None = None
-        self._behaviour = behaviour
-        self._repaints = random.Random(behaviour.seed)
-        self._tips = random.Random(behaviour.seed + 1)
+        self._behavior = behavior
+        self._repaints = random.Random(behavior.seed)
+        self._tips = random.Random(behavior.seed + 1)
         self._pending: str | None = None
         self._popup: Popup | None = None
         self._changes = 0
@@ -111,7 +111,7 @@ class LedgerWindow:
         return False
 
     def begin_session(self) -> None:
-        self.session = Session(self._behaviour)
+        self.session = Session(self._behavior)
 
     def go(self, make: Callable[[], Panel], message: str = "", at_least: float = 0.0) -> None:
         """Change the panel slowly, in one of two ways: the program hangs, or it works in the background.
@@ -120,7 +120,7 @@ class LedgerWindow:
         """
         if self._pending is not None:
             self.root.after_cancel(self._pending)
-        low, high = self._behaviour.slow
+        low, high = self._behavior.slow
         seconds = self._repaints.uniform(low, high)
         hangs = self._repaints.random() < 0.5
         if high > 0:
@@ -197,7 +197,7 @@ class LedgerWindow:
             panel.shown()
         if self.session is not None:
             self._changes += 1
-            every = self._behaviour.tip_after
+            every = self._behavior.tip_after
             if every and self._changes % every == 0:
                 self.root.after(self._tips.randint(150, 500), self.tip)
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -58,17 +59,17 @@ class Expected:
 _SALES_TABLE = """
 match            | TX-10482 | Kestrel House Hotel     | 1284.50 EUR | 2026-09-14 | A. Lindqvist | plain |
 match            | TX-10517 | Paper & Pine            |   19.99 USD | 2026-09-15 | M. Okafor    | html |
-match            | TX-10539 | Bluefin Software        |  430.00 USD | 2026-09-16 | A. Lindqvist | alternative |
+wrong_amount     | TX-10716 | Tandem Car Hire         |  318.60 EUR | 2026-09-24 | A. Lindqvist | forwarded | 381.60
 match            | TX-10563 | Café Grünwald           |   84.20 EUR | 2026-09-17 | J. Weber     | quoted |
+no_transaction   | TX-19357 | Northgate Parking       |   24.00 GBP | 2026-09-28 | M. Okafor    | rfc822 |
+match            | TX-10539 | Bluefin Software        |  430.00 USD | 2026-09-16 | A. Lindqvist | alternative |
 match            | TX-10594 | Metro Taxi Zürich       |   57.35 CHF | 2026-09-18 | J. Weber     | base64 |
 match            | TX-10628 | Harbour Print Works     |  236.75 GBP | 2026-09-21 | S. Moreau    | txt |
-match            | TX-10655 | Orchard Office Supply   |  612.40 EUR | 2026-09-22 | M. Okafor    | csv |
-match            | TX-10673 | Lumen Conference Centre | 2950.00 EUR | 2026-09-23 | S. Moreau    | pdf |
-wrong_amount     | TX-10716 | Tandem Car Hire         |  318.60 EUR | 2026-09-24 | A. Lindqvist | forwarded | 381.60
 wrong_amount     | TX-10742 | Brenner Werkzeuge GmbH  | 1746.90 EUR | 2026-09-25 | J. Weber     | html_german | 1476.90
-no_transaction   | TX-19357 | Northgate Parking       |   24.00 GBP | 2026-09-28 | M. Okafor    | rfc822 |
+match            | TX-10655 | Orchard Office Supply   |  612.40 EUR | 2026-09-22 | M. Okafor    | csv |
 no_transaction   | TX-19624 | Librairie du Port       |   46.15 EUR | 2026-09-29 | S. Moreau    | latin9 |
 unknown_merchant | TX-10785 | Saffron Garden Catering |  528.30 USD | 2026-09-30 | A. Lindqvist | html_file |
+match            | TX-10673 | Lumen Conference Centre | 2950.00 EUR | 2026-09-23 | S. Moreau    | pdf |
 duplicate        | TX-10482 | Kestrel House Hotel     | 1284.50 EUR | 2026-09-14 | A. Lindqvist | folio |
 """
 
@@ -152,9 +153,7 @@ def write_maildir(path: str | Path, *, one_of_each: bool = False) -> list[Expect
     for sub in ("cur", "new", "tmp"):
         (folder / sub).mkdir(parents=True, exist_ok=True)
     out: list[Expected] = []
-    for number, (raw, expected) in enumerate(messages()):
-        if one_of_each and any(taken.outcome == expected.outcome for taken in out):
-            continue
+    for number, raw, expected in _taken(one_of_each):
         sent = int((_START + timedelta(hours=5 * number)).timestamp())
         name = f"{sent}.M{number:06d}P1.mail.example"
         if not [*folder.glob(f"cur/{name}*"), *folder.glob(f"new/{name}*")]:
@@ -163,6 +162,19 @@ def write_maildir(path: str | Path, *, one_of_each: bool = False) -> list[Expect
             target.write_bytes(raw)
         out.append(expected)
     return out
+
+
+def expected(*, one_of_each: bool = False) -> list[Expected]:
+    """Return what is to be found in the messages that `write_maildir` takes."""
+    return [told for _, _, told in _taken(one_of_each)]
+
+
+def _taken(one_of_each: bool) -> Iterator[tuple[int, bytes, Expected]]:
+    outcomes = set[str]()
+    for number, (raw, told) in enumerate(messages()):
+        if not (one_of_each and told.outcome in outcomes):
+            outcomes.add(told.outcome)
+            yield number, raw, told
 
 
 def messages() -> list[tuple[bytes, Expected]]:

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from holo_tasks.core.money import usd
 from holo_tasks.run.run import Run
-from receipts.finding import Finding
+from receipts.finding import Finding, mean_costs
 from receipts.receipt import Receipt
 
 COLORS = {"match": "green", "flagged": "yellow"}
@@ -28,6 +28,7 @@ COLUMNS = {
     "Status": "left",
     "Flag": "left",
     "By": "left",
+    "Cost": "right",
 }
 
 
@@ -54,7 +55,7 @@ class AuditConsole:
     def __init__(self) -> None:
         self._console, self._started = Console(stderr=True), datetime.now(UTC)
         if not self._console.is_terminal:
-            self._console.width = 132
+            self._console.width = 150
 
     @contextmanager
     def bar(self, total: int) -> Iterator[Bar]:
@@ -63,13 +64,14 @@ class AuditConsole:
         with Progress(*columns, console=self._console, transient=True) as progress:
             yield Bar(progress, progress.add_task("receipts", total=total))
 
-    def summary(self, findings: Sequence[Finding], run: Run, sheet: Path, page: Path | None) -> None:
+    def summary(self, findings: Sequence[Finding], run: Run, layers: str, sheet: Path, page: Path | None) -> None:
         """Show all findings, who came to them, what they cost, and where they are."""
         seconds = (datetime.now(UTC) - self._started).total_seconds()
         self._console.print(_table(findings))
-        if run.layers:
-            told = ", ".join(f"{count} by {layer}" for layer, count in run.layers.most_common())
-            self._say(f"sub-goals came to their answers: {told}")
+        if layers:
+            self._say(f"sub-goals came to their answers: {layers}")
+        for kind, who, count, micro in mean_costs(findings):
+            self._say(f"a receipt {kind}: {usd(micro)} {who} (mean of {count})")
         self._say(f"{run.steps} steps in {seconds:.0f} s, model cost {usd(run.guard.total_micro)}")
         self._say(f"workbook  {sheet}\nevidence  {run.trace}")
         if page:
@@ -90,7 +92,7 @@ def _line(finding: Finding, effort: str) -> str:
 def _table(findings: Sequence[Finding]) -> Table:
     table = Table(title="Expense audit")
     for name, side in COLUMNS.items():
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
+        table.add_column(name, justify=side, no_wrap=name in ("By", "Cost"))  # type: ignore[arg-type]
     for finding in findings:
         receipt = finding.receipt
         table.add_row(
@@ -102,5 +104,6 @@ def _table(findings: Sequence[Finding]) -> Table:
             escape(finding.status),
             finding.flag,
             finding.by or "–",
+            "–" if finding.cost_micro is None else usd(finding.cost_micro),
         )
     return table

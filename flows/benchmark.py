@@ -1,0 +1,181 @@
+"""Benchmark the product: suites of tasks, each with a judge of its own, by a model or by an oracle in its place.
+
+`make benchmark` runs it on this machine (`flows/benchmarks/__main__.py`); as a deployment it takes its model and the
+place of its evidence from blocks. Without a model an oracle decides, which knows where things are: then everything but
+the model is measured, and every page says so. Each task with each seed is an item that is done once: what was killed
+goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+
+from prefect import flow, get_run_logger
+from pydantic import Field, SecretStr
+
+from benchmarks.evidence import took_by_key
+from benchmarks.figures import row, rows_by
+from benchmarks.ledger import Ledger
+from benchmarks.miniwob import MiniWob
+from benchmarks.office import Office
+from benchmarks.oracle import Oracle, serving
+from benchmarks.page import past_rows, write_page
+from benchmarks.results import PAGE, Kept, Plan, Shelf
+from benchmarks.suite import Suite
+from benchmarks.values import Item, Outcome, Result, Took
+from benchmarks.work import Bench, failed, worked_on, working_on
+from holo_blocks import AuditBucket, HoloModel, holo_agents, load_block
+from holo_tasks import InvalidUsage, publish_markdown, publish_table
+from holo_tasks.machine.private import private_folder
+from holo_tasks.models.address import HOSTED_BASE_URL, is_hosted
+from holo_tasks.models.profile import DEFAULT_MODEL
+from holo_tasks.run.log_filter import one_line_errors
+from holo_tasks.run.named_files import reports_folder
+
+PLAYBOOK = Path(__file__).with_name("expense_audit.playbook.yaml")
+MOST_STEPS = 60
+
+
+@flow(name="Benchmark", flow_run_name="benchmark {name}", persist_result=False)
+async def benchmark(
+    suites: tuple[str, ...] = Field(
+        default=("miniwob",), min_length=1, description="Which suites: miniwob, miniwob-clock, ledger, office."
+    ),
+    tasks: tuple[str, ...] = Field(default=(), description="Only these of their tasks; all if none is named."),
+    seeds: int = Field(default=1, ge=1, le=1000, description="So many of each task, each drawn anew."),
+    first_seed: int = Field(default=0, ge=0, description="The first of them."),
+    scales: tuple[float, ...] = Field(default=(1.0,), min_length=1, description="Scales of the display."),
+    desktops: int = Field(default=1, ge=1, le=100, description="So many work at once."),
+    model: str = Field(default="", description="Name of a Holo Model block; an oracle decides if this is empty."),
+    audit: str = Field(default="", description="Name of a Holo Audit Bucket block; else a folder by the results."),
+    compare: str = Field(default="", description="Name of an earlier benchmark to show beside this one."),
+    tree: bool = Field(default=False, description="Have programs tell of their elements."),
+    name: str = Field(default="", description="Of this benchmark; the time it begins, or the one that was stopped."),
+) -> str:
+    """Work on every item, write down what came of each, and return the name under which the results are."""
+    one_line_errors()
+    shelf = Shelf(reports_folder())
+    chosen = [_suite(each, tree) for each in suites]
+    decides, who = await _model(model)
+    plan = Plan(
+        suites=suites,
+        tasks=tasks,
+        seeds=tuple(range(first_seed, first_seed + seeds)),
+        scales=scales,
+        model=who,
+        tree=tree,
+    )
+    name = name or shelf.unfinished(plan) or f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    place = shelf.begin(name, plan)
+    other = shelf.read(compare) if compare else None
+    bucket = await load_block(AuditBucket, audit) if audit else AuditBucket(local_folder=str(place / "evidence"))
+    outcomes: list[Outcome] = []
+    left_out: list[str] = []
+    with _decided(decides) as (block, oracle):
+        for suite in chosen:
+            if why := suite.why_not():
+                left_out.append(f"{suite.name}: {why}")
+            for scale in [each for each in plan.scales if each in suite.scales]:
+                items = [Item(suite.name, task, seed, scale) for task in _tasks(suite, plan) for seed in plan.seeds]
+                bench = Bench(name, suite, private_folder(place, f"{suite.name}-{scale:g}"), oracle)
+                for _, alike in groupby(sorted(items, key=suite.program), suite.program):
+                    outcomes += await _worked_through(bench, list(alike), block, bucket, desktops)
+    if not outcomes:
+        raise InvalidUsage(f"There is nothing to do: {'; '.join(left_out) or 'no suite has such a task or scale'}.")
+    results = await asyncio.to_thread(_with_evidence, outcomes)
+    await asyncio.to_thread(shelf.keep, name, results)
+    await _shown(shelf, Kept(name, plan, results), other, left_out)
+    return name
+
+
+async def _worked_through(
+    bench: Bench, items: Sequence[Item], block: HoloModel, bucket: AuditBucket, desktops: int
+) -> list[Outcome]:
+    """Work on items of one suite at one scale, on so many desktops; return what came of each, in their order."""
+    found: dict[Item, Outcome] = {}
+    log, suite, first = get_run_logger(), bench.suite, items[0]
+    with working_on(bench):
+        async with holo_agents(
+            f"Benchmark {bench.name}: {suite.name} {suite.program(first)} at {first.scale:g}",
+            desktops=min(desktops, len(items)),
+            model=block,
+            desktop=suite.desktop(bench.folder, first),
+            audit=bucket,
+            allow="act",
+            max_steps=MOST_STEPS,
+        ) as agents:
+            async for one in agents.map(worked_on, items):
+                outcome = one.result or failed(bench, one.item, one.error)
+                found[one.item] = outcome
+                tell = log.info if outcome.good else log.warning
+                tell("%s: %s %s", one.item.name, outcome.word, outcome.reason or outcome.judged.why)
+    return [found[item] for item in items if item in found]
+
+
+def _with_evidence(outcomes: Sequence[Outcome]) -> tuple[Result, ...]:
+    took = took_by_key({outcome.trace for outcome in outcomes if outcome.trace})
+    return tuple(Result(outcome=each, took=took.get((each.trace, each.key), Took())) for each in outcomes)
+
+
+async def _shown(shelf: Shelf, kept: Kept, other: Kept | None, left_out: Sequence[str]) -> None:
+    """Write the page, and tell Prefect."""
+    earlier = [each for each in shelf.all() if each.plan == kept.plan]
+    fewest = shelf.fewest()
+    page = shelf.place(kept.name) / PAGE
+    await asyncio.to_thread(write_page, page, kept, fewest, earlier=earlier, other=other, left_out=left_out)
+    whole = row("all", kept.results, fewest)
+    suites = rows_by(lambda one: f"{one.outcome.suite} at {one.outcome.scale:g}", kept.results, fewest)
+    await publish_table(
+        f"benchmark-{kept.name}", [each.cells for each in (*suites, whole)], f"Decided by {kept.plan.told}"
+    )
+    await publish_table("benchmark-history", past_rows(earlier), "Benchmarks with the same options, newest first")
+    said = "" if kept.plan.model else "**No model was measured:** an oracle that knows where things are decided.\n\n"
+    markdown = f"{said}{whole.success} of {whole.items} items. The page: `{page}`"
+    await publish_markdown(f"benchmark-page-{kept.name}", markdown, f"Benchmark {kept.name}")
+
+
+def _suite(name: str, tree: bool) -> Suite:
+    suites: dict[str, Suite] = {
+        suite.name: suite for suite in (MiniWob(tree=tree), MiniWob(tree=tree, clock=True), Ledger(), Office())
+    }
+    if name not in suites:
+        raise InvalidUsage(f"There is no suite {name!r}; there are: {', '.join(suites)}.")
+    return suites[name]
+
+
+def _tasks(suite: Suite, plan: Plan) -> list[str]:
+    """Return the tasks of a suite that are asked for; those that an oracle cannot do are there by name."""
+    return [task for task in plan.tasks if task in suite.every] if plan.tasks else list(suite.tasks)
+
+
+async def _model(name: str) -> tuple[HoloModel | None, str]:
+    """Return the model that decides, and what it is called; None for the oracle."""
+    if name:
+        block = await load_block(HoloModel, name)
+        return block, block.model
+    base_url = os.environ.get("HOLO_BASE_URL") or HOSTED_BASE_URL
+    key = os.environ.get("HAI_API_KEY" if is_hosted(base_url) else "HOLO_API_KEY")
+    if not (os.environ.get("HOLO_BASE_URL") or key):
+        return None, ""
+    called = os.environ.get("HOLO_MODEL", DEFAULT_MODEL)
+    return HoloModel(base_url=base_url, model=called, api_key=SecretStr(key) if key else None), called
+
+
+@contextmanager
+def _decided(block: HoloModel | None) -> Iterator[tuple[HoloModel, Oracle | None]]:
+    """Give the model that decides, an oracle if there is none."""
+    if block is not None:
+        yield block, None
+        return
+    with serving(PLAYBOOK) as (oracle, base_url):
+        yield HoloModel(base_url=base_url, model="rehearsal"), oracle
+
+
+if __name__ == "__main__":
+    benchmark.serve(name="benchmark", limit=1)

@@ -1,0 +1,130 @@
+"""The command of `make benchmark`: the benchmark flow on this machine, with a Prefect server of its own.
+
+    python flows/benchmarks [--suite miniwob] [--tasks click-test login-user] [--seeds 3] [--scale 1 1.25 2]
+
+Without a key (HAI_API_KEY, or HOLO_BASE_URL) an oracle decides, which knows where things are: then everything but the
+model is measured. Started again with the same options it goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+if TYPE_CHECKING:
+    from benchmarks.results import Kept, Shelf
+
+
+def main() -> int:
+    """Run a benchmark on this machine; return 1 if anything in it did not succeed."""
+    options = parser().parse_args()
+    from holo_tasks.machine.private import make_private
+    from holo_tasks.machine.umask import narrow_umask
+
+    narrow_umask()
+    out: Path = options.out.resolve()
+    make_private(out)
+    # Prefect reads its settings as it is imported: all of this comes first.
+    os.environ.update(
+        PREFECT_HOME=str(out / "prefect"),
+        HOLO_HOME=str(out / "holo"),
+        HOLO_REPORTS=str(out),
+        PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="WARNING",
+        PREFECT_SERVER_ANALYTICS_ENABLED="0",
+        DO_NOT_TRACK="1",
+    )
+    os.environ.pop("PREFECT_PROFILE", None)
+    from holo_tasks.core.errors import HoloError
+    from holo_tasks.prefect_server.temporary import TemporaryServer, reach_directly
+
+    reach_directly(os.environ)
+    try:
+        with ExitStack() as stack:
+            server = TemporaryServer(os.environ)
+            stack.callback(server.stop)
+            server.enter(os.environ)
+            server.wait()
+            return _told(options)
+    except HoloError as error:
+        print(f"benchmark: {error.status}: {' '.join(str(error).split())}", file=sys.stderr)
+        return error.exit_code
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
+    read = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    read.add_argument("--suite", nargs="+", default=["miniwob"], help="which suites")
+    read.add_argument("--tasks", nargs="+", default=[], help="only these of their tasks")
+    read.add_argument("--seeds", type=int, default=1, metavar="N", help="so many of each task (%(default)s)")
+    read.add_argument("--first-seed", type=int, default=0, metavar="N", help="the first of them (%(default)s)")
+    read.add_argument("--scale", type=float, nargs="+", default=[1.0], help="of the display, for example 1 1.25 2")
+    read.add_argument("--desktops", type=int, default=1, metavar="N", help="so many at once (%(default)s)")
+    read.add_argument("--compare", metavar="NAME", help="show it beside this earlier benchmark")
+    read.add_argument("--tree", action="store_true", help="have programs tell of their elements")
+    read.add_argument("--name", default="", help="of this benchmark; else the time")
+    read.add_argument("--out", type=Path, default=ROOT / "benchmark-output", help="where everything goes")
+    return read
+
+
+def _told(options: argparse.Namespace) -> int:
+    """Run the flow as a person asked for it, and print what it came to."""
+    from benchmark import benchmark
+    from benchmarks.results import Shelf
+    from holo_tasks.run.artifacts import flush_logs
+
+    asked: dict[str, Any] = {
+        "suites": tuple(options.suite),
+        "tasks": tuple(options.tasks),
+        "seeds": options.seeds,
+        "first_seed": options.first_seed,
+        "scales": tuple(options.scale),
+        "desktops": options.desktops,
+        "compare": options.compare or "",
+        "tree": options.tree,
+        "name": options.name,
+    }
+
+    async def run() -> str:
+        name: str = await benchmark(**asked)
+        await flush_logs()  # as long as the server is there
+        return name
+
+    name = asyncio.run(run())
+    shelf = Shelf(options.out.resolve())
+    kept = shelf.read(name)
+    for line in in_words(kept, shelf):
+        print(line)
+    print(f"page      {shelf.place(name) / 'index.html'}\ntable     {shelf.place(name) / 'results.csv'}")
+    return 0 if all(result.outcome.good for result in kept.results) else 1
+
+
+def in_words(kept: Kept, shelf: Shelf) -> Iterator[str]:
+    """Yield the lines that a terminal shows of a benchmark."""
+    from benchmarks.figures import row, rows_by
+
+    fewest = shelf.fewest()
+    rows = [*rows_by(lambda one: f"{one.outcome.suite} at {one.outcome.scale:g}", kept.results, fewest)]
+    rows.append(row("all", kept.results, fewest))
+    cells = [each.cells for each in rows]
+    yield f"\nDecided by {kept.plan.told}."
+    wide = {name: max(len(name), *(len(each[name]) for each in cells)) for name in cells[0]}
+    yield "  ".join(name.ljust(wide[name]) for name in cells[0])
+    for each in cells:
+        yield "  ".join(text.ljust(wide[name]) for name, text in each.items())
+    for result in kept.results:
+        if not result.outcome.good:
+            outcome = result.outcome
+            yield f"{outcome.word}: {outcome.item.name}: {outcome.reason or outcome.judged.why}"
+
+
+if __name__ == "__main__":
+    sys.path[:1] = [str(ROOT / "flows" / "demo"), str(ROOT / "flows")]  # this folder is a package in the last one
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""MiniWoB++: small tasks on web pages, each with its own code that judges it, in a real Chromium."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import shlex
+import shutil
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.devtools import Tab
+from benchmarks.values import Item, Judgement
+from holo_blocks import HoloDesktop
+from holo_tasks import pursue
+from holo_tasks.run.lazy_desktop import LazyDesktop
+from holo_tasks.run.run import Run
+
+ORACLE = Path(__file__).with_name("miniwob_oracle.js")
+ENOUGH = 0.8
+"""Of the full reward, which says what counts as done: of tasks that reward precision a little may be missing."""
+EPISODE_MS = 3_600_000
+"""A task's own clock runs, and ends nothing: how long it took is measured, not what a person's hand can do."""
+WIDTH, HEIGHT = 1024, 768
+"""Chromium makes no window narrower than 500 pixels of its own, which at scale 2 are 1,000 of the screen."""
+FLAGS = (
+    "no-sandbox test-type disable-gpu no-first-run disable-background-networking disable-component-update disable-sync "
+    "no-default-browser-check disable-features=Translate disable-session-crashed-bubble "
+    "kiosk disable-smooth-scrolling remote-debugging-port=0"
+)
+NOT_BY_AN_ORACLE = {
+    "chase-circle": "is about following what moves",
+    "moving-items": "is about what moves",
+    "hover-shape": "is about what moves, and has no end",
+    "stock-market": "is about tenths of a second",
+    "button-delay": "is about whole seconds between two clicks",
+    "simon-says": "is about what was shown for a moment",
+    "hot-cold": "is about what is felt on the way",
+    "tic-tac-toe": "is partly luck",
+    "draw-circle": "takes a curve, and hands draw straight lines",
+    "count-sides": "is drawn, and tells of itself by its picture alone",
+    "circle-center": "is drawn, and tells of itself by its picture alone",
+    "daily-calendar": "draws what is dragged beside the pointer, and never hears where that ends",
+    "drag-cube": "turns by the length of the way of a drag",
+}
+"""Tasks that only somebody who sees can do, or nobody who takes a second to think; a model is given them by name."""
+
+
+def _html() -> Path | None:
+    found = importlib.util.find_spec("miniwob")
+    return Path(found.origin).parent / "html" / "miniwob" if found and found.origin else None
+
+
+BESIDE_A_CLOCK = (
+    *("click-button", "click-checkboxes", "click-checkboxes-large", "click-option", "drag-box", "email-inbox-forward"),
+    *("enter-text", "form-sequence-3", "login-user", "number-checkboxes", "search-engine", "use-autocomplete"),
+)
+
+
+class MiniWob:
+    """The suite; ``tree`` has Chromium tell of its elements, as it does for people who cannot see.
+
+    With ``clock`` the page shows beside the task how much time is left, in whole seconds that tick: nothing but that
+    moves by itself, and input that is held back because of it is held back needlessly.
+    """
+
+    def __init__(self, *, tree: bool = False, clock: bool = False) -> None:
+        self.tree, self.clock = tree, clock
+        self.name = "miniwob-clock" if clock else "miniwob"
+        self.scales: tuple[float, ...] = (1.0,) if clock else (1.0, 1.25, 2.0)
+        self.about = f"MiniWoB++ in Chromium, judged by its own code{', beside its clock' if clock else ''}"
+        html = _html()
+        known = sorted(page.stem for page in html.glob("*.html")) if html else []
+        self.every = tuple(known)
+        self.tasks = tuple(name for name in known if name not in NOT_BY_AN_ORACLE)
+        if clock:
+            self.tasks = tuple(name for name in self.tasks if name in BESIDE_A_CLOCK)
+        self.quick = self.tasks
+
+    def why_not(self) -> str:
+        if not self.every:
+            return "its pages are missing: pip install --no-deps miniwob"
+        return "" if shutil.which("chromium") else "Chromium is missing: apt-get install chromium"
+
+    def program(self, item: Item) -> str:
+        return ""
+
+    def desktop(self, folder: Path, item: Item) -> HoloDesktop:
+        flags = [f"--{flag}" for flag in FLAGS.split()]
+        flags += [
+            f"--force-device-scale-factor={item.scale:g}",
+            *(["--force-renderer-accessibility"] if self.tree else []),
+        ]
+        # Each desktop's browser has a profile of its own, which is found by the display's name.
+        words = [
+            "sh",
+            "-c",
+            'exec chromium --user-data-dir="$0/profile$DISPLAY" "$@"',
+            str(folder),
+            *flags,
+            "about:blank",
+        ]
+        return HoloDesktop(app=shlex.join(words), width=WIDTH, height=HEIGHT, environment={"HOME": str(folder)})
+
+    @asynccontextmanager
+    async def trial(self, item: Item, key: str, run: Run, folder: Path) -> AsyncIterator[MiniWobTrial]:
+        """Load the task's page with its seed, and begin."""
+        assert isinstance(run.desktop, LazyDesktop)
+        display = (await run.desktop.started()).display
+        html = _html()
+        assert html is not None
+        tab = await asyncio.to_thread(Tab.of, folder / f"profile{display}")
+        try:
+            url = (html / f"{item.task}.html").as_uri()
+            goal = await asyncio.to_thread(_begun, tab, url, f"{item.task}-{item.seed}", clock=self.clock)
+            yield MiniWobTrial(tab, key, f"Task {item.name}: {goal}")
+        finally:
+            await asyncio.to_thread(tab.close)
+
+
+def _begun(tab: Tab, url: str, seed: str, *, clock: bool) -> str:
+    tab.go("about:blank")
+    tab.go(url)
+    # Where the task is over, its page would offer to start another one: then it stays as it is.
+    hidden = "" if clock else "core.hideDisplay();"
+    goal = tab.value(
+        f"{hidden}core.EPISODE_MAX_TIME = {EPISODE_MS}; Math.seedrandom({json.dumps(seed)}); core.startEpisodeReal();"
+        "core.startEpisode = () => {}; document.getElementById('query').innerText"
+    )
+    return " ".join(str(goal).split())
+
+
+class MiniWobTrial:
+    """One page."""
+
+    def __init__(self, tab: Tab, key: str, goal: str) -> None:
+        self._tab, self.key = tab, key
+        self.goal = f"{goal} When it is done, answer with the word done."
+        self._oracle = f"(() => {{ const act = ({ORACLE.read_text(encoding='utf-8')})();" + (
+            "return { act, width: innerWidth, height: innerHeight }; })()"
+        )
+
+    async def worked(self) -> object:
+        return await pursue(self.goal)
+
+    def next_step(self, turns: Sequence[Any]) -> Mapping[str, Any] | None:
+        told = self._tab.value(self._oracle)
+        return in_thousandths(told["act"], told["width"], told["height"])
+
+    async def judged(self, said: object) -> Judgement:
+        done, reward, why = await asyncio.to_thread(
+            self._tab.value, "[WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL, String(WOB_REWARD_REASON ?? '')]"
+        )
+        return Judgement(right=done and reward >= ENOUGH, reward=reward, why=why if done else "the task is not over")
+
+
+def in_thousandths(act: Mapping[str, Any], width: float, height: float) -> dict[str, Any] | None:
+    """Return what an oracle wants done on a page, which fills the screen, as a model's call; None for nothing."""
+    if act["tool"] == "none":
+        return None
+    sides = {"x": width, "x1": width, "x2": width, "y": height, "y1": height, "y2": height}
+    call = {
+        name: min(1000, max(0, round(1000 * value / sides[name]))) if name in sides else value
+        for name, value in act.items()
+        if name != "tool"
+    }
+    return {"tool_name": act["tool"], **call}

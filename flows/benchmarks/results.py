@@ -1,0 +1,197 @@
+"""Where a benchmark's results are: one folder for each; what went before, and how two of them compare."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from benchmarks.figures import Share, regressed, task_of
+from benchmarks.values import Result
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.machine.private import make_private
+
+PLAN, RESULTS, TABLE, PAGE = "plan.json", "results.json", "results.csv", "index.html"
+COLUMNS = (
+    *("suite", "task", "seed", "scale", "word", "status", "reward", "why", "reason", "seconds", "steps", "calls"),
+    *("micro_usd", "perceive_s", "decide_s", "act_s", "layer", "looked_again", "corrections", "trace", "key"),
+)
+
+
+class Plan(BaseModel):
+    """What a benchmark is to do: started again with the same one, it goes on where it was stopped."""
+
+    model_config = ConfigDict(frozen=True)
+
+    suites: tuple[str, ...]
+    tasks: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = (0,)
+    scales: tuple[float, ...] = (1.0,)
+    model: str = ""
+    tree: bool = False
+
+    @property
+    def played(self) -> str:
+        """Say who decides."""
+        return f"the model {self.model}" if self.model else "the oracle, which is not a model"
+
+    @property
+    def told(self) -> str:
+        """Say what may be different from another benchmark of the same items."""
+        return f"{self.played}{', with the tree' if self.tree else ''}"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A benchmark's results as they are on disk."""
+
+    name: str
+    plan: Plan
+    results: tuple[Result, ...]
+
+    @property
+    def success(self) -> Share:
+        return Share(sum(result.outcome.good for result in self.results), len(self.results))
+
+
+class Shelf:
+    """The folder of all benchmarks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        make_private(folder)
+
+    def place(self, name: str) -> Path:
+        """Return the folder of a benchmark."""
+        if not name or name.startswith(".") or set(name) & set("/\\:"):
+            raise InvalidUsage(f"{name!r} is no name for a benchmark: letters, digits and dashes are.")
+        return self.folder / name
+
+    def begin(self, name: str, plan: Plan) -> Path:
+        """Return its folder, made if need be; one of the same name must have the same plan."""
+        place = self.place(name)
+        make_private(place)
+        file = place / PLAN
+        if file.exists():
+            if Plan.model_validate_json(file.read_text()) != plan:
+                raise InvalidUsage(f"The benchmark {name!r} was begun with other options: give them, or another name.")
+        else:
+            file.write_text(plan.model_dump_json(indent=1))
+        return place
+
+    def unfinished(self, plan: Plan) -> str:
+        """Return the name of the last benchmark with this plan if it has not come to its end, else nothing."""
+        begun = sorted(self.folder.glob(f"*/{PLAN}"), key=lambda file: file.stat().st_mtime, reverse=True)
+        for file in begun:
+            if Plan.model_validate_json(file.read_text()) == plan:
+                return "" if (file.parent / RESULTS).exists() else file.parent.name
+        return ""
+
+    def keep(self, name: str, results: Sequence[Result]) -> None:
+        """Write a benchmark's results down: all of them as JSON and as a table."""
+        place = self.place(name)
+        with (place / TABLE).open("w", newline="", encoding="utf-8") as file:
+            table = csv.DictWriter(file, COLUMNS)
+            table.writeheader()
+            table.writerows(map(line, results))
+        told = [result.model_dump(mode="json") for result in results]
+        (place / RESULTS).write_text(json.dumps(told, indent=1), encoding="utf-8")
+
+    def read(self, name: str) -> Kept:
+        """Return the results of a benchmark that came to its end."""
+        place = self.place(name)
+        try:
+            told = json.loads((place / RESULTS).read_text(encoding="utf-8"))
+            plan = Plan.model_validate_json((place / PLAN).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            known = ", ".join(kept.name for kept in self.all()) or "none yet"
+            raise InvalidUsage(f"There are no results of a benchmark {name!r} in {self.folder}; of: {known}.") from None
+        return Kept(name, plan, tuple(map(Result.model_validate, told)))
+
+    def all(self) -> list[Kept]:
+        """Return all benchmarks that came to their end, oldest first."""
+        done = sorted(self.folder.glob(f"*/{RESULTS}"), key=lambda file: file.stat().st_mtime)
+        return [self.read(file.parent.name) for file in done]
+
+    def fewest(self) -> dict[tuple[str, str, int], int]:
+        """Return in how few steps each task with each seed was ever done."""
+        known: dict[tuple[str, str, int], int] = {}
+        for kept in self.all():
+            for result in kept.results:
+                if result.outcome.word == "success":
+                    of = task_of(result.outcome.item)
+                    known[of] = min(known.get(of, result.took.steps), result.took.steps)
+        return known
+
+
+def line(result: Result) -> dict[str, Any]:
+    """Return a result as a line of the table."""
+    outcome, took = result.outcome, result.took
+    return {
+        **{name: getattr(outcome, name) for name in ("suite", "task", "seed", "scale", "word", "status", "reason")},
+        "reward": f"{outcome.judged.reward:g}",
+        "why": outcome.judged.why,
+        **{name: getattr(took, name) for name in ("steps", "calls", "micro_usd", "layer", "corrections")},
+        **{name: f"{getattr(took, name):.3f}" for name in ("seconds", "perceive_s", "decide_s", "act_s")},
+        "looked_again": len(took.looked_again),
+        "trace": outcome.trace,
+        "key": outcome.key,
+    }
+
+
+@dataclass(frozen=True)
+class Past:
+    """One benchmark in the history of all with the same plan, and whether it did worse than the one before."""
+
+    name: str
+    success: Share
+    silent_wrong: int
+    worse: tuple[str, ...]
+
+
+def history(kept: Sequence[Kept]) -> list[Past]:
+    """Tell benchmarks of one plan in their order, each with what got worse since the one before.
+
+    Worse is a share of success whose interval lies below the other's, any more silent wrongs, and a task of which all
+    seeds had succeeded and one does not.
+    """
+    told: list[Past] = []
+    before: Kept | None = None
+    for each in kept:
+        worse: list[str] = []
+        wrongs = sum(result.outcome.word == "silent wrong" for result in each.results)
+        if before is not None:
+            if regressed(each.success, before.success):
+                worse.append("fewer succeed")
+            if told and wrongs > told[-1].silent_wrong:
+                worse.append("more silent wrongs")
+            worse += sorted(_all_good(before) - _all_good(each))
+        told.append(Past(each.name, each.success, wrongs, tuple(worse)))
+        before = each
+    return told
+
+
+def _all_good(kept: Kept) -> set[str]:
+    """Return the tasks of which all was done right."""
+    found: dict[str, bool] = {}
+    for result in kept.results:
+        task = f"{result.outcome.suite} {result.outcome.task}"
+        found[task] = found.get(task, True) and result.outcome.good
+    return {task for task, good in found.items() if good}
+
+
+def compared(first: Kept, second: Kept) -> list[dict[str, str]]:
+    """Return what came out differently, item by item, for those that both have worked on."""
+    others = {result.outcome.item: result for result in second.results}
+    rows = []
+    for result in first.results:
+        other = others.get(result.outcome.item)
+        if other is not None and other.outcome.word != result.outcome.word:
+            item = result.outcome.item
+            rows.append({"item": item.name, first.name: result.outcome.word, second.name: other.outcome.word})
+    return rows

@@ -1,0 +1,112 @@
+"""One item of a benchmark, worked on as a sub-goal with a key: what is done is not done again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.oracle import Oracle
+from benchmarks.suite import Suite
+from benchmarks.values import Item, Judgement, Outcome
+from holo_tasks import (
+    DesktopFailed,
+    EvidenceFailed,
+    HoloError,
+    InvalidUsage,
+    Killed,
+    LimitReached,
+    current_run,
+    subgoal,
+)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What is around the items that are worked on."""
+
+    name: str
+    suite: Suite
+    folder: Path
+    """What the suite's programs keep."""
+    oracle: Oracle | None
+
+    def key(self, item: Item) -> str:
+        return f"{self.name}/{item.suite}/{item.task}/{item.seed}/{item.scale:g}"
+
+
+_bench: ContextVar[Bench | None] = ContextVar("benchmark", default=None)
+
+
+@contextmanager
+def working_on(bench: Bench) -> Iterator[None]:
+    """Have items worked on as a part of a benchmark."""
+    mark = _bench.set(bench)
+    try:
+        yield
+    finally:
+        _bench.reset(mark)
+
+
+async def worked_on(item: Item) -> Outcome:
+    """Work on an item, or return what came of it when it was worked on before in this benchmark."""
+    bench = _bench.get()
+    assert bench is not None
+    return await attempt(bench.key(item), item.suite, item.task, item.seed, item.scale)
+
+
+@subgoal(key="{key}", title="{suite} {task} {seed} at {scale}", effect=None, ledger="benchmark")
+async def attempt(key: str, suite: str, task: str, seed: int, scale: float) -> Outcome:
+    """Set an item up, let the agent work on it, and have it judged from outside.
+
+    An error that is not of this item alone is raised: then it is worked on again by whoever goes on.
+    """
+    bench, run, item = _bench.get(), current_run(), Item(suite, task, seed, scale)
+    assert bench is not None
+    async with bench.suite.trial(item, key, run, bench.folder) as trial:
+        said: object = None
+        status, reason = "answered", ""
+        with bench.oracle.plays(trial.goal, trial) if bench.oracle else nullcontext():
+            try:
+                said = await trial.worked()
+            except HoloError as error:
+                if _not_of_it(error):
+                    raise
+                status, reason = error.status, " ".join(str(error).split())
+        judged = await trial.judged(said)
+    return Outcome(
+        suite=suite,
+        task=task,
+        seed=seed,
+        scale=scale,
+        status=status,
+        reason=reason,
+        judged=judged,
+        trace=run.trace,
+        key=trial.key,
+    )
+
+
+def failed(bench: Bench, item: Item, error: Exception | None) -> Outcome:
+    """Return what an item comes to that was never judged."""
+    status = error.status if isinstance(error, HoloError) else "error"
+    why = Judgement(right=False, why="it was never judged")
+    return Outcome(
+        suite=item.suite,
+        task=item.task,
+        seed=item.seed,
+        scale=item.scale,
+        status=status,
+        reason=f"{type(error).__name__}: {' '.join(str(error).split())}",
+        judged=why,
+        key=bench.key(item),
+    )
+
+
+def _not_of_it(error: HoloError) -> bool:
+    """Say whether what stopped an item is none of its own: the run's money, its evidence, its desktop, a stop."""
+    if isinstance(error, LimitReached):
+        return bool(error.scope)
+    return isinstance(error, InvalidUsage | DesktopFailed | EvidenceFailed | Killed)
