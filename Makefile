@@ -1,28 +1,34 @@
 # Every target sets up what it needs; nothing has to be installed before.
 PY := .venv/bin/python
-# Tests wait for programs, for servers and for what must not come: one more of them than there are cores.
-JOBS := 3
+# Tests wait for programs, for servers and for what must not come: two more of them than there are cores.
+JOBS := 4
 # How long `make fuzz` takes, and how many of its processes work side by side.
 SECONDS ?= 3600
 WORKERS ?= 1
 
 # Which modules take longest is known (tests/support/durations.json): they come first, so that all workers end together.
-TESTS := -m pytest -n $(JOBS) --dist loadscope --durations=50
+# What programs that tests start read on their screens is known, too (tests/support/started/readings.zip).
+# The cache is cleared, so that it names what failed this time (tests/support/second_go.py).
+TESTS := -m pytest -n $(JOBS) --dist loadscope --durations=50 --cache-clear
 # What most edits are about, and what needs no server, no screen and no browser.
 FAST := tests/core tests/models tests/machine tests/test_arrows.py tests/contract/test_contract.py \
   tests/contract/test_conformance_rules.py tests/contract/test_conformance_faults.py
 # What is compiled once, tests among it, need not be compiled at every start of every process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test test-fast test-long durations check style bench bench-models interop faults fuzz nasty docs lock clean
+.PHONY: help setup demo test test-fast test-long durations check style bench bench-look bench-models bench-replay benchmark interop faults fuzz nasty docs lock clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
-	@echo "make test   run all checks and tests; about 20 minutes on two cores"
+	@echo "make test   run all checks and tests; about 15 minutes on two cores"
 	@echo "make test-fast  types, style, and the tests of what needs no server and no screen; about a minute"
 	@echo "make test-long  the same, with all of many like cases"
 	@echo "make bench  measure overhead, readiness, start-up, needless refusals, then all of bench-models"
 	@echo "make bench-models  measure pictures, prompt prefixes, the decision cache, many conversations at once"
+	@echo "make bench-look  measure elements of 1,000, where clicks land at twelve combinations of scale and monitors, states,"
+	@echo "                 and steps and calls of twenty tasks with and without inventory and tree (about 7 minutes)"
+	@echo "make bench-replay  replay compiled playbooks in three toolkits under 33 drifts (about 20 minutes)"
+	@echo "make benchmark  do suites of tasks with judges of their own, at three scales; resumes (about 15 minutes)"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make faults   shared budgets at length, 100 kills and deadlines, then the expense audit killed at every durable"
 	@echo "              write and 300 random moments (about two hours)"
@@ -30,7 +36,7 @@ help:
 	@echo "make nasty    nine nasty programs, 20 times each with and without what keeps a model from harm (four hours)"
 	@echo "make docs   build the documentation into site/"
 	@echo "make check  types, lint, arrows"
-	@echo "make durations  run the tests and write down how long each module takes, which decides their order"
+	@echo "make durations  run the tests and write down how long each module takes, which decides their order, and what is read"
 	@echo "make setup  only install what the others need"
 
 setup:
@@ -44,7 +50,7 @@ test: style
 	@$(call beside_types,$(PY) $(TESTS))
 
 test-fast: style
-	@$(call beside_types,$(PY) -m pytest -n $(JOBS) --dist loadscope -m "not (long or slow or desktop)" $(FAST))
+	@$(call beside_types,$(PY) $(TESTS) -m "not (long or slow or desktop)" $(FAST))
 
 test-long: style
 	@$(call beside_types,$(PY) $(TESTS) -m "long or not long")
@@ -52,9 +58,12 @@ test-long: style
 durations: setup
 	@$(PY) $(TESTS) --keep-durations
 
-# Types are checked while tests wait for programs; what is wrong with them is said last.
+# Types are checked while tests wait for programs; what is wrong with them is said last. Up to three tests that fail
+# beside all the others run once more alone, and are named if they pass then. Where no check of types has left anything
+# (`make check` does), this one leaves nothing: to write it down takes a quarter of the work.
 define beside_types
-said=$$(mktemp); $(PY) -m mypy >$$said 2>&1 & types=$$!; $(1); tests=$$?; \
+said=$$(mktemp); $(PY) -m mypy $(if $(wildcard .mypy_cache),,--cache-dir=/dev/null) >$$said 2>&1 & types=$$!; $(1); tests=$$?; \
+  if [ $$tests = 1 ]; then $(PY) -m tests.support.second_go; tests=$$?; fi; \
   wait $$types; types=$$?; cat $$said; rm -f $$said; [ $$tests = 0 ] && [ $$types = 0 ]
 endef
 
@@ -74,11 +83,24 @@ bench: setup
 	@$(PY) tests/bench/bench_beside.py --allowed 5
 	@$(MAKE) --no-print-directory bench-models
 
+bench-look: setup
+	@$(PY) tests/bench/bench_elements.py
+	@$(PY) tests/bench/bench_calibration.py
+	@$(PY) tests/bench/bench_states.py
+	@$(PY) tests/bench/bench_discovery.py
+
 bench-models: setup
 	@$(PY) tests/bench/bench_images.py
 	@$(PY) tests/bench/bench_prefix.py
 	@$(PY) tests/bench/bench_cache.py
 	@$(PY) tests/bench/bench_concurrency.py
+
+bench-replay: setup
+	@$(PY) tests/bench/bench_replay.py
+
+benchmark:
+	@deployments/setup.sh benchmark
+	@$(PY) flows/benchmarks --suite miniwob miniwob-clock office ledger --scale 1 1.25 2 --desktops 2 --out benchmark-output
 
 interop: setup
 	@tests/interop/build_llama_server.sh .interop
@@ -103,7 +125,7 @@ docs: setup
 
 lock:
 	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \
-	  --extra demo --extra postgres --extra redaction --group dev --group docs pyproject.toml --custom-compile-command "make lock" -o requirements.lock
+	  --extra demo --extra postgres --extra redaction --extra mcp --group dev --group docs pyproject.toml --custom-compile-command "make lock" -o requirements.lock
 
 clean:
-	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache demo-output bench-output faults-output nasty-output tests/fuzz/crashes-output .interop
+	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache demo-output bench-output benchmark-output faults-output nasty-output tests/fuzz/crashes-output .interop

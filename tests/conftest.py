@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from prefect.context import SettingsContext
+
     from tests.support.postgres import Postgres, Servers
 
 # The machine may be busy: how long an example takes says nothing.
@@ -22,11 +26,14 @@ settings.load_profile("busy")
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flows", "flows/demo"))]
 
-from tests.support import in_memory, schedule  # noqa: E402  they need the path
+from holo_tasks.machine.memory import collect_seldom  # noqa: E402  they need the path
+from tests.support import authorities, in_memory, schedule, warm  # noqa: E402
 from tests.support.started import read_before  # noqa: E402
 
+collect_seldom()
 _memory = in_memory.enter()
 _home = tempfile.TemporaryDirectory(prefix="holo-tests-")
+_recording = Path(_home.name, "recording")
 # Prefect reads its settings as it is imported, so these come before any test is.
 os.environ.update(
     PREFECT_HOME=f"{_home.name}/prefect",
@@ -37,9 +44,15 @@ os.environ.update(
     HOLO_PATIENCE="0",  # what is away in a test is away for good, unless the test says otherwise
     PREFECT_SERVER_ANALYTICS_ENABLED="0",
     DO_NOT_TRACK="1",
+    # Else each client asks a server of its own for what a server started for tests does not want.
+    PREFECT_CLIENT_CSRF_SUPPORT_ENABLED="0",
     # The login of the servers that tests share: whatever a test starts finds it here.
     PREFECT_API_AUTH_STRING="holo:tests",
+    SSL_CERT_FILE=str(authorities.one(Path(_home.name))),
 )
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell's background jobs are born deaf to it, and so would be all that tests start and end by it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 for name in (
     "PREFECT_API_URL",
     "PREFECT_PROFILE",
@@ -59,12 +72,24 @@ from tests.support.command_fixtures import app, cli, display, s3, small_disk, x_
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--keep-durations", action="store_true", help="write tests/support/durations.json anew")
+    more = "keep anew how long each module takes, and what programs read"
+    parser.addoption("--keep-durations", action="store_true", help=more)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--keep-durations") and not hasattr(config, "workerinput"):
+        os.environ[read_before.ANEW] = "1"
         config.pluginmanager.register(schedule.Durations())
+
+
+def pytest_sessionstart() -> None:
+    from holo_tasks.desktop import child
+
+    child.subprocess = warm.Starting()  # type: ignore[attr-defined]
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # six thousand tests are no garbage, and take long to look through
 
 
 @pytest.hookimpl(optionalhook=True)  # unless pytest-xdist is there
@@ -76,6 +101,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> schedule.
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     session = config.pluginmanager.get_plugin("session")
+    if config.getoption("--keep-durations") and not hasattr(config, "workerinput"):
+        read_before.keep(Path(os.environ[read_before.FOLDER]))
     if _memory is not None and getattr(session, "exitstatus", 1) == pytest.ExitCode.OK:
         _home.cleanup()
         in_memory.leave(_memory)
@@ -83,10 +110,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def prefect_url() -> Iterator[str]:
-    """A real Prefect server for the whole test run; returns its API's URL."""
-    from holo_tasks.prefect_server.temporary import TemporaryServer
+    """A real Prefect server for the whole test run; returns its API's URL. Of events it keeps those of `recorded`."""
+    from tests.support import prefect_shared
 
-    server = TemporaryServer(os.environ, login=os.environ["PREFECT_API_AUTH_STRING"])
+    # Automations are tried on servers of their own: here each event would be held against none.
+    environ = {**os.environ, "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "0"}
+    server = prefect_shared.start(environ, os.environ["PREFECT_API_AUTH_STRING"], _recording)
     try:
         yield server.wait()
     finally:
@@ -94,13 +123,43 @@ def prefect_url() -> Iterator[str]:
 
 
 @pytest.fixture
-def prefect(prefect_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Flows of this test run against the real server, with local state of their own."""
+def recorded(prefect_url: str) -> Iterator[None]:
+    """What happens in this test's tasks is written down by the Prefect server, and so are other events."""
+    _recording.touch()
+    yield
+    _recording.unlink()
+
+
+@pytest.fixture(scope="session")
+def prefect_settings(prefect_url: str) -> SettingsContext:
+    """Prefect's settings with the real server's address; to make them takes as long as some tests."""
+    from prefect.context import get_settings_context
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
-    monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
     with temporary_settings({PREFECT_API_URL: prefect_url}):
+        return get_settings_context()
+
+
+@pytest.fixture
+def prefect(
+    prefect_url: str, prefect_settings: SettingsContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """Flows of this test run against the real server, with local state of their own."""
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
+    with prefect_settings.model_copy():
         yield prefect_url
+
+
+@pytest.fixture(autouse=True)
+def known_readings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the screens of real programs nothing is read again that was read before, as in processes that tests start."""
+    if request.node.get_closest_marker("desktop") is None:
+        return
+    from holo_tasks.vision.ocr import Ocr
+
+    find, read = read_before.sharing(Path(os.environ[read_before.FOLDER]))
+    monkeypatch.setattr(Ocr, "find", find)
+    monkeypatch.setattr(Ocr, "read", read)
 
 
 @pytest.fixture(scope="session")

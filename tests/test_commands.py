@@ -11,22 +11,36 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+SHARED = "HOLO_BENCH_PREFECT"
+"""As `common` of the benches has it."""
 SHORT = {
     "tests/bench/bench.py": "--steps 3",
     "tests/bench/bench_beside.py": "--clicks 2 --allowed 2 --read-seconds 0 --kinds clock --traps word",
-    "tests/bench/bench_cache.py": "--runs 1 --pairs 5 --model-ms 0 --cases 2",
+    "tests/bench/bench_cache.py": "--runs 1 --pairs 1 --model-ms 0 --cases 2",
+    "tests/bench/bench_calibration.py": "--scales 1.25",
     "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2 --repeats 1",
+    "tests/bench/bench_discovery.py": "--tasks 1 --programs Qt --arms inventory",
+    "tests/bench/bench_elements.py": "--repeats 1",
     "tests/bench/bench_images.py": "--repeats 1 --looks 2",
     "tests/bench/bench_memory.py": "--steps 2",
+    "tests/bench/bench_pool.py": "--desktops 2 --items 1 --steps 2 --model-seconds 0.1",
     "tests/bench/bench_prefix.py": "--steps 8",
     "tests/bench/bench_redaction.py": "4",
+    "tests/bench/bench_replay.py": "--toolkits tk --recorded 1 --drifts none",
     "tests/bench/bench_skipping.py": "--items 20 --new 1",
-    "tests/bench/bench_start.py": "--starts 1 --at-once 2",
+    "tests/bench/bench_start.py": "--starts 1 --at-once 1 --homes fresh",
+    "tests/bench/bench_states.py": "--rounds 1",
     "tests/bench/bench_trace.py": "50",
     "tests/faults/faults.py": "--points 1 --moments 0 --workers 1 --out OUT",
     "tests/faults/latch_trials.py": "1",
-    "tests/nasty/runs.py": "--kinds popups --seeds 0 --mode careful --out OUT",
-    "tests.fuzz.fuzz": "--seconds 5 --seed 1",
+    "tests/nasty/runs.py": "--kinds popups --seeds 0 --mode careful --latency 0.4 --out OUT",
+    "tests.fuzz.fuzz": "--seconds 2 --seed 1",
+}
+
+
+ON_A_SHARED_SERVER = {
+    *(f"tests/bench/{name}.py" for name in ("bench", "bench_cache", "bench_pool", "bench_skipping")),
+    *("tests/faults/faults.py", "tests/nasty/runs.py"),
 }
 
 
@@ -35,11 +49,18 @@ def named() -> set[str]:
     texts = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]
     found = {name for path in texts for name in re.findall(r"tests/[\w/]+\.py", path.read_text(encoding="utf-8"))}
     modules = re.findall(r"-m (tests[\w.]+)", (ROOT / "Makefile").read_text(encoding="utf-8"))
-    return {name for name in found if not Path(name).name.startswith("test_")} | set(modules)
+    # What helps tests is tried by the tests it helps.
+    commands = {name for name in found if not Path(name).name.startswith("test_")} | set(modules)
+    return {name for name in commands if not name.startswith(("tests/support/", "tests.support."))}
 
 
 def test_every_command_that_is_named_is_tried_here() -> None:
     assert named() == SHORT.keys()
+
+
+def _access(prefect_url: str) -> dict[str, str]:
+    names = ("PREFECT_API_AUTH_STRING", "PREFECT_CLIENT_CSRF_SUPPORT_ENABLED")
+    return {SHARED: prefect_url, **{name: os.environ[name] for name in names}}
 
 
 @pytest.mark.slow
@@ -48,11 +69,13 @@ def test_every_command_that_is_named_is_tried_here() -> None:
     SHORT.items(),
     ids=lambda text: Path(text).stem if "/" in text or "fuzz" in text else "",
 )
-def test_it_works_in_its_short_form(command: str, options: str, tmp_path: Path) -> None:
+def test_it_works_in_its_short_form(command: str, options: str, tmp_path: Path, prefect_url: str) -> None:
     how = [str(ROOT / command)] if command.endswith(".py") else ["-m", command]
-    # As somebody types it: with nothing of this test run's own server and homes.
+    # As somebody types it: with nothing of this test run's own homes, and of its server where that need not be one's
+    # own. bench_start and what holds commands against one another start theirs.
     env = {name: text for name, text in os.environ.items() if not name.startswith(("PREFECT_", "HOLO_", "PYTEST_"))}
     home = {"HOLO_HOME": str(tmp_path / "holo"), "PREFECT_HOME": str(tmp_path / "prefect")}
+    home |= _access(prefect_url) if command in ON_A_SHARED_SERVER else {}
     ran = subprocess.run(
         [sys.executable, *how, *options.replace("OUT", str(tmp_path / "out")).split()],
         env=env | home,

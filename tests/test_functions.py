@@ -11,7 +11,6 @@ from tests.test_arrows import ROOT, parsed
 MOST_LINES = 60
 """Lines of a function without its docstring, which is for who calls it."""
 LONGER = {
-    "blocks/holo_blocks/agent.py:holo_agent": "its signature is the front door, an argument a line",
     "holo_tasks/agent/open_agent.py:open_agent": "a run and what opens it: one thing of it a line, each named once",
 }
 """Functions that are longer, by file and name, each with the reason."""

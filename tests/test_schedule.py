@@ -43,8 +43,12 @@ def test_modules_whose_tests_share_nothing_are_taken_apart() -> None:
     assert schedule.unit("tests/core/test_once.py::TestAll::test_it[x::y]") == "tests/core/test_once.py"
 
 
-def test_what_is_taken_apart_is_still_here() -> None:
-    assert not [name for name in schedule.APART if not (ROOT / name).exists()]
+def test_modules_that_share_a_server_are_done_by_one_worker() -> None:
+    assert {schedule.unit(f"{name}::test_it[x::y]") for name in schedule.TOGETHER} == {"tests of deployments"}
+
+
+def test_what_is_taken_apart_or_together_is_still_here() -> None:
+    assert not [name for name in (*schedule.APART, *schedule.TOGETHER) if not (ROOT / name).exists()]
 
 
 def test_durations_are_kept(tmp_path: Path) -> None:

@@ -141,8 +141,8 @@ async def test_what_the_decision_rests_on_makes_another_one_and_what_does_not_do
 
 
 async def test_another_endpoint_is_another_model(tmp_path: Path) -> None:
-    for _ in range(2):
-        with ScriptedModel(by_turn) as model:
+    with ScriptedModel(by_turn) as one, ScriptedModel(by_turn) as other:  # at once: a port that is free is given again
+        for model in (one, other):
             assert await Visit(model, tmp_path)() == ("done", 2, 3)
 
 

@@ -32,6 +32,7 @@ from holo_tasks.run.run import Run
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
 from holo_tasks.scripts.hands import Hands
+from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.script import Script
 from tests.support.agents import agent, events
 from tests.support.coloured_program import ColouredProgram, Colours, state
@@ -288,6 +289,7 @@ async def test_what_the_probe_says_counts_more_than_what_a_person_says(tmp_path:
     assert len(worked.model.requests) == 1, "what the probe has read is not read again"
 
 
+@pytest.mark.usefixtures("recorded")
 async def test_a_layer_shows_in_prefect(tmp_path: Path, prefect_url: str) -> None:
     @subgoal(layers=("model", ENTER))
     async def press_it() -> str:
@@ -314,6 +316,67 @@ async def test_a_layer_shows_in_prefect(tmp_path: Path, prefect_url: str) -> Non
     by = ["layer:script"]
     assert names == {"1 · decide": [], "2 · script · decide": by, "2 · script · press enter": by,
                      "3 · script · decide": by}  # fmt: skip
+
+
+PRESSING = """
+name: pressing
+goals:
+  press:
+    rules:
+      - {id: say-so, after: press-it, do: [{answer: by playbook, thought: It is pressed.}]}
+      - {id: press-it, once: true, do: [{hotkey: [enter], thought: Press it.}, {hotkey: [tab], thought: Go on.}]}
+"""
+
+
+@pytest.mark.usefixtures("recorded")
+async def test_a_replayed_playbook_is_one_task_in_prefect(tmp_path: Path, prefect_url: str) -> None:
+    @subgoal(layers=(Script(parse_playbook(PRESSING)), "model"))
+    async def press_it() -> str:
+        return str(await pursue("Press it."))
+
+    worked = await Worked(tmp_path, [DONE]).by(press_it)
+    api = PrefectAPI(prefect_url)
+    assert worked.value == "by playbook"
+    assert [event.label for event in worked.events if event.kind == "action"] == ["press enter", "press tab"]
+
+    def found(what: str, **query: Any) -> list[Any]:
+        answer: list[Any] = api.post(f"/{what}/filter", query)
+        return answer
+
+    (inside,) = found("flow_runs", flow_runs={"parent_flow_run_id": {"any_": [worked.run.flow_run_id]}})
+    tasks: list[Any] = []
+    for _ in range(100):  # task runs reach the server as events, a moment later
+        tasks = found("task_runs", flow_runs={"id": {"any_": [inside["id"]]}})
+        if tasks and tasks[0]["state"]["name"] == "Completed":
+            break
+        await asyncio.sleep(0.1)
+    assert [(task["name"], task["tags"]) for task in tasks] == [("playbook · press", ["layer:playbook"])]
+    keys = [f"{name}-{worked.run.run_id}-1" for name in ("replaying", "replay")]
+    progress, picture = (found("artifacts", artifacts={"key": {"any_": [key]}})[0] for key in keys)
+    assert (progress["type"], float(progress["data"]), progress["task_run_id"]) == ("progress", 100, tasks[0]["id"])
+    assert "```mermaid" in picture["data"]
+    assert "r1 --> r0" in picture["data"]
+
+
+@pytest.mark.usefixtures("recorded")
+async def test_a_playbook_that_gives_up_is_no_failed_task(tmp_path: Path, prefect_url: str) -> None:
+    lost = "{name: p, goals: {g: {rules: [{id: ask, do: [{ask_human: Who, thought: Ask.}]}]}}}"
+
+    @subgoal(layers=Script(parse_playbook(lost)))
+    async def press_it() -> str:
+        return str(await pursue("Press it."))
+
+    worked = await Worked(tmp_path, [DONE]).by(press_it)
+    assert isinstance(worked.error, NeedsPerson)
+    tasks: list[Any] = []
+    for _ in range(100):
+        flows = {"parent_flow_run_id": {"any_": [worked.run.flow_run_id]}}
+        inside = PrefectAPI(prefect_url).post("/flow_runs/filter", {"flow_runs": flows})
+        tasks = PrefectAPI(prefect_url).post("/task_runs/filter", {"flow_runs": {"id": {"any_": [inside[0]["id"]]}}})
+        if tasks and tasks[0]["state"]["type"] == "COMPLETED":
+            break
+        await asyncio.sleep(0.1)
+    assert [task["state"]["name"] for task in tasks] == ["Gave up"]
 
 
 async def test_an_interruption_may_be_cleared_by_a_whole_sub_goal(tmp_path: Path) -> None:

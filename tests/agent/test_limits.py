@@ -20,6 +20,7 @@ from tests.support.agents import agent
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.prefect_events import payload_of
 from tests.support.scripted_model import Answer, ScriptedModel, step
+from tests.support.spending import balance
 
 CLICK = step("click", element="OK button", x=500, y=500)
 DONE = step("answer", content="done")
@@ -45,6 +46,7 @@ def budgets(folder: Path) -> Budgets:
     return Budgets(store_at(folder / "holo"))
 
 
+@pytest.mark.usefixtures("recorded")
 async def test_a_flow_ends_in_a_state_named_after_its_limit_and_says_so_to_automations(tmp_path: Path) -> None:
     @flow(name="guarded flow", persist_result=False)
     @cost_guardrail(max_cost_usd=0.01)
@@ -256,10 +258,10 @@ async def test_scopes_nest_and_all_ancestors_are_charged(tmp_path: Path) -> None
     with ScriptedModel([CLICK, DONE]) as model:
         await outer()
     kept = budgets(tmp_path)
-    spent = [kept.balance(key).spent_micro for key in ("shared:inner of a", "shared:inner of b")]
+    spent = [balance(kept, key).spent_micro for key in ("shared:inner of a", "shared:inner of b")]
     assert all(spent)
-    assert kept.balance("shared:outer").spent_micro == kept.balance("the run").spent_micro == sum(spent)
-    assert kept.balance("shared:outer").held_micro == 0
+    assert balance(kept, "shared:outer").spent_micro == balance(kept, "the run").spent_micro == sum(spent)
+    assert balance(kept, "shared:outer").held_micro == 0
 
 
 async def test_a_stuck_agent_is_stopped_by_the_calls_of_five_minutes(tmp_path: Path) -> None:
@@ -307,5 +309,5 @@ def test_what_nobody_settled_stays_held(tmp_path: Path) -> None:
         again.hold([scope], 600)
     again.pay(orphan, 50)
     again.pay(orphan, 50)
-    assert again.balance("s").spent_micro == 50
+    assert balance(again, "s").spent_micro == 50
     again.hold([scope], 600)

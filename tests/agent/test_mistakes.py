@@ -17,6 +17,7 @@ from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.cli import commands
 from holo_tasks.cli.handoff import resume
 from holo_tasks.cli.settings import check_text
+from holo_tasks.run.run_options import RunOptions
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.store import store_at
@@ -28,14 +29,25 @@ def test_what_may_be_done_is_read_or_act(said: Any) -> None:
         Rules().under(said)
 
 
-async def test_a_quality_that_there_is_not_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("image_quality", "best", "image_quality= is one of .*, not 'best'"),
+        ("max_steps", 0, "max_steps must be from 1 to 10000, not 0"),
+        ("max_corrections", 99, "max_corrections must be"),
+        ("allow", "Act", '"read" or "act", not'),
+    ],
+)
+def test_an_option_of_a_run_that_cannot_be_is_named(option: str, value: Any, words: str) -> None:
+    with pytest.raises(InvalidUsage, match=words):
+        RunOptions(**{option: value})
+
+
+def test_an_option_where_it_was_before_is_told_where_it_is_now() -> None:
     nothing: Any = None
-    best: Any = "best"
-    opened = open_agent(
-        title="", desktop=nothing, endpoint=nothing, profile=nothing, destination=nothing, image_quality=best
-    )
-    with pytest.raises(InvalidUsage, match=r"image_quality= is one of .*, not 'best'"):
-        await opened.__aenter__()
+    terms = dict.fromkeys(("desktop", "endpoint", "profile", "destination"), nothing)
+    with pytest.raises(InvalidUsage, match=r"no argument limits= any more: write options=RunOptions\(limits=…\)"):
+        open_agent(title="", **terms, limits=nothing)
 
 
 def plain(name: str) -> str:

@@ -74,6 +74,7 @@ async def in_flow(work: Any) -> tuple[Any, str]:
     return await around()
 
 
+@pytest.mark.usefixtures("recorded")
 async def test_a_sub_goal_reads_like_a_story_in_prefect(tmp_path: Path) -> None:
     with ScriptedModel([CLICK, step("answer", content='{"amount": 7}')]) as model:
 

@@ -1,6 +1,6 @@
-"""A picture from which a person reads a word and a text recogniser reads another: bent letters, some of them decoys.
+"""A picture from which a person reads a word and a text recognizer reads another: bent letters, some of them decoys.
 
-Those of the word stand in circles, the others in squares; bending alone does not stop today's recognisers.
+Those of the word stand in circles, the others in squares; bending alone does not stop today's recognizers.
 """
 
 from __future__ import annotations

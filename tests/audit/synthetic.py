@@ -236,7 +236,12 @@ def one_step(
     telling.say(e.Permitted(**place, allowed=True, rule="act"))
     told = asdict(gesture)
     told = {key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}
-    telling.say(e.ActionIntended(**place, gesture_kind=kind.lower(), gesture=told, label=label, before=before.sha256))
+    hit = {"role": "button", "name": label[-60:], "application": "ledger"} if kind == "Click" else {}
+    telling.say(
+        e.ActionIntended(
+            **place, gesture_kind=kind.lower(), gesture=told, label=label, before=before.sha256, element=hit
+        )
+    )
     telling.say(e.ActionDone(**place, took_us=41_000, input_events=3), 0.04)
     same = step == 3
     after = before if same else telling.look(goal, step, number, search=f"T-{2040 + goal}", rows=step > 1)

@@ -52,7 +52,8 @@ def filled(kind: Any, name: str, yes: bool) -> Any:
         number = 4 if inner == (int,) else 1
         return [filled(inner[0], name, yes)] * number
     if origin is dict:
-        return {text(f"{name} key"): text(name), "list": [text(f"{name} inside")]}
+        texts = {text(f"{name} key"): text(name)}
+        return texts if inner[1] is str else texts | {"list": [text(f"{name} inside")]}
     if inner and not isinstance(inner[0], str):  # such as `str | None`
         return filled(inner[0], name, yes)
     return inner[0]

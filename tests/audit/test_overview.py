@@ -19,7 +19,7 @@ import pytest
 
 from holo_tasks.audit.errors import DamagedTrace
 from holo_tasks.audit.export import cell, write_runs, write_steps
-from holo_tasks.audit.many_runs import Gathered, gather, normalised
+from holo_tasks.audit.many_runs import Gathered, gather, normalized
 from holo_tasks.audit.pages.formatting import clock
 from holo_tasks.audit.pages.index import Row, as_json, row_of, write_index
 from holo_tasks.audit.pages.report import write_report
@@ -141,18 +141,18 @@ def test_a_cell_is_never_a_formula(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1", "1-", "‘", "a", "/"])
 def test_a_reason_that_nobody_should_give_is_read_to_its_end(text: str) -> None:
-    assert len(normalised(text * 400_000 + "_")) <= 121  # which took hours
+    assert len(normalized(text * 400_000 + "_")) <= 121  # which took hours
 
 
 def test_like_reasons_are_counted_together() -> None:
-    assert normalised("the limit of 25 actions is used up") == normalised("the limit of 7 actions is used up")
-    assert normalised("http://127.0.0.1:8/v1 answered HTTP 503: busy") == "… answered HTTP 503: busy"
-    assert normalised("‘Delete 4’ waits") == normalised("‘Send’ waits") == "… waits"
+    assert normalized("the limit of 25 actions is used up") == normalized("the limit of 7 actions is used up")
+    assert normalized("http://127.0.0.1:8/v1 answered HTTP 503: busy") == "… answered HTTP 503: busy"
+    assert normalized("‘Delete 4’ waits") == normalized("‘Send’ waits") == "… waits"
     awaited = "TypeError: object str can't be used in 'await' expression"
-    assert normalised(awaited) == "TypeError: object str can't be used in … expression"
-    assert normalised("Hand-off ycgd-vzbc: May R-4711 be filed?") == "Hand-off …: May … be filed?"
-    assert normalised("raise max_calls_per_5_minutes") == "raise max_calls_per_5_minutes"
-    assert normalised("R-4711 and 12,000.50 at 10:45 with x86-64 by 5th-hand") == "… and … at … with … by …"
+    assert normalized(awaited) == "TypeError: object str can't be used in … expression"
+    assert normalized("Hand-off ycgd-vzbc: May R-4711 be filed?") == "Hand-off …: May … be filed?"
+    assert normalized("raise max_calls_per_5_minutes") == "raise max_calls_per_5_minutes"
+    assert normalized("R-4711 and 12,000.50 at 10:45 with x86-64 by 5th-hand") == "… and … at … with … by …"
 
 
 @pytest.mark.parametrize("where", ["nowhere", "file", "empty", "s3://Bad_Bucket/x", "ftp://x", ""])

@@ -102,6 +102,16 @@ def test_what_was_masked_is_said_by_kind_and_nothing_is_drawn_of_it(synthetic, t
     assert 'x="40" y="300" width="90"' not in page
 
 
+def test_the_element_that_an_action_hit_is_named(synthetic, tmp_path):
+    folder = synthetic.tell_run(tmp_path)
+    page = write_report(folder, tmp_path / "report.html").read_text()
+    hit = [record.event.element for record in open_trace(folder).records() if record.event.kind == "action"]
+    named = [each["name"] for each in hit if each]
+    assert named
+    assert page.count("<b>Hit</b>button ‘") == len(named)
+    assert all(f"‘{html.escape(name)}’ in ledger" in page for name in named)
+
+
 def test_a_cost_that_nobody_knows_is_not_shown_as_nothing():
     unknown = Call(1, latency_us=5, prompt_tokens=10, completion_tokens=1)
     step = Step(1, 1, "", "", calls=[Call(1, cost_micro_usd=7), unknown])

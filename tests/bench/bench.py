@@ -93,6 +93,7 @@ async def _agent(desktop: Any, base_url: str, *, as_tasks: bool) -> dict[str, li
     from holo_tasks.machine.home import holo_home
     from holo_tasks.models.client import ModelEndpoint
     from holo_tasks.models.profile import profile_for
+    from holo_tasks.run.run_options import RunOptions
 
     endpoint = ModelEndpoint(base_url, None)
 
@@ -104,8 +105,7 @@ async def _agent(desktop: Any, base_url: str, *, as_tasks: bool) -> dict[str, li
             endpoint=endpoint,
             profile=profile_for("holo3-1-35b-a3b"),
             destination=Destination.parse(str(holo_home() / "runs")),
-            allow="act",
-            max_steps=1000,
+            options=RunOptions(allow="act", max_steps=1000),
         ) as run:
             walk = Walk(run.doors(), run.guard, 1, Transcript("Count."))
             decide = decide_as_task if as_tasks else lambda walk, answer_only: walk.decide(answer_only=answer_only)

@@ -174,7 +174,7 @@ async def _in_flow(desktop: Any, endpoint: ModelEndpoint, profile: str, cached: 
     async def bench() -> list[Model]:
         async with _agent(desktop, endpoint, profile, cached) as (run, client):
             await work(run, client)
-            return [run.model]
+            return [run.outside.model]
 
     return (await bench())[0]
 
@@ -187,6 +187,7 @@ async def _agent(
     from holo_tasks.audit import Destination
     from holo_tasks.machine.home import holo_home
     from holo_tasks.models.profile import profile_for
+    from holo_tasks.run.run_options import RunOptions
 
     async with open_agent(
         title="bench",
@@ -194,12 +195,10 @@ async def _agent(
         endpoint=endpoint,
         profile=profile_for(profile),
         destination=Destination.parse(str(holo_home() / "runs")),
-        allow="act",
-        cache_decisions=cached,
-        max_steps=10_000,
+        options=RunOptions(allow="act", cache_decisions=cached, max_steps=10_000),
     ) as run:
         client = Counting(endpoint)
-        run.model = replace(run.model, client=client)
+        run.outside = replace(run.outside, model=replace(run.outside.model, client=client))
         yield run, client
 
 
@@ -223,7 +222,7 @@ async def _pairs(home: Path, count: int) -> None:
 
     async def work(run: Run, client: Counting) -> None:
         async def hit(frame: Frame) -> tuple[bool, str]:
-            run.desktop = showing([frame])
+            run.outside = replace(run.outside, desktop=showing([frame]))
             walk = Walk(run.doors(), run.guard, 1, Transcript("Read the number."))
             shot = (await walk.look()).shot
             walk.begin()
@@ -233,7 +232,7 @@ async def _pairs(home: Path, count: int) -> None:
                 reused_s.append(time.monotonic() - started)
             return client.calls == before, shot.sha256
 
-        for kind, most, apart in (("a digit", count, _digit_apart), ("a pixel", FAINT_PAIRS, _pixel_apart)):
+        for kind, most, apart in (("a digit", count, _digit_apart), ("a pixel", min(count, FAINT_PAIRS), _pixel_apart)):
             first, second, again, same = 0, 0, 0, 0
             for _ in range(most):
                 one, other = apart(real, numbers)

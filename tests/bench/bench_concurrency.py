@@ -29,10 +29,13 @@ MODEL_S = 0.2
 
 
 class CountingServer:
-    """A model server on a loop and a thread of its own that counts connections and what is in flight."""
+    """A model server on a loop and a thread of its own that counts connections and what is in flight.
 
-    def __init__(self, model_s: float) -> None:
-        self._model_s = model_s
+    In each conversation it clicks in the middle of the screen, and answers in the last of so many ``steps``.
+    """
+
+    def __init__(self, model_s: float, steps: int = STEPS) -> None:
+        self._model_s, self._steps = model_s, steps
         self.connections = self.open = self.in_flight = self.most_in_flight = 0
         self.requests: Counter[int] = Counter()
         self._loop = asyncio.new_event_loop()
@@ -72,7 +75,7 @@ class CountingServer:
                 self.most_in_flight = max(self.most_in_flight, self.in_flight)
                 await asyncio.sleep(self._model_s)
                 self.in_flight -= 1
-                writer.write(_answer(last=body.count(b'"role":"assistant"') >= STEPS - 1))
+                writer.write(_answer(last=body.count(b'"role":"assistant"') >= self._steps - 1))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()

@@ -102,7 +102,7 @@ async def _bench(home: Path, options: argparse.Namespace) -> None:
     known = len(KNOWN_COLUMNS) * len(KNOWN_ROWS)
     print(f"  read: of {known} numbers of the dense table, 12 pixels high on the screen, how many OCR gets right")
     title = f"a second look at the very same screen, default tier, medians of {options.looks}"
-    table(title, ("screen", "encoded again, ms", "recognised, ms", "saved, ms", "times as fast"), looks)
+    table(title, ("screen", "encoded again, ms", "recognized, ms", "saved, ms", "times as fast"), looks)
 
 
 def _rows(screen: Screen, kept: float, options: argparse.Namespace) -> list[list[str]]:

@@ -19,6 +19,7 @@ PARTS = {
     "holo_tasks.desktop.host": "host of the desktop",
     "Xvfb ": "X server",
     "openbox ": "window manager",
+    "dbus-daemon ": "message bus",
 }
 
 
@@ -53,20 +54,20 @@ def _measured(environ: dict[str, str], steps: int) -> dict[str, tuple[int, int]]
         try:
             if not reached.wait(300):
                 raise SystemExit("The run did not come to its last step.")
-            return dict(found for pid in _tree(run.pid) if (found := _part(pid)))
+            return dict(found for pid in tree_of(run.pid) if (found := part_of(pid)))
         finally:
             measured.set()
             run.wait()
 
 
-def _tree(pid: int) -> list[int]:
+def tree_of(pid: int) -> list[int]:
     children = [
         int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
     ]
-    return [pid, *(below for child in children for below in _tree(child))]
+    return [pid, *(below for child in children for below in tree_of(child))]
 
 
-def _part(pid: int) -> tuple[str, tuple[int, int]] | None:
+def part_of(pid: int) -> tuple[str, tuple[int, int]] | None:
     """Return what a process is, and what it has in kB; None for the program and what it started."""
     line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     name = next((name for part, name in PARTS.items() if part in line), None)

@@ -17,6 +17,9 @@ from dataclasses import dataclass
 
 from common import command, fresh_home, headline, served
 
+HOMES = ("fresh", "used")
+"""A home is used by the second command in it."""
+
 
 @dataclass(frozen=True)
 class Took:
@@ -31,23 +34,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--at-once", type=int, default=10)
+    parser.add_argument("--homes", nargs="+", choices=HOMES, default=HOMES)
     options = parser.parse_args()
     headline(__file__, "how long a command takes to begin and to end")
     rows: dict[str, list[Took]] = {}
     for _ in range(options.starts):
         with fresh_home() as home:
-            rows.setdefault("no server, fresh home", []).append(_command(home))
-            rows.setdefault("no server, used home", []).append(_command(home))
-        with fresh_home() as home, fresh_home() as server, served(server) as access:
-            rows.setdefault("a server, fresh home", []).append(_command(home, access))
-            rows.setdefault("a server, used home", []).append(_command(home, access))
+            for how in options.homes:
+                rows.setdefault(f"no server, {how} home", []).append(_command(home))
+    with fresh_home() as server, served(server) as access:
+        for _ in range(options.starts):
+            with fresh_home() as home:
+                for how in options.homes:
+                    rows.setdefault(f"a server, {how} home", []).append(_command(home, access))
+        with fresh_home() as home:
+            together = _at_once(options.at_once, home | access)
     print(f"\n{'medians of ' + str(options.starts):24}{'to the request':>16}{'aim':>8}{'reply to end':>15}{'CPU':>10}")
     for name, times in rows.items():
         aim = "≤ 3 s" if name.startswith("a ") else "≤ 6 s"
         first, last, cpu = (statistics.median(getattr(took, part) for took in times) for part in Took.__annotations__)
         print(f"{name:24}{first:14.2f} s{aim:>8}{last:13.2f} s{cpu:8.2f} s")
-    with fresh_home() as home, fresh_home() as server, served(server) as access:
-        print(f"{options.at_once} at once on one server: {_at_once(options.at_once, home | access)}")
+    print(f"{options.at_once} at once on one server: {together}")
     for module in ("prefect", "openai", "holo_tasks.cli.run_flow"):
         print(f"{'loading ' + module:24}{_loading(module):14.2f} s")
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tests.support.painted_desktop import PaintedDesktop
 
 PASSWORD = "tulip-7"
+SHARED = "HOLO_BENCH_PREFECT"
+"""The variable that names the Prefect API of tests: to start a server takes a command longer than its short form."""
 READ = (
     "Open transaction {} in Meridian Ledger and read its record. If the program asks you to sign on again, the user "
     "is auditor and the password is {{{{secret:portal_password}}}}."
@@ -54,11 +56,15 @@ def scratch_home() -> Iterator[Path]:
 
 
 @contextmanager
-def prefect_server() -> Iterator[str]:
-    """Run a Prefect server of the scratch home's own; flows of this process use it."""
+def prefect_server(*, blocks: bool = False) -> Iterator[str]:
+    """Run a Prefect server of this process's own home; its flows use it. Short forms are given one by ``SHARED``."""
     from holo_tasks.prefect_server.temporary import TemporaryServer
 
-    server = TemporaryServer(os.environ)
+    if url := os.environ.get(SHARED):
+        os.environ["PREFECT_API_URL"] = url
+        yield url
+        return
+    server = TemporaryServer(os.environ, blocks=blocks)
     server.enter(os.environ)
     try:
         yield server.wait()
@@ -80,7 +86,7 @@ def served(environ: dict[str, str]) -> Iterator[dict[str, str]]:
     from holo_tasks.prefect_server.temporary import TemporaryServer
 
     access: dict[str, str] = {}
-    server = TemporaryServer({**environ, "PREFECT_HOME": f"{environ['HOME']}/.prefect"})
+    server = TemporaryServer({**environ, "PREFECT_HOME": f"{environ['HOME']}/.prefect"}, blocks=False)
     try:
         server.enter(access)
         server.wait()
@@ -156,7 +162,8 @@ def walk_on(desktop: Desktop, model: Model, task: str, *, region: Box | None = N
     """Return a walk that may act, through the usual doors but for the recorder, without Prefect."""
     from holo_tasks.core.budget import Guard, Limits
     from holo_tasks.core.transcript import Transcript
-    from holo_tasks.loop.walk import Doors, Walk
+    from holo_tasks.loop.doors import Doors
+    from holo_tasks.loop.walk import Walk
     from holo_tasks.models.encoding import ENCODERS
     from holo_tasks.safety.policy import Rules
     from holo_tasks.safety.redaction import NothingToRedact

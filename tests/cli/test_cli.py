@@ -1,4 +1,7 @@
-"""`holo-tasks run` from outside: every way a run ends, on real screens, with a model that follows a script."""
+"""`holo-tasks run` from outside: every way a run ends, on real screens, with a model that follows a script.
+
+Of each exit code one command is ``real``: it loads what it needs as its users' does.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ def test_an_answer_is_all_that_stdout_gets(cli: CommandLine, app: str) -> None:
     goal = "How many {clicks} are %s there?\n“Zoë” said: 'count' \\ 🙂"
     with ScriptedModel([CLICK, CLICK, DONE]) as model:
         options = ("--base-url", model.base_url, "--model", "home-made", "--size", "1000x700", "--allow", "act")
-        ended = cli("run", goal, "--app", app, *options, "--json")
+        ended = cli("run", goal, "--app", app, *options, "--json", real=True)
         plain = cli("run", "x" * 99_000, "--app", app, *options)
     assert (ended.code, plain.code) == (0, 0)
     assert plain.stdout == "zweiundvierzig – 🙂\nand a second line\n"
@@ -116,7 +119,7 @@ def test_a_run_that_may_only_read_sends_no_input(
     with Runs(cli) as runs:
         for name in tools:
             # From the environment, as for any X program.
-            runs.start(name, [step(name, **calls[name])], env={"DISPLAY": display})
+            runs.start(name, [step(name, **calls[name])], env={"DISPLAY": display}, real=True)
         ends = runs.ends()
     for ended in ends.values():
         assert (ended.code, ended.told["status"], ended.told["steps"]) == (12, "refused", 1)
@@ -128,7 +131,7 @@ def test_a_run_that_may_only_read_sends_no_input(
 def test_a_limit_ends_a_run(cli: CommandLine, app: str) -> None:
     with Runs(cli) as runs:
         runs.start("steps", [CLICK, step("answer", content="one so far")], "--app", app, "--allow", "act",
-                   "--max-steps", "1")  # fmt: skip
+                   "--max-steps", "1", real=True)  # fmt: skip
         runs.start("cost", [DONE], "--app", app, "--max-cost-usd", "0.0001")
         runs.start("time", [HANG], "--app", app, "--timeout", "2")
         ends = runs.ends()
@@ -149,8 +152,8 @@ def test_a_model_that_cannot_go_on_ends_a_run(cli: CommandLine, x_server: XServe
     x_server(display)
     with Runs(cli) as runs:
         here = ("--display", display)
-        runs.start("person", [step("ask_human", question="What is\nthe {code}?")], *here)
-        runs.start("overloaded", [Answer(status=500)], *here)
+        runs.start("person", [step("ask_human", question="What is\nthe {code}?")], *here, real=True)
+        runs.start("overloaded", [Answer(status=500)], *here, real=True)
         runs.start("locked", [Answer(status=401)], *here)
         ends = runs.ends()
         asked = len(runs.models["overloaded"].requests)
@@ -197,7 +200,7 @@ def test_a_screen_that_is_not_there_ends_a_run(cli: CommandLine, x_server: XServ
 
     with Runs(cli) as runs:
         runs.start("gone", pull_the_plug, "--display", display)
-        runs.start("none", [DONE], "--display", ":9898")
+        runs.start("none", [DONE], "--display", ":9898", real=True)
         runs.start("missing", [DONE], "--app", "/no/such-program")
         runs.start("quits", [DONE], "--app", "sh -c 'echo \"so long\"; exit 3'")
         ends = runs.ends()
@@ -219,6 +222,7 @@ def test_a_run_needs_no_server_and_no_particular_folder(cli: CommandLine, app: s
     program.write_text(f"#!/bin/sh\nexec {app}\n")
     program.chmod(0o755)
     alone = CommandLine(tmp_path, None)
+    alone.real = True
     with ScriptedModel([CLICK, DONE]) as model:
         ended = alone(
             *("run", "Count.", "--app", "'./start {me}'", "--allow", "act", "--base-url", model.base_url, "--json"),

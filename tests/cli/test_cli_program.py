@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import CommandLine
+from tests.support.walls import needs_walls
 
 UID = "65534"
 MODEL = ("--base-url", "http://127.0.0.1:9/v1", "--json")
@@ -57,6 +58,42 @@ def test_a_program_gets_what_was_set_for_it_and_no_keys(cli: CommandLine, shared
     ],
 )
 def test_a_user_that_makes_no_sense_is_refused(cli: CommandLine, arguments: tuple[str, ...], said: str) -> None:
+    ended = cli("run", "Go.", *MODEL, *arguments)
+    assert (ended.code, ended.told["status"]) == (2, "invalid")
+    assert said in ended.complaint
+
+
+@needs_walls
+@pytest.mark.desktop
+def test_a_program_that_is_closed_in_sees_what_was_granted(cli: CommandLine, shared: Path, tmp_path: Path) -> None:
+    seen, kept = tmp_path / "seen", tmp_path / "kept"
+    for folder in (seen, kept):
+        folder.mkdir()
+    app = f"sh -c '(ls {tmp_path}; ls /sys; touch {seen}/x; cat /proc/net/route) > {shared}/told 2>&1; exit 3'"
+    granted = ("--folder", f"{shared}=write", "--folder", str(seen), "--network", "portal.example:443")
+    ended = cli("run", "Go.", *MODEL, "--app", app, *granted)
+    assert (ended.code, ended.told["status"]) == (15, "desktop_failed")
+    told = (shared / "told").read_text().splitlines()
+    assert told[0] == "seen"
+    assert told[1].endswith("No such file or directory")
+    assert told[2].endswith("Read-only file system")
+    assert len(told) == 4, "there is a heading, and no route"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--display", ":7", "--network", "none"), "give --app"),
+        (("--app", "xterm", "--network", "portal.example"), "hosts with their ports"),
+        (("--app", "xterm", "--folder", "/usr"), "nothing is closed"),
+        (("--app", "xterm", "--network", "none", "--folder", "/run=write"), "'/run' cannot be granted"),
+        (
+            ("--app", "xterm", "--network", "none", "--folder", "/usr", "--audit", "/usr/evidence"),
+            "the evidence of this",
+        ),
+    ],
+)
+def test_a_network_that_makes_no_sense_is_refused(cli: CommandLine, arguments: tuple[str, ...], said: str) -> None:
     ended = cli("run", "Go.", *MODEL, *arguments)
     assert (ended.code, ended.told["status"]) == (2, "invalid")
     assert said in ended.complaint

@@ -21,6 +21,7 @@ from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import Store, store_at
 from tests.support.command_line import CommandLine, related, until
 from tests.support.scripted_model import Answer, ScriptedModel, step
+from tests.support.spending import balance
 
 CLICK = step("click", element="Count button", x=352, y=420)
 DONE = step("answer", content="counted")
@@ -129,7 +130,7 @@ def test_nothing_is_forgotten_while_prefect_does_not_answer(cli: CommandLine, ho
     ended = cli("retry", "INV", "--not-done", env={"PREFECT_API_URL": "http://127.0.0.1:9/api"})
     assert ended.code == 16
     assert "No Prefect API answers" in ended.complaint
-    assert len(Ledger(store).intents("INV")) == Budgets(store).balance(LIMIT.key).actions == 1
+    assert len(Ledger(store).intents("INV")) == balance(Budgets(store), LIMIT.key).actions == 1
 
 
 def test_a_prefect_that_fails_between_is_one_sentence(cli: CommandLine) -> None:
@@ -152,7 +153,7 @@ def test_a_prefect_that_fails_between_is_one_sentence(cli: CommandLine) -> None:
         server.shutdown()
     assert ended.code == 2
     assert "did not take a run of 'INV'" in ended.complaint
-    assert Budgets(store).balance(LIMIT.key).actions == 1
+    assert balance(Budgets(store), LIMIT.key).actions == 1
 
 
 def test_a_deployment_that_is_gone_is_one_sentence(cli: CommandLine) -> None:
@@ -160,7 +161,7 @@ def test_a_deployment_that_is_gone_is_one_sentence(cli: CommandLine) -> None:
     ended = cli("retry", "INV")
     assert ended.code == 2
     assert "run its flow by hand" in ended.complaint
-    assert Budgets(store).balance(LIMIT.key).actions == 1
+    assert balance(Budgets(store), LIMIT.key).actions == 1
 
 
 def test_an_item_that_somebody_works_on_gets_no_second_budget(cli: CommandLine) -> None:
@@ -170,9 +171,9 @@ def test_an_item_that_somebody_works_on_gets_no_second_budget(cli: CommandLine) 
             ended = cli("retry", "INV", *how)
             assert ended.code == 2
             assert "'INV' is being worked on by another run" in ended.complaint
-    assert len(Ledger(store).intents("INV")) == Budgets(store).balance(LIMIT.key).actions == 1
+    assert len(Ledger(store).intents("INV")) == balance(Budgets(store), LIMIT.key).actions == 1
     assert cli("retry", "INV").code == 0
-    assert Budgets(store).balance(LIMIT.key).actions == 0
+    assert balance(Budgets(store), LIMIT.key).actions == 0
 
 
 def test_a_long_list_is_told_in_few_lines(cli: CommandLine) -> None:
@@ -201,8 +202,8 @@ def test_an_item_gets_a_fresh_budget_and_others_keep_theirs(cli: CommandLine) ->
     assert (ended.code, ended.stderr) == (0, "")
     assert "run its flow" in ended.stdout
     assert Ledger(store).intents("INV") == ()
-    assert Budgets(store).balance(LIMIT.key).actions == 0
-    assert Budgets(store).balance(other.key).actions == 1
+    assert balance(Budgets(store), LIMIT.key).actions == 0
+    assert balance(Budgets(store), other.key).actions == 1
 
 
 FLAG = {"type": "object", "properties": {"flag": {"type": "integer"}}, "required": ["flag"]}

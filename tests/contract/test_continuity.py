@@ -76,7 +76,7 @@ def test_a_step_is_replayed_as_it_was_given(body: Any) -> None:
     assert ids(now, body(2), given) == ["C05"]
 
 
-def test_the_next_request_of_a_conversation_is_recognised(body: Any) -> None:
+def test_the_next_request_of_a_conversation_is_recognized(body: Any) -> None:
     known = Conversations()
     first = body(2)
     second = body(3)

@@ -335,13 +335,13 @@ class Dialogs(Colours):
     def __init__(self, program: ColouredProgram, *, first: bool = False) -> None:
         self.program, self.first = program, first
 
-    async def recognise(self, frame: Frame, states: Sequence[State]) -> State | None:
+    async def recognize(self, frame: Frame, states: Sequence[State]) -> State | None:
         titles = {owner.title for window in frame.windows or () for owner in window.owners}
         titled = next((state for state in states if state.name in titles), None)
         if self.first:  # it lies over the other, which cannot be told any more
             shown = "record" if "record" in self.program.popups else "form"
             return next((state for state in states if state.name == shown), None)
-        return await super().recognise(frame, states) or titled
+        return await super().recognize(frame, states) or titled
 
 
 async def test_windows_with_ever_new_titles_are_for_the_next_layer_too() -> None:

@@ -21,7 +21,7 @@ from holo_tasks.core.programs import Owner
 from holo_tasks.core.secret import check_written
 from holo_tasks.core.step import Step
 from holo_tasks.desktop.fields import fields
-from holo_tasks.loop.walk import WITHHELD
+from holo_tasks.loop.words import WITHHELD
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.safety.typed_fields import TypedFields
 from tests.support.painted_desktop import PaintedDesktop

@@ -57,7 +57,7 @@ def test_what_does_not_fit_together_is_said_with_what_to_do(make: object, said: 
         make()  # type: ignore[operator]
 
 
-def test_an_interruption_is_recognised_before_what_it_lies_over() -> None:
+def test_an_interruption_is_recognized_before_what_it_lies_over() -> None:
     screens = Screens([FORM, LIST], [NOTICE])
     assert [state.name for state in screens.candidates] == ["notice", "form", "list"]
     assert screens.interruption(screens.state("notice")) is NOTICE

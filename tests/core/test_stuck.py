@@ -15,7 +15,8 @@ from holo_tasks.core.gestures import Gesture, Hotkey
 from holo_tasks.core.step import Step
 from holo_tasks.core.stuck import stuck
 from holo_tasks.core.transcript import Turn
-from holo_tasks.loop.walk import TAKE_STOCK, Walk
+from holo_tasks.loop.walk import Walk
+from holo_tasks.loop.words import TAKE_STOCK
 from tests.support.painted_desktop import SIZE, PaintedDesktop
 from tests.support.scripted_model import step
 from tests.support.shots import (

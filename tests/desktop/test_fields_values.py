@@ -21,7 +21,7 @@ from holo_tasks.desktop.fields import Fields
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.hands import Hands
 from holo_tasks.desktop.host import Host
-from holo_tasks.desktop.secret_store import Vault
+from holo_tasks.desktop.secret_store import SecretStore
 from holo_tasks.desktop.shared_flags import Page
 
 FIRST, SECOND = Box(0, 0, 200, 100), Box(0, 120, 200, 80)
@@ -85,7 +85,8 @@ def hands_on(program: Any, typing: Callable[[str], None]) -> Hands:
     typist = SimpleNamespace(type=typing, forget=lambda: None)
     fields = Fields(program, program, lambda: program.window)
     idle = SimpleNamespace(events=0, last_event_ns=0)
-    return Hands(None, idle, program, typist, None, None, Vault({}), fields)  # type: ignore[arg-type]
+    whole = SimpleNamespace(box=None)  # it is bound to no monitor
+    return Hands(None, idle, program, typist, None, None, SecretStore({}), fields, whole)  # type: ignore[arg-type]
 
 
 def typed_on(program: Program, stops_after: int | None = None) -> list[Box]:
@@ -192,10 +193,10 @@ def test_a_field_beside_a_passwords_signs_is_told_apart_by_whether_it_may_show_t
 
 @pytest.mark.parametrize("error", [LimitReached("Too late."), ValueError("not an error of ours")])
 def test_the_process_that_types_says_where_whatever_went_wrong(error: Exception) -> None:
-    class Station:
+    class XSession:
         """One whose X server is gone after it typed: what it failed with is said in other words."""
 
-        vault = Vault({})
+        vault = SecretStore({})
         left = [HERE]
 
         def windows(self) -> None:
@@ -211,7 +212,7 @@ def test_the_process_that_types_says_where_whatever_went_wrong(error: Exception)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         host = Host(theirs, -1, Gate(Page(Page.create())), 1)
-        host._station = Station()
+        host._station = XSession()
         told = []
         for number in (1, 2):
             host._answer({"id": number, "ask": "windows"})

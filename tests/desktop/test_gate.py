@@ -334,9 +334,10 @@ async def test_a_request_to_stop_is_seen_where_the_input_is_sent(doomed: Served,
     await doomed.stopped(0)
 
 
-async def test_a_request_from_before_the_run_is_not_for_it(served: Served) -> None:
-    kill_files.ask_all(served.folder, "too early")
-    await served.desktop.serve("a-later-run", time.monotonic(), served.folder)
+async def test_a_request_from_before_the_run_is_not_for_it(served: Served, tmp_path: Path) -> None:
+    folder = kill_files.folder_in(tmp_path)  # one that nobody watches yet: the run before is meant by the request
+    kill_files.ask_all(folder, "too early")
+    await served.desktop.serve("a-later-run", time.monotonic(), folder)
     await asyncio.sleep(0.2)
     await served.do(Click(SPOT))
     await served.desktop.serve(RUN, time.monotonic(), served.folder)

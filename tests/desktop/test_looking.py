@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from xcffib.xproto import EventMask
 
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Move, Pause
 from holo_tasks.desktop import AttachedDesktop, Settle, VirtualDesktop
+from holo_tasks.desktop.liveness_ping import CLIENT_MESSAGE
+from holo_tasks.desktop.repaints import Repaints
+from holo_tasks.desktop.xlink import XLink
 
 GREEN, WHITE = (0, 255, 0), (255, 255, 255)
 SPOT = Point(150, 350)
@@ -95,6 +99,19 @@ async def test_a_screen_that_grows_is_seen_whole(x_server, resize):
         resize(desktop, 1024, 768)
         frame = await desktop.look()
         assert frame.size == desktop.size == Size(1024, 768)
+
+
+@pytest.mark.parametrize("toolkit", ["SubstructureNotify", "StructureNotify"])
+def test_a_sign_of_life_is_heard_as_any_toolkit_sends_it(x_server, monkeypatch, toolkit):
+    display, authority = x_server("Xvfb")
+    monkeypatch.setenv("XAUTHORITY", str(authority))
+    repaints, link, serial = Repaints(display, lambda: None), XLink(display), 0xE0000001
+    words = link.atom("WM_PROTOCOLS"), link.atom("_NET_WM_PING"), serial, link.root, 0, 0
+    mask = EventMask.SubstructureRedirect | getattr(EventMask, toolkit)  # the second is Qt's
+    link.conn.core.SendEvent(False, link.root, mask, CLIENT_MESSAGE.pack(33, 32, link.root, *words))
+    link.sync()
+    repaints.wait(30_000_000_000, serial=serial)
+    assert repaints.answered(serial)
 
 
 @pytest.mark.parametrize("mode", ["slow", "late"])

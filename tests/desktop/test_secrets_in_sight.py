@@ -20,6 +20,7 @@ from holo_tasks.run.redactors import redactor_for
 from holo_tasks.safety.masking.likeness import folded_secret, secret_in
 from holo_tasks.safety.typed_fields import TypedFields
 from holo_tasks.vision.band_reader import BandReader
+from tests.support.long import few
 
 VALUE = "tok_9f3A-7Kq2-canary"
 SIZE = Size(1040, 600)
@@ -88,7 +89,7 @@ def xdotool(desktop: VirtualDesktop, *words: object) -> None:
     subprocess.run(["xdotool", *map(str, words)], env=env, check=True, timeout=60)
 
 
-@pytest.mark.parametrize("kind", ["widget", "drawn"])
+@pytest.mark.parametrize("kind", few(["widget", "drawn"]))
 async def test_nothing_of_a_value_shows_whatever_becomes_of_its_window(
     kind: str, probe: Any, state: Any, until: Callable[..., Any], tmp_path: Path
 ) -> None:

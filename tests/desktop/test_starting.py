@@ -128,8 +128,8 @@ async def test_processes_of_a_desktop_get_what_they_need_of_our_environment(monk
     own = {*PRIVATE, "APP_LOG", "PASSED", "MINE"}
     for program in ("xterm", "sleep"):
         assert own & set(found.pop(program)) == {"PASSED", "MINE"} | plain
-    assert {"Xvfb", "openbox"} < set(found)
-    assert len(found) == 4, "and the host and the VNC server"
+    assert {"Xvfb", "openbox", "dbus-daemon"} < set(found)
+    assert len(found) == 5, "and the host, the message bus and the VNC server"
     for around in found.values():
         assert not own & set(around)
         assert around["PATH"]

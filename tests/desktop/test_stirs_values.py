@@ -12,7 +12,7 @@ from PIL import Image
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.repaint_rhythm import TILE
 from holo_tasks.desktop import repaint_watch
-from holo_tasks.desktop.repaint_watch import QUEUED, QUIET_S, UNSETTLED_S, Stirs
+from holo_tasks.desktop.repaint_watch import QUEUED, QUIET_S, UNSETTLED_S, RepaintWatch
 
 PLACE = Box(80, 40, 16, 16)
 FAR = Box(240, 160, 16, 16)
@@ -33,10 +33,10 @@ class Shown:
         patch.setattr(
             repaint_watch, "threading", SimpleNamespace(**vars(repaint_watch.threading) | {"Thread": _NoThread})
         )
-        patch.setattr(Stirs, "_taken", lambda _, box: self._take(box))
+        patch.setattr(RepaintWatch, "_taken", lambda _, box: self._take(box))
         self.repaints: Any = SimpleNamespace(exact=True, also=None, rearranged=None)
         link: Any = SimpleNamespace(size=lambda: self.size)
-        self.stirs = Stirs(self.repaints, link, lambda: self.away)
+        self.stirs = RepaintWatch(self.repaints, link, lambda: self.away)
         self.stirs.looked(self.now_s, settled=True)
         self.now_s += QUIET_S
         self.learned()
@@ -206,4 +206,4 @@ def test_when_it_cannot_look_nothing_is_left_out(shown: Shown, error: Exception)
 def test_a_screen_whose_repaints_are_not_told_exactly_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = Shown(monkeypatch)
     repaints: Any = SimpleNamespace(exact=False)
-    assert Stirs(repaints, shown.stirs._link, lambda: False).steady(0) == ()
+    assert RepaintWatch(repaints, shown.stirs._link, lambda: False).steady(0) == ()

@@ -15,7 +15,7 @@ from holo_tasks.core.keynames import keysym, of_character, small
 from holo_tasks.desktop import Settle, VirtualDesktop, ipc_messages, xauth
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.layout import Layout, Stroke
-from holo_tasks.desktop.secret_store import Vault
+from holo_tasks.desktop.secret_store import SecretStore
 
 GESTURES = [
     Click(Point(1, 2), "right", 2),
@@ -99,7 +99,7 @@ def test_the_layout_that_has_ascii_is_chosen():
 
 
 def test_a_vault_fills_and_hides():
-    vault = Vault({"A": "one", "B": "one-two"})
+    vault = SecretStore({"A": "one", "B": "one-two"})
     one, between, two, rest = vault.parts("{{secret:A}}/{{secret:B}}/{{other}}")
     assert (one.value, between, two.value, rest) == ("one", "/", "one-two", "/{{other}}")
     assert vault.hide("said one-two and one") == "said {{secret:B}} and {{secret:A}}"

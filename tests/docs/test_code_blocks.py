@@ -128,6 +128,10 @@ def check_command(words: list[str], block: Block) -> None:
             from holo_tasks.rehearsal.server import _parser
 
             assert _parser().parse_args(rest)
+        case [".venv/bin/python", "flows/benchmarks", *rest]:
+            from benchmarks.__main__ import parser
+
+            assert parser().parse_args(rest)
         case ["make", *targets]:
             rules = (ROOT / "Makefile").read_text(encoding="utf-8")
             assert all(re.search(rf"^{target}:", rules, re.MULTILINE) for target in targets)
@@ -191,10 +195,17 @@ def deployment(path: Path) -> None:
     assert DeploymentConfig.model_validate(found).entrypoint == "stock.py:count_stock"
 
 
+def mcp_servers(path: Path) -> None:
+    """What a client of the MCP server reads, which is JSON and so YAML: the command is one."""
+    for server in yaml.safe_load(path.read_text(encoding="utf-8"))["mcpServers"].values():
+        check_command([server["command"], *server["args"]], blocks("yaml")[0])
+
+
 READERS: dict[str, Any] = {
     "rules.toml": rules,
     "redaction.toml": redaction,
     "profiles.toml": profiles,
+    "json": mcp_servers,
     "playbook.yaml": playbook,
     "prefect.yaml": deployment,
 }

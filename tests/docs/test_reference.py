@@ -8,25 +8,36 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prefect.blocks.core import Block
 
 import holo_blocks
 import holo_tasks
+from holo_tasks import desktop
 from holo_tasks.audit.pages.index import Row
 from holo_tasks.audit.verifier.verify import Verdict
 from holo_tasks.cli import commands
 from holo_tasks.cli.doctor.findings import Finding
+from holo_tasks.cli.fleet import _plain as _plain_fleet
 from holo_tasks.cli.handoff import _told
+from holo_tasks.cli.look import Seen
 from holo_tasks.cli.parser import command_line
 from holo_tasks.cli.run_settings import Outcome
 from holo_tasks.cli.runs import _plain
+from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.states import State
+from holo_tasks.healing.folder import Counts
+from holo_tasks.healing.proposal import Proposal
 from holo_tasks.models.profile import Profile
+from holo_tasks.safety.fleet import Fleet, Holder, ListSeen, RunSeen, SeatsSeen
 from holo_tasks.safety.handoffs import Handoff
 from holo_tasks.safety.items import Item
 from holo_tasks.safety.run_list import RunRow
+from holo_tasks.safety.work_items import Counts as ItemCounts
 from holo_tasks.scripts.actions import Action
 from holo_tasks.scripts.playbook import Goal, Playbook, Rule
 from tests.support.doc_pages import DOCS, ROOT
@@ -84,13 +95,43 @@ def blank(kind: type) -> dict[str, object]:
 RUN = RunRow(**{**blank(RunRow), "spent_micro": 1, "limit_micro": 1})  # type: ignore[arg-type]
 HANDED = Handoff(**{**blank(Handoff), "choices": ()})  # type: ignore[arg-type]
 FOUND = Finding(**blank(Finding))  # type: ignore[arg-type]
+SPOT = Box(0, 0, 9, 9)
+SEEN = Seen(
+    Frame(b"\0\0\0", Size(1, 1), ":1"),
+    ElementTree(),
+    [desktop.Window(1, "", 0, SPOT, True)],
+    [("a text", SPOT)],
+    {"tree": 1.0, "text": None, "capture": 1.0},
+    {"tree": "nobody tells"},
+    states=[],
+).as_json()
+FLEET: dict[str, Any] = _plain_fleet(
+    Fleet(
+        (ListSeen("", ItemCounts(), 0, {("failed", "invalid"): 1}),),
+        (SeatsSeen("", 1, (Holder(**blank(Holder)),)),),  # type: ignore[arg-type]
+        (RunSeen(RUN, (), "", 0, None),),
+    )
+)
 KEYS = {
-    "run": {"status", *commands.NO_RUN},
+    "run": {"status", *commands.NO_RUN, *commands.REPLAYED},
     "index": commands.EMPTY["index"].keys() | fields(Row),
     "verify": fields(Verdict),
     "models": {"default"},
+    "compile": commands.EMPTY["compile"].keys() | {"trace", "sha256"},
+    "record": commands.EMPTY["record"].keys() | {"trace", "sha256"},
+    "playbook review": {"file", "proposals", "pictures", "steps", "at", "warnings"}
+    | (Proposal.model_fields.keys() | Counts.model_fields.keys()) - {"point", "old_point"},
+    "playbook apply": {"file", "applied", "proposals_left"},
+    "playbook reject": {"file", "rejected", "proposals_left"},
     "handoff list": set(_told(HANDED)),
     "runs": commands.EMPTY["runs"].keys() | set(_plain(RUN)) | fields(Item),
+    "fleet": FLEET.keys()
+    | {key for name in ("lists", "seats", "runs") for key in FLEET[name][0]}
+    | FLEET["seats"][0]["holders"][0].keys()
+    | FLEET["lists"][0]["errors"][0].keys(),
+    "look": SEEN.keys()
+    | {"tree", "text", "capture"}
+    | {k for n in ("windows", "elements", "texts") for k in SEEN[n][0]},
     "doctor": commands.EMPTY["doctor"].keys() | set(FOUND.described()),
 }
 
@@ -100,7 +141,7 @@ def test_a_section_has_the_keys_of_its_json(name: str) -> None:
     named = {key for text in re.findall(r"Keys of .*?(?=\n\n|\Z)", SECTIONS[name], re.DOTALL) for key in ticked(text)}
     assert {key for key in named if key.islower() and key.isidentifier()} == KEYS[name]
     if name == "run":
-        empty = Outcome("invalid", 2, None, 0, None, None, None).to_json()
+        empty = Outcome("invalid", 2, None, 0, None, None, None).to_json(replayed=True)
         assert all(f'"{key}"' in empty for key in KEYS[name])
 
 

@@ -55,14 +55,12 @@ def main() -> int:
     )
     from s3_server import S3Server
 
-    from holo_tasks.prefect_server.temporary import TemporaryServer, reach_directly
+    from holo_tasks.prefect_server.temporary import reach_directly
+    from tests.bench.common import prefect_server
 
     reach_directly(os.environ)
     with ExitStack() as stack:
-        server = TemporaryServer(os.environ)
-        stack.callback(server.stop)
-        server.enter(os.environ)
-        server.wait()
+        stack.enter_context(prefect_server(blocks=True))
         s3 = stack.enter_context(S3Server(out / "s3"))
         bucket = {"bucket": s3.bucket, "prefix": "faults", "endpoint_url": s3.endpoint, "region": "us-east-1"}
         bucket |= {"access_key_id": s3.access_key, "secret_access_key": s3.secret_key}
@@ -104,10 +102,12 @@ def _all(options: argparse.Namespace, out: Path, bucket: dict[str, str]) -> int:
         return {**found, "points": points}
 
     try:
-        # A run without a fault tells how many points there are, and how long a run takes that finds all read before.
+        # A run without a fault tells how many points there are, and how long a run takes that finds all read before,
+        # which moments are drawn from.
         dry = next((entry for entry in known if entry["name"] == "no fault"), None)
         if dry is None:
-            one("first reading", ())
+            if options.moments:
+                one("first reading", ())
             dry = one("no fault", ())
         wanted = _points(dry["points"], options.points) + _moments(options.moments, dry["seconds"])
         done = {entry["name"] for entry in known}

@@ -100,7 +100,7 @@ class Trials:
         self._folder = folder
         env = {**os.environ, "HOLO_HOME": str(folder / "holo")}
         reach_directly(env)
-        self._server = TemporaryServer(env)
+        self._server = TemporaryServer(env, blocks=False)
         self._server.enter(env)
         self._server.wait()
         self._env = env

@@ -22,11 +22,11 @@ from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.machine.clock import boot_s
 from holo_tasks.safety import ledger as ledgers
-from holo_tasks.safety.budgets import Balance, Budgets, item_key
+from holo_tasks.safety.budgets import Budgets, item_key
 from holo_tasks.safety.ledger import Claim, Ledger
 from holo_tasks.safety.store import add
 from tests.support.postgres import EVERY_DATABASE, Postgres
-from tests.support.spending import fight, open_store, processes
+from tests.support.spending import Balance, balance, fight, open_store, processes
 from tests.support.working import GOAL, LEASE_S, RENEW_S, elsewhere, obey, once_each, take_turns
 
 ROOT = Path(__file__).parent.parent.parent
@@ -40,7 +40,7 @@ class LookThenTake(Ledger):
             row = db.execute(ledgers.CLAIMS.select().where(ledgers.CLAIMS.c.token == token)).one_or_none()
             now, era = self._store.now_s(db), self._store.era
             if row is not None:
-                self._is_free(row, now, ledgers._Vigil())
+                self._is_free(row, now, ledgers.Vigil())
         time.sleep(0.01)  # it may be far from its database
         with self._store.transaction() as db:
             mine = {"holder": ledgers._this_process(), "era": era, "expires_s": now + LEASE_S, "epoch": 1}
@@ -225,7 +225,7 @@ def test_a_fresh_budget_is_given_only_where_nobody_is_at_work(store_url: str) ->
         with pytest.raises(LimitReached):
             budgets.hold([scope], 22_000)
     ledger.free("R-1", not_done=False)
-    assert budgets.balance(scope.key) == Balance(0, 0, 0)
+    assert balance(budgets, scope.key) == Balance(0, 0, 0)
 
 
 @pytest.mark.parametrize("hours", [-1, 1])

@@ -20,7 +20,7 @@ from holo_tasks.core.overbilling import ALONE_S
 from holo_tasks.loop.predict import Till, predict
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
-from holo_tasks.safety.budgets import HOLDS, Balance, Budgets
+from holo_tasks.safety.budgets import HOLDS, Budgets
 from holo_tasks.safety.budgets import forget as renew
 from holo_tasks.safety.meters import METERS
 from holo_tasks.safety.store import Store
@@ -28,12 +28,14 @@ from tests.support.postgres import EVERY_DATABASE
 from tests.support.scripted_model import ScriptedModel
 from tests.support.spending import (
     PROFILE,
+    Balance,
     Billing,
     CheckThenAdd,
     Fight,
     Scope,
     ask,
     ask_until_refused,
+    balance,
     fight,
     forget,
     hold_and_die,
@@ -58,7 +60,7 @@ def test_all_that_was_billed_is_within_the_cap_and_most_of_the_cap_can_be_used(s
     scope, bill = usd("night", CAP_USD), Billing(1, faults=False)
     with ScriptedModel(bill) as server:
         Fight(store_url, tmp_path).spend(server, [[scope]] * WORKERS)
-    after = Budgets(open_store(store_url)).balance(scope.key)
+    after = balance(Budgets(open_store(store_url)), scope.key)
     assert bill.total_micro <= after.spent_micro <= scope.cap_micro
     assert after.held_micro == 0
     assert bill.total_micro >= scope.cap_micro / 2
@@ -69,7 +71,7 @@ def test_processes_killed_in_the_middle_of_calls_do_not_get_more_billed(store_ur
     scope, bill = usd("night", CAP_USD), Billing(2, faults=True)
     with ScriptedModel(bill) as server:
         killed = Fight(store_url, tmp_path).spend(server, [[scope]] * WORKERS, kills=KILLS, seed=2)
-    after = Budgets(open_store(store_url)).balance(scope.key)
+    after = balance(Budgets(open_store(store_url)), scope.key)
     assert bill.total_micro <= after.spent_micro + after.held_micro <= scope.cap_micro
     assert killed >= KILLS / 2
     assert after.held_micro > 0
@@ -83,7 +85,7 @@ def test_errors_that_are_on_the_bill_do_not_take_it_over_the_cap(store_url: str,
     scope, bill = usd("night", 0.05), Billing(5, faults=False, errors=(500, 503, 520, 524, 408, 409))
     with ScriptedModel(bill) as server:
         Fight(store_url, tmp_path).spend(server, [[scope]] * WORKERS)
-    after = Budgets(open_store(store_url)).balance(scope.key)
+    after = balance(Budgets(open_store(store_url)), scope.key)
     print(f"billed {bill.total_micro} of {scope.cap_micro} in {bill.calls} calls; held {after.held_micro}")
     assert bill.total_micro <= after.spent_micro + after.held_micro <= scope.cap_micro
     assert bill.total_micro >= scope.cap_micro / 2
@@ -154,12 +156,12 @@ def test_no_scope_of_nested_ones_goes_over_its_own_cap(store_url: str, tmp_path:
         Fight(store_url, tmp_path).spend(server, nested, kills=KILLS // 2, seed=3)
     budgets = Budgets(open_store(store_url))
     for scope in inner:
-        after = budgets.balance(scope.key)
+        after = balance(budgets, scope.key)
         assert bill.bills[scope.key] <= after.spent_micro + after.held_micro <= scope.cap_micro
-    after = budgets.balance(outer.key)
+    after = balance(budgets, outer.key)
     assert bill.total_micro <= after.spent_micro + after.held_micro <= outer.cap_micro
-    assert after.spent_micro == sum(budgets.balance(scope.key).spent_micro for scope in inner)
-    assert after.held_micro == sum(budgets.balance(scope.key).held_micro for scope in inner)
+    assert after.spent_micro == sum(balance(budgets, scope.key).spent_micro for scope in inner)
+    assert after.held_micro == sum(balance(budgets, scope.key).held_micro for scope in inner)
 
 
 def test_the_same_harness_catches_a_budget_that_checks_first_and_adds_afterwards(
@@ -181,7 +183,7 @@ def test_the_same_harness_catches_a_budget_that_checks_first_and_adds_afterwards
 def test_no_more_actions_are_counted_than_may_be_done(store_url: str, tmp_path: Path, kills: int) -> None:
     scopes = [Scope("outer", Limits(max_actions=60)), Scope("inner", Limits(max_actions=90))]
     done = Fight(store_url, tmp_path).act(scopes, WORKERS, kills=kills)
-    assert Budgets(open_store(store_url)).balance("outer").actions == 60
+    assert balance(Budgets(open_store(store_url)), "outer").actions == 60
     assert 60 - kills <= done <= 60
     assert done == 60 or kills
 
@@ -191,7 +193,7 @@ def test_no_more_calls_are_begun_in_five_minutes_than_may_be(store_url: str, tmp
     scopes = [Scope("outer", Limits(max_calls_per_5_minutes=40)), Scope("inner", Limits(max_cost_usd=1.0))]
     done = Fight(store_url, tmp_path).call(scopes, WORKERS, kills=kills)
     assert 40 - kills <= done <= 40
-    assert Budgets(open_store(store_url)).balance("inner").held_micro == 40
+    assert balance(Budgets(open_store(store_url)), "inner").held_micro == 40
 
 
 def test_the_same_harness_catches_actions_that_are_checked_first(store_url: str, tmp_path: Path) -> None:
@@ -219,15 +221,15 @@ def test_a_clock_that_is_set_back_changes_nothing(store_url: str, monkeypatch: p
 @EVERY_DATABASE
 def test_many_that_open_a_new_database_at_once_all_can(store_url: str) -> None:
     fight(open_first, [(store_url,)] * WORKERS, kills=0, seed=0)
-    assert Budgets(open_store(store_url)).balance("s").held_micro == WORKERS
+    assert balance(Budgets(open_store(store_url)), "s").held_micro == WORKERS
 
 
 @EVERY_DATABASE
 def test_scopes_nested_the_other_way_round_do_not_wait_for_each_other(store_url: str) -> None:
     fight(hold_often, [(store_url, keys) for keys in ("ab", "ba", "abc", "cba")] * 2, kills=0, seed=0)
     budgets = Budgets(open_store(store_url))
-    assert [budgets.balance(key).spent_micro for key in "abc"] == [160, 160, 80]
-    assert [budgets.balance(key).held_micro for key in "abc"] == [0, 0, 0]
+    assert [balance(budgets, key).spent_micro for key in "abc"] == [160, 160, 80]
+    assert [balance(budgets, key).held_micro for key in "abc"] == [0, 0, 0]
 
 
 @EVERY_DATABASE
@@ -235,7 +237,7 @@ def test_bills_and_fresh_budgets_of_one_item_do_not_wait_for_each_other(store_ur
     fight(hold_often, [(store_url, "ab")] * 3 + [(store_url, "cba")], kills=0, seed=0)
     fight(renew_often, [(store_url, "")] + [(store_url, "ab")] * 3, kills=0, seed=0)
     budgets = Budgets(open_store(store_url))
-    assert [budgets.balance(key).held_micro for key in "abc"] == [0, 0, 0]
+    assert [balance(budgets, key).held_micro for key in "abc"] == [0, 0, 0]
 
 
 def test_of_scopes_that_share_a_key_all_limits_count_and_one_is_charged(store_url: str) -> None:
@@ -246,11 +248,11 @@ def test_of_scopes_that_share_a_key_all_limits_count_and_one_is_charged(store_ur
     with pytest.raises(LimitReached):
         budgets.hold(scopes, 60)
     budgets.pay(hold, 50)
-    assert (budgets.balance("s").spent_micro, budgets.balance("s").held_micro) == (50, 0)
+    assert (balance(budgets, "s").spent_micro, balance(budgets, "s").held_micro) == (50, 0)
     budgets.act(scopes)
     with pytest.raises(LimitReached):
         budgets.act(scopes)
-    assert budgets.balance("s").actions == 1
+    assert balance(budgets, "s").actions == 1
 
 
 def test_a_bill_that_comes_after_its_budget_was_forgotten_is_charged_to_the_next(store_url: str) -> None:
@@ -258,11 +260,11 @@ def test_a_bill_that_comes_after_its_budget_was_forgotten_is_charged_to_the_next
     budgets = Budgets(store)
     late, later = budgets.hold([scope], 400), budgets.hold([scope], 500)
     store.do(lambda db: renew(db, "item:R-1:"))
-    assert budgets.balance(scope.key) == Balance(0, 0, 0)
+    assert balance(budgets, scope.key) == Balance(0, 0, 0)
     budgets.hold([scope], 900)
     budgets.pay(late, 10)
     budgets.pay(later, 20, 30)
-    assert budgets.balance(scope.key) == Balance(30, 930, 0)
+    assert balance(budgets, scope.key) == Balance(30, 930, 0)
     with pytest.raises(LimitReached):
         budgets.hold([scope], 900)
 
@@ -270,7 +272,7 @@ def test_a_bill_that_comes_after_its_budget_was_forgotten_is_charged_to_the_next
 def test_what_may_be_billed_yet_stays_held(store_url: str) -> None:
     budgets, scope = Budgets(open_store(store_url)), Guard("s", Limits(max_cost_usd=0.001), 0, key="s")
     budgets.pay(budgets.hold([scope], 900), 100, 750)
-    assert (budgets.balance("s").spent_micro, budgets.balance("s").held_micro) == (100, 750)
+    assert (balance(budgets, "s").spent_micro, balance(budgets, "s").held_micro) == (100, 750)
     budgets.hold([scope], 150)
     with pytest.raises(LimitReached, match="are held"):
         budgets.hold([scope], 1)
@@ -280,7 +282,7 @@ def test_what_a_killed_process_held_stays_held(store_url: str) -> None:
     scope = Guard("s", Limits(max_cost_usd=0.001), 0, key="s")
     budgets = Budgets(open_store(store_url))
     fight(hold_and_die, [(store_url,)], kills=0, seed=0)
-    assert budgets.balance("s").held_micro == 600
+    assert balance(budgets, "s").held_micro == 600
     with pytest.raises(LimitReached, match="are held"):
         budgets.hold([scope], 600)
     with open_store(store_url).transaction() as db:
@@ -323,7 +325,7 @@ async def test_a_model_without_a_price_is_not_asked_under_a_limit_of_money(store
         with pytest.raises(InvalidUsage, match="price"):
             await _one_call(server, nest([outer, inner]), open_store(store_url), price=None)
         assert server.requests == []
-    assert Budgets(open_store(store_url)).balance("outer").held_micro == 0
+    assert balance(Budgets(open_store(store_url)), "outer").held_micro == 0
 
 
 async def _one_call(server: ScriptedModel, guard: Guard, store: Store, **changes: None) -> None:

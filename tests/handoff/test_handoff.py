@@ -31,7 +31,7 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click
 from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.store import store_at
-from tests.support.agents import agent, events
+from tests.support.agents import agent, agents, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.prefect_api import PrefectAPI
 from tests.support.prefect_events import payload_of
@@ -136,6 +136,7 @@ async def test_an_answer_from_a_shell_lets_the_paused_flow_run_go_on(stage: Stag
     assert stage.resume(choice="done")["status"] == "ABORT"
 
 
+@pytest.mark.usefixtures("recorded")
 async def test_automations_are_told_what_a_person_is_asked_and_not_where_the_desktop_is(stage: Stage) -> None:
     running = stage.flow(lambda: hand_over("Solve the captcha.", choices=("yes", "no")), key="I-1")
     handoff = await stage.waiting()
@@ -326,6 +327,41 @@ async def test_two_desktops_of_one_flow_can_wait_at_once(stage: Stage) -> None:
             await asyncio.sleep(0.05)
         handoffs.answer(handoffs.waiting()[0].id, "done", note=which, by="ada")
     assert await running == ["a", "b"]
+
+
+async def test_beside_other_desktops_of_a_run_only_the_item_waits(stage: Stage) -> None:
+    @subgoal(key="{which}", effect=None)
+    async def ask(which: str) -> str:
+        return (await hand_over(f"Solve {which}.", suspend=True)).note if which == "b" else "nobody was asked"
+
+    async def start() -> HeldDesktop:
+        return HeldDesktop()
+
+    @flow(persist_result=False)
+    async def whole() -> dict[str, str]:
+        with stage.model:
+            async with agents(stage.model, start, stage.folder, desktops=2) as opened:
+                stage.flow_run = opened.run.flow_run_id
+                return {one.item: one.result async for one in opened.map(ask, ["a", "b", "c"])}
+
+    running = asyncio.ensure_future(whole())
+    handoff = await stage.waiting()
+    around, waiting = (
+        stage.flow_run,
+        {"state": {"type": {"any_": ["PAUSED"]}}, "parent_task_run_id": {"is_null_": False}},
+    )
+    for _ in range(600):
+        paused: Any = stage.prefect.post("/flow_runs/filter", {"flow_runs": waiting})
+        if found := [run["id"] for run in paused if handoff.id in run["state"]["message"]]:
+            break
+        await asyncio.sleep(0.05)
+    await stage.state("RUNNING")
+    assert found != [around]
+    stage.flow_run = found[0]
+    assert stage.resume(choice="done", note="by hand")["status"] == "ACCEPT"
+    assert await running == {"a": "nobody was asked", "b": "by hand", "c": "nobody was asked"}
+    stage.flow_run = around
+    await stage.state("COMPLETED")
 
 
 @pytest.mark.parametrize(

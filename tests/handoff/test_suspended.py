@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -89,7 +90,7 @@ async def test_an_answer_is_not_taken_for_none_while_the_store_is_away(
     handoffs = Handoffs(store_at(tmp_path / "holo"))
     desktop: Any = SimpleNamespace(rebuilt=True)
     run: Any = SimpleNamespace(
-        title="", flow_run_id=failing, attempt="2", handoffs=handoffs, deployment_id="d", desktop=desktop
+        title="", flow_run_id=failing, attempt="2", handoffs=handoffs, deployment_id="d", desktop=desktop, front=None
     )
     asking = Suspending(run, "May it?", choices=("yes", "no"))
     asked = handoffs.open(
@@ -119,6 +120,7 @@ async def test_an_answer_is_not_taken_for_none_while_the_store_is_away(
 
 def test_a_process_of_many_runs_keeps_the_questions_of_the_latest_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holo_tasks.handoff.suspend.MOST_ATTEMPTS", 2)
+    monkeypatch.setattr("holo_tasks.handoff.suspend._asked", OrderedDict())  # what other tests asked may be there
 
     def again(flow_run: str, question: str) -> bool:
         run: Any = SimpleNamespace(title="t", flow_run_id=flow_run, attempt="1")

@@ -135,7 +135,7 @@ def test_a_run_on_another_machine_is_known_by_any_of_its_ids(tmp_path: Path, nam
 @pytest.fixture
 def own_server(cli: CommandLine) -> Iterator[TemporaryServer]:
     """A Prefect server that may come to harm."""
-    server = TemporaryServer(os.environ, login=os.environ["PREFECT_API_AUTH_STRING"])
+    server = TemporaryServer(os.environ, blocks=False, login=os.environ["PREFECT_API_AUTH_STRING"])
     cli.env["PREFECT_API_URL"] = server.wait()
     yield server
     server._process.kill()

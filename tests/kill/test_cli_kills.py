@@ -25,6 +25,11 @@ HANG = Answer("", delay_s=120)
 pytestmark = pytest.mark.desktop
 
 
+@pytest.fixture(autouse=True)
+def _as_users_start_it(cli: CommandLine) -> None:
+    cli.real = True
+
+
 def closed_as_killed(ended: Ended) -> None:
     """Hold what a run leaves that was stopped while it ran."""
     assert (ended.code, ended.told["status"]) == (13, "killed")
@@ -70,6 +75,7 @@ def test_a_long_text_is_not_written_to_its_end(cli: CommandLine, number: signal.
 def test_ctrl_c_reaches_all_and_the_run_is_closed_all_the_same(cli: CommandLine, tmp_path: Path, app: str) -> None:
     # A terminal sends SIGINT to everything that was started from it, a Prefect server of ours included.
     alone = CommandLine(tmp_path, None)
+    alone.real = True
     with ScriptedModel([HANG]) as model:
         options = ("--base-url", model.base_url, "--json")
         running = alone.start("run", "Go.", "--app", app, *options, start_new_session=True)

@@ -215,6 +215,7 @@ def test_cancelling_a_sub_goal_kills(typing: Typing) -> None:
     typing.ends("cancelled", f"killed by cancelling the flow run {beneath['name']} in Prefect")
 
 
+@pytest.mark.usefixtures("recorded")
 def test_no_task_around_a_killed_run_or_in_it_goes_on_or_has_crashed(
     cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path
 ) -> None:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from websockets.datastructures import Headers
+from websockets.http11 import Request
 
 from holo_tasks.audit.pages.formatting import until
 from holo_tasks.core.person import CHOICES
@@ -30,6 +32,27 @@ def test_the_page_of_a_desktop_says_what_is_wanted_to_whoever_may_use_it(tmp_pat
     for page in (before, watched):
         assert b"asked" not in page
         assert b"resume" not in page
+
+
+def test_whoever_is_recorded_says_on_the_page_when_they_are_done(tmp_path: Path) -> None:
+    door, ended = Door("127.0.0.1"), list[str]()
+    site = Site(door, tmp_path)
+
+    def answered(path: str) -> int:
+        request = Request(path, Headers(Host="127.0.0.1:7"))
+        answer = site.answer(None, request)  # type: ignore[arg-type]
+        assert answer is not None
+        return answer.status_code
+
+    assert b"recorded" not in bytes(site._page(True).body)
+    assert answered(f"/{door.use}/done") == 404
+    site.ended = lambda: ended.append("done")
+    assert b"What you do here is recorded." in bytes(site._page(True).body)
+    assert b"recorded" not in bytes(site._page(False).body)
+    assert answered(f"/{door.watch}/done") == 404
+    assert not ended
+    assert answered(f"/{door.use}/done") == 200
+    assert ended == ["done"]
 
 
 @pytest.mark.parametrize(

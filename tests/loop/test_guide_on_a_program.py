@@ -1,4 +1,4 @@
-"""A popup of a real program on a real display is recognised by what is written on it, cleared, and work goes on."""
+"""A popup of a real program on a real display is recognized by what is written on it, cleared, and work goes on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holo_tasks.loop.loop import pursue
 from holo_tasks.loop.screens import Screens
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.script import Script, screens_of
-from holo_tasks.vision.state_recognizer import ScreenRecogniser
+from holo_tasks.vision.state_recognizer import ScreenRecognizer
 from tests.support.scripts import done
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of
 
@@ -33,17 +33,17 @@ async def test_a_tip_that_comes_up_late_is_closed_once_and_the_entry_filed_once(
     clerk = Clerk(desktop, tmp_path, "popups", seed_of("popups", "aside"), "", "--delay", "1")
     try:
         await clerk.at("menu")
-        entry, recorder, recogniser = clerk.entry, MemoryRecorder(), ScreenRecogniser()
+        entry, recorder, recognizer = clerk.entry, MemoryRecorder(), ScreenRecognizer()
         screens, model = screens_of(PLAYBOOK, {"sign-on": no_sign_on}), as_model(MemoryModel([]))
         script = Script(PLAYBOOK, "file", reference=entry.reference, amount=entry.amount, reason=entry.reason)
-        brain = script.brain(recogniser, screens)
+        brain = script.brain(recognizer, screens)
 
         async def perform(do: Any, what: str, meanwhile: Screens) -> Any:
-            return await done(walk_of(model, desktop=desktop), do.brain(recogniser, screens))
+            return await done(walk_of(model, desktop=desktop), do.brain(recognizer, screens))
 
         guide = Guide(screens, before="menu", after=("filed",))
         found = await pursue(
-            Executor(walk_of(model, desktop=desktop, recorder=recorder), Walk.act, "script", recogniser, perform),
+            Executor(walk_of(model, desktop=desktop, recorder=recorder), Walk.act, "script", recognizer, perform),
             read=str,
             decide=lambda walk, final: brain.decide(walk),
             max_steps=40,

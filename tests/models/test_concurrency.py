@@ -7,16 +7,17 @@ import time
 from pathlib import Path
 
 from holo_tasks.audit import Destination
+from holo_tasks.audit.recorder import new_run_id
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.transcript import Transcript
+from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import pursue
-from holo_tasks.loop.walk import Doors, Walk
+from holo_tasks.loop.walk import Walk
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import ENCODERS
 from holo_tasks.models.profile import profile_for
-from holo_tasks.run.run import new_run_id
 from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.redaction import NothingToRedact
 from tests.support.conformance import ConformanceServer

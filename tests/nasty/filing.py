@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 
@@ -103,7 +103,7 @@ async def file_one(
     desktop = await VirtualDesktop.start(app=command, secrets={"cashbook": PASSWORD})
     try:
         async with agent(model, desktop, folder, max_steps=STEPS, profile=profile_for("rehearsal")) as run:
-            run.recheck = careful
+            run.outside = replace(run.outside, recheck=careful)
             outcome.trace = run.trace
             try:
                 async with asyncio.timeout(TIME_S):

@@ -14,7 +14,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
@@ -32,6 +31,7 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(20)), metavar="N")
     parser.add_argument("--mode", choices=("careful", "careless", "both"), default="both")
+    parser.add_argument("--latency", type=float, default=LATENCY_S, metavar="S", help="of the model (%(default)s)")
     options = parser.parse_args()
     out: Path = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
@@ -42,20 +42,17 @@ def main() -> int:
         PREFECT_SERVER_ANALYTICS_ENABLED="0",
         DO_NOT_TRACK="1",
     )
-    from holo_tasks.prefect_server.temporary import TemporaryServer, reach_directly
+    from holo_tasks.prefect_server.temporary import reach_directly
+    from tests.bench.common import prefect_server
 
     reach_directly(os.environ)
-    with ExitStack() as stack:
-        server = TemporaryServer(os.environ)
-        stack.callback(server.stop)
-        server.enter(os.environ)
-        server.wait()
+    with prefect_server():
         modes = {"careful": [True], "careless": [False], "both": [True, False]}[options.mode]
         wanted = [(kind, seed, careful) for seed in options.seeds for kind in options.kinds for careful in modes]
-        return asyncio.run(_all(wanted, out))
+        return asyncio.run(_all(wanted, out, options.latency))
 
 
-async def _all(wanted: Sequence[tuple[str, int, bool]], out: Path) -> int:
+async def _all(wanted: Sequence[tuple[str, int, bool]], out: Path, latency_s: float) -> int:
     from tests.nasty.expected import as_expected, failures, table
     from tests.nasty.filing import Outcome, careless_model, file_one
 
@@ -63,7 +60,7 @@ async def _all(wanted: Sequence[tuple[str, int, bool]], out: Path) -> int:
     lines = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
     done = {(line["kind"], line["seed"], line["careful"]): Outcome(**line) for line in lines}
     work = Path(tempfile.mkdtemp(prefix="holo-nasty-"))
-    with careless_model(LATENCY_S) as model:
+    with careless_model(latency_s) as model:
         for kind, seed, careful in wanted:
             if (kind, seed, careful) in done:
                 continue

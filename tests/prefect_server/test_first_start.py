@@ -152,12 +152,12 @@ def test_a_run_that_takes_its_time_to_begin_says_why(
     monkeypatch.setattr(run_command, "TOLD_AFTER_S", 0.0)
     monkeypatch.setattr(run_command, "_load", lambda: time.sleep(0.3))
 
-    async def never(**_: Any) -> Any:
-        await asyncio.sleep(0.2)
-        raise InvalidUsage("no desktop here")
+    class Nowhere:
+        async def __aenter__(self) -> Any:
+            await asyncio.sleep(0.2)
+            raise InvalidUsage("no desktop here")
 
-    monkeypatch.setattr("holo_tasks.desktop.AttachedDesktop.start", never)
-    settings = SimpleNamespace(display=":1", secrets={}, aloud=True)
+    settings = SimpleNamespace(desktop=Nowhere(), aloud=True)
     with pytest.raises(InvalidUsage, match="no desktop here"):
         asyncio.run(run_command._run_async(cast("Any", settings), None))
     assert capsys.readouterr().err == "holo-tasks: waiting for the desktop and Prefect to load\n"

@@ -22,6 +22,7 @@ from holo_tasks.machine import pending_notes
 from holo_tasks.models.profile import profile_for
 from holo_tasks.run.dead_letters import file_noted
 from holo_tasks.run.journal import current_journal
+from holo_tasks.run.run_options import RunOptions
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.run_list import RunBook
@@ -232,7 +233,9 @@ async def test_a_mistake_in_a_run_of_one_goal_is_filed_if_something_was_done(
 
     monkeypatch.setattr(run_flow, "pursue", broken)
     where, home = Destination.parse(str(world.folder / "runs")), world.folder / "holo"
-    settings = Settings("Press OK.", "http://127.0.0.1:9/v1", profile_for("rehearsal"), where, token="I-1", home=home)
+    settings = Settings(
+        "Press OK.", "http://127.0.0.1:9/v1", profile_for("rehearsal"), where, RunOptions(key="I-1"), home=home
+    )
     outcome = await run_flow._claimed(settings, world.desktop)
     assert (outcome.status, outcome.message) == ("invalid", "The second half is missing.")
     assert [(item.token, item.goal, item.status) for item in world.items] == [("I-1", "run", "invalid")] * begun

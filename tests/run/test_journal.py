@@ -557,7 +557,7 @@ async def test_without_a_secret_nothing_stands_between_a_run_and_its_trace(world
     seen: list[bool] = []
 
     async def look() -> None:
-        seen.append(isinstance(current_run().recorder, ScrubbedRecorder))
+        seen.append(isinstance(current_run().outside.recorder, ScrubbedRecorder))
 
     await world.run(look, [])
     await world.run(look, [], secrets={"crane": Secret("crane", "Kranich")})

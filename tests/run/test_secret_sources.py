@@ -202,7 +202,7 @@ def test_the_command_names_what_the_program_does_not_get(
     def told(*given: str) -> str:
         options = command_line().parse_args(["run", "File it.", "--base-url", "http://127.0.0.1:9/v1", *given])
         options.given = []
-        run_command._tell_kept_back(run_command._settings(options))
+        run_command._tell_kept_back(options.app, run_command._settings(options))
         return capsys.readouterr().err
 
     said = told("--app", "xterm")

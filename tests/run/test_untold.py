@@ -51,7 +51,7 @@ class Server:
         self._way.mend()
 
     def _start(self) -> TemporaryServer:
-        server = TemporaryServer(os.environ, login=os.environ["PREFECT_API_AUTH_STRING"])
+        server = TemporaryServer(os.environ, blocks=False, login=os.environ["PREFECT_API_AUTH_STRING"])
         server.wait()
         return server
 

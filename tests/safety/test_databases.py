@@ -22,13 +22,13 @@ from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, StoreLost
 from holo_tasks.safety import schema, silent_database
 from holo_tasks.safety.approvals import Approvals
-from holo_tasks.safety.budgets import BUDGETS, Balance, Budgets
+from holo_tasks.safety.budgets import BUDGETS, Budgets
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.run_list import RunBook
 from holo_tasks.safety.store import TABLES, Store, store_at
 from tests.support.postgres import EVERY_DATABASE, Postgres
-from tests.support.spending import open_store, processes
+from tests.support.spending import Balance, balance, open_store, processes
 
 SCOPE = Guard("s", Limits(max_cost_usd=1), 0, key="s")
 
@@ -41,7 +41,7 @@ def _no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
 def used(store: Store) -> None:
     """Write and read."""
     Budgets(store).pay(Budgets(store).hold([SCOPE], 5), 2)
-    assert Budgets(store).balance("s").spent_micro > 0
+    assert balance(Budgets(store), "s").spent_micro > 0
 
 
 def refusal(url: str) -> str:
@@ -66,7 +66,7 @@ class TestItsForm:
         with closing(sqlite3.connect(tmp_path / "holo.db")) as made:
             made.executescript((Path(__file__).parent / "version_1.sql").read_text())
         store = store_at(tmp_path)
-        assert Budgets(store).balance("item:T-1:run") == Balance(20, 7, 0)
+        assert balance(Budgets(store), "item:T-1:run") == Balance(20, 7, 0)
         found = Ledger(store).find("T-0", "flag", "in")
         assert found is not None
         assert found.result == '"out"'
@@ -83,7 +83,7 @@ class TestItsForm:
             db.execute(sa.text("DROP TABLE holo_version"))
             db.execute(sa.text("DROP TABLE calls"))
         after = open_store(store_url)
-        assert Budgets(after).balance("s").spent_micro == 2
+        assert balance(Budgets(after), "s").spent_micro == 2
         with after.transaction() as db:
             assert db.execute(sa.text("SELECT version FROM holo_version")).scalars().all() == [schema.newest()]
             assert schema.has_table(db, "calls")
@@ -317,7 +317,7 @@ class TestAServerThatFails:
 
         with pytest.raises(StoreLost, match="has not answered for 1 s"):
             spoil()
-        assert Budgets(store).balance("s").spent_micro == 2
+        assert balance(Budgets(store), "s").spent_micro == 2
 
     def test_one_that_does_not_let_anybody_in_is_given_up_as_soon(
         self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
@@ -387,7 +387,7 @@ class TestAServerThatFails:
                 assert time.monotonic() - began > 0.5
             theirs.execute(sa.text("SELECT 1"))
         assert silent_database._silent == {}
-        assert Budgets(store).balance("s").actions == 1
+        assert balance(Budgets(store), "s").actions == 1
 
     def test_all_locks_of_a_transaction_together_are_waited_for_no_longer(self, postgres: Postgres) -> None:
         url = postgres.new_database()
@@ -446,7 +446,7 @@ class TestAServerThatFails:
         lock("ab")
         other.join()
         assert len(tries) in (3, 4), "each once more at most"
-        assert [Budgets(store).balance(name).actions for name in "ab"] == [1, 1]
+        assert [balance(Budgets(store), name).actions for name in "ab"] == [1, 1]
 
 
 def test_no_engine_tells_what_is_in_a_statement(store_url: str, caplog: pytest.LogCaptureFixture) -> None:

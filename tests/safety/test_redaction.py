@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 from PIL import Image
 
-from holo_tasks.cli.run import _redaction
+from holo_tasks.cli.run import redaction_of
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, RedactionFailed
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box, Size
@@ -211,11 +211,11 @@ def test_ocr_that_is_not_installed_is_told_before_anything_begins(monkeypatch: p
         redactor_for(Redaction(texts=()), {"password": "hunter2"})
     path = tmp_path / "redaction.toml"
     path.write_text("texts = []")
-    assert _redaction(path, {}) == Redaction(texts=())
+    assert redaction_of(path, {}) == Redaction(texts=())
     with pytest.raises(InvalidUsage, match="rapidocr"):
-        _redaction(path, {"password": Secret("password", "hunter2")})
+        redaction_of(path, {"password": Secret("password", "hunter2")})
     path.write_text("texts = []\nsecrets = false")
-    assert _redaction(path, {"password": Secret("password", "hunter2")}) is not None
+    assert redaction_of(path, {"password": Secret("password", "hunter2")}) is not None
     redactor_for(Redaction(texts=(), regions=Redaction.read({"regions": [[0, 0, 1, 1]]}).regions))
 
 

@@ -76,6 +76,27 @@ def test_a_mistake_is_located(old: str, new: str, line: int, says: str) -> None:
     assert "\n" not in message
 
 
+@pytest.mark.parametrize(
+    ("given", "probe", "says"),
+    [
+        ("what", "nobody", "'nobody', which is no other goal"),
+        ("what", "save", "'save', which is no other goal"),
+        ("other", "look", "its probe look needs what, which save is not given"),
+    ],
+)
+def test_a_probe_is_another_goal_that_can_be_done_with_the_same_values(given: str, probe: str, says: str) -> None:
+    text = f"""
+name: probed
+goals:
+  save: {{params: {{{given}: text}}, probe: {probe}, rules: [{{id: save, do: [{{answer: "4", thought: Saved.}}]}}]}}
+  look: {{params: {{what: text}}, rules: [{{id: look, do: [{{answer: done, thought: There.}}]}}]}}
+"""
+    with pytest.raises(BadPlaybook) as caught:
+        parse_playbook(text)
+    assert says in str(caught.value)
+    assert parse_playbook(text.replace(f"{given}: text}}, probe: {probe}", "what: text}, probe: look"))
+
+
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadPlaybook, match="cannot read the playbook"):
         load_playbook(tmp_path / "none.yaml")

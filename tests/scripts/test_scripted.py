@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.budget import Limits
-from holo_tasks.core.errors import GaveUp, InvalidUsage, LimitReached
+from holo_tasks.core.errors import GaveUp, InvalidUsage, LimitReached, NeedsPerson
 from holo_tasks.core.frame import Frame, Mask, Shot
 from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Click, Gesture, Hotkey, Write
+from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause, Write
 from holo_tasks.core.scaling import to_pixel
 from holo_tasks.core.states import State, Text
 from holo_tasks.loop.screens import Screens, Scripted
@@ -26,6 +26,7 @@ from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import LATE_S
 from holo_tasks.scripts.script import Script, screens_of
 from holo_tasks.scripts.script_view import exactly
 from tests.support.painted_desktop import PaintedDesktop
@@ -112,15 +113,49 @@ async def test_a_goal_is_done_by_name_with_typed_values_and_no_model() -> None:
 async def test_a_question_for_a_person_is_given_up_to_the_next_layer() -> None:
     with pytest.raises(GaveUp, match="Is TX-1 the one") as error:
         await done(walk_on(Program()), Script(PLAYBOOK, "look-up", **VALUES | {"sure": True}).brain())
-    assert (error.value.layer, error.value.status) == ("script", "needs_person")
+    assert (error.value.layer, error.value.status) == ("playbook", "needs_person")
 
 
 async def test_an_unknown_screen_is_waited_for_then_given_up_and_never_clicked_on() -> None:
     desktop = PaintedDesktop()
-    walk = walk_on(desktop)
+    walk = walk_on(desktop, now_s=Ticking())
     with pytest.raises(GaveUp, match="has no rule of goal 'look-up'"):
         await done(walk, Script(PLAYBOOK, "look-up", **VALUES).brain())
-    assert {type(gesture).__name__ for gesture in desktop.gestures} == {"Pause"}
+    assert {type(gesture) for gesture in desktop.gestures} == {Pause}
+    waited_s = sum(gesture.seconds for gesture in desktop.gestures if isinstance(gesture, Pause))
+    assert waited_s == LATE_S, "it stands still, which is no reason to wait any longer"
+
+
+PROBED = """
+name: probed
+goals:
+  write-it:
+    params: {reference: text}
+    probe: is-open
+    rules:
+      - {id: found, screen: FOUND, do: [{answer: written, thought: It is written.}]}
+      - id: write
+        once: true
+        do: [{click: {field: Reference}, thought: Go there.}, {write: "{reference}", thought: Write it.}]
+  is-open:
+    params: {reference: text}
+    rules:
+      - {id: there, done: look, screen: Open, do: [{answer: done, thought: It is there.}]}
+      - {id: not-there, done: look, do: [{answer: "{reference} is not open.", thought: It is not there.}]}
+      - {id: look, once: true, do: [{hotkey: [f5], thought: Have it drawn anew.}]}
+"""
+
+
+async def test_a_probe_looks_whether_what_was_done_is_there_before_it_is_answered() -> None:
+    desktop = Program()
+    assert (
+        await done(walk_on(desktop), Script(parse_playbook(PROBED), "write-it", reference="TX-1").brain()) == "written"
+    )
+    assert [type(gesture) for gesture in desktop.gestures] == [Click, Write, Hotkey]
+    walk, brain = walk_on(Program(status="Lost")), Script(parse_playbook(PROBED), "write-it", reference="TX-1").brain()
+    with pytest.raises(NeedsPerson, match="is-open does not find it so: TX-1 is not open") as error:
+        await done(walk, brain)
+    assert not isinstance(error.value, GaveUp), "no other layer does it again"
 
 
 async def test_what_fails_twice_is_given_up() -> None:

@@ -11,7 +11,7 @@ from nasty_clerk import APPS, Clerk, seed_of
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.script import Script, screens_of
-from holo_tasks.vision.state_recognizer import ScreenRecogniser
+from holo_tasks.vision.state_recognizer import ScreenRecognizer
 from tests.support.scripts import done
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of
 
@@ -47,14 +47,14 @@ async def file_it(hands: Hands, reference: str, amount: str, reason: str) -> str
 
 
 async def files_once(clerk: Clerk, script: Script) -> None:
-    screens, recogniser = screens_of(PLAYBOOK, {"sign-on": no_sign_on}), ScreenRecogniser()
+    screens, recognizer = screens_of(PLAYBOOK, {"sign-on": no_sign_on}), ScreenRecognizer()
     model = MemoryModel([])
     walk = walk_of(as_model(model), desktop=clerk._desktop, recorder=MemoryRecorder())
-    assert await done(walk, script.brain(recogniser, screens)) == "filed"
+    assert await done(walk, script.brain(recognizer, screens)) == "filed"
     assert clerk.store.filed_once(clerk.entry)
     assert model.bodies == []
     assert walk.seen is not None
-    state = await recogniser.recognise(walk.seen.frame, screens.candidates)
+    state = await recognizer.recognize(walk.seen.frame, screens.candidates)
     assert state is screens.state("filed")
 
 

@@ -22,7 +22,7 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Click, Write
 from holo_tasks.desktop import Desktop, VirtualDesktop
-from holo_tasks.set_of_mark.drawing import FONT_SIZE, PALETTE, colour_of, contrast, draw_marks, ink_on, tag_boxes
+from holo_tasks.set_of_mark.drawing import FONT_SIZE, PALETTE, color_of, contrast, draw_marks, ink_on, tag_boxes
 from holo_tasks.set_of_mark.marks import MOST_MARKS, Mark, find_marks, marks_on, resolve
 from holo_tasks.vision.ocr_reader import Reader
 from holo_tasks.vision.screen_text import Line
@@ -152,7 +152,7 @@ def test_tags_hide_neither_each_other_nor_a_text(reader: Reader, screen: Image.I
 def test_colours_are_legible() -> None:
     assert FONT_SIZE >= 12
     for number, colour in enumerate(PALETTE, 1):
-        assert colour_of(number) == colour == colour_of(number + len(PALETTE))
+        assert color_of(number) == colour == color_of(number + len(PALETTE))
         assert contrast(ink_on(colour), colour) >= 4.5
         assert contrast(colour, (255, 255, 255)) >= 3
         assert contrast(colour, (0, 0, 0)) >= 3

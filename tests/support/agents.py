@@ -2,38 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from holo_tasks.agent.open_agent import open_agent
+from holo_tasks.agent.open_agents import Agents, open_agents
 from holo_tasks.audit import Destination, open_trace
 from holo_tasks.core.events import AnyEvent
 from holo_tasks.core.ports import Desktop
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
 from holo_tasks.run.run import Run
+from holo_tasks.run.run_options import RunOptions
 from tests.support.scripted_model import ScriptedModel
+
+NAMES = {field.name for field in fields(RunOptions)}
 
 
 @asynccontextmanager
 async def agent(model: ScriptedModel, desktop: Desktop, folder: Path, **options: Any) -> AsyncIterator[Run]:
-    """Open an agent that may act; options go to `open_agent`."""
+    """Open an agent that may act; options go to `RunOptions` and `open_agent`."""
     endpoint = ModelEndpoint(model.base_url, None)
-    settings: dict[str, Any] = {
-        "title": "a test",
-        "profile": profile_for("holo3-1-35b-a3b"),
-        "destination": Destination.parse(str(folder / "runs")),
-        "allow": "act",
-        "home": folder / "holo",
-        **options,
-    }
     try:
-        async with open_agent(desktop=desktop, endpoint=endpoint, **settings) as run:
+        async with open_agent(desktop=desktop, endpoint=endpoint, **_settings(folder, options)) as run:
             yield run
     finally:
         await endpoint.close()
+
+
+@asynccontextmanager
+async def agents(
+    model: ScriptedModel, start: Callable[[], Awaitable[Any]], folder: Path, **options: Any
+) -> AsyncIterator[Agents]:
+    """Open several agents that may act; options go to `RunOptions` and `open_agents`."""
+    endpoint = ModelEndpoint(model.base_url, None)
+    try:
+        async with open_agents(start=start, endpoint=endpoint, **_settings(folder, options)) as opened:
+            yield opened
+    finally:
+        await endpoint.close()
+
+
+def _settings(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "title": "a test",
+        "profile": profile_for("holo3-1-35b-a3b"),
+        "destination": Destination.parse(str(folder / "runs")),
+        "home": folder / "holo",
+        "options": RunOptions(**{"allow": "act"} | {name: options.pop(name) for name in NAMES & options.keys()}),
+        **options,
+    }
 
 
 def events(trace: str) -> list[AnyEvent]:

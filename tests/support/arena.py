@@ -20,8 +20,9 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, LimitReached, ModelF
 from holo_tasks.core.permit import Policy
 from holo_tasks.core.transcript import Transcript
 from holo_tasks.desktop import Settle, VirtualDesktop
+from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.take_picture import Seen
-from holo_tasks.loop.walk import Doors, Walk
+from holo_tasks.loop.walk import Walk
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.models.profile import profile_for

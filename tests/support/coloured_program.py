@@ -1,4 +1,4 @@
-"""A program that shows one of a few named screens, each in a colour of its own; and what recognises them."""
+"""A program that shows one of a few named screens, each in a colour of its own; and what recognizes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.states import Recogniser, State, Text
+from holo_tasks.core.states import Recognizer, State, Text
 from tests.support.painted_desktop import SIZE, WHOLE, PaintedDesktop
 
 NAMES = ("nothing known", "menu", "form", "record", "tip", "working", "sign on", "filed")
@@ -56,12 +56,12 @@ class ColouredProgram(PaintedDesktop):
         return go
 
 
-class Colours(Recogniser):
+class Colours(Recognizer):
     """Knows the screens by their colours."""
 
-    async def recognise(self, frame: Frame, states: Sequence[State]) -> State | None:
+    async def recognize(self, frame: Frame, states: Sequence[State]) -> State | None:
         name = NAMES[frame.rgb[0] // 20]
         return next((state for state in states if state.name == name), None)
 
     async def holds(self, frame: Frame, state: State) -> bool:
-        return await self.recognise(frame, (state,)) is state
+        return await self.recognize(frame, (state,)) is state

@@ -13,8 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
+
 EXECUTABLE = Path(sys.executable).with_name("holo-tasks")
 KEYS = ("status", "answer", "steps", "cost_usd", "trace", "flow_run_id")
+REPLAYED = ("layer", "model_calls", "healed")
+"""What the object tells beside these of a run that was given a playbook."""
 PATIENCE_S = 600.0
 
 
@@ -28,10 +32,10 @@ class Ended:
 
     @property
     def told(self) -> dict[str, Any]:
-        """The object of ``--json``, which must be all of stdout and have exactly its six keys."""
+        """The object of ``--json``, which must be all of stdout and have exactly its keys."""
         (line,) = self.stdout.splitlines()
         found: dict[str, Any] = json.loads(line)
-        assert tuple(found) == KEYS
+        assert tuple(found) in (KEYS, (*KEYS, *REPLAYED))
         return found
 
     @property
@@ -50,11 +54,16 @@ class Ended:
 
 
 class CommandLine:
-    """Starts the command with an environment of its own: nothing of the machine's settings leaks in."""
+    """Starts the command with an environment of its own: nothing of the machine's settings leaks in.
+
+    What it loads is loaded before (`warm`), unless it is to be ``real``: started as its users start it.
+    """
 
     def __init__(self, home: Path, prefect_url: str | None) -> None:
-        self.home = home
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+        self.home, self.real = home, False
+        kept = {
+            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE") if name in os.environ
+        }
         self.env = {
             **kept,
             "HOLO_HOME": str(home / "holo"),
@@ -65,10 +74,14 @@ class CommandLine:
         }
 
     def start(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Running:
-        """Start it; names set to None in ``env`` are left out, ``by`` is a command that starts it in its turn."""
+        """Start it; names set to None in ``env`` are left out, ``by`` is a command that starts it in its turn.
+
+        ``real`` has this one started as its users start it.
+        """
         by: Sequence[str] = options.pop("by", ())
         changed = {**self.env, **(env or {})}
-        process = subprocess.Popen(
+        real = options.pop("real", self.real) or by
+        process = (subprocess.Popen if real else warm.Popen)(
             [*by, str(EXECUTABLE), *arguments],
             env={name: value for name, value in changed.items() if value is not None},
             stdin=subprocess.DEVNULL,

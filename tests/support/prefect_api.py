@@ -13,6 +13,10 @@ BUSY = 503
 """What it answers while its database is locked, with nothing done; Prefect's own client asks again, too."""
 
 
+_client = httpx.Client(timeout=20)
+"""One for all: to make one takes longer than to ask."""
+
+
 def login() -> tuple[str, str]:
     """Return the name and the password of the servers that tests share."""
     name, _, password = os.environ["PREFECT_API_AUTH_STRING"].partition(":")
@@ -44,7 +48,7 @@ class PrefectAPI:
 
     def _ask(self, method: str, path: str, **more: Any) -> httpx.Response:
         for _ in range(30):
-            answer = httpx.request(method, self.url + path, timeout=20, auth=login(), **more)
+            answer = _client.request(method, self.url + path, auth=login(), **more)
             if answer.status_code != BUSY:
                 break
             time.sleep(1)

@@ -22,4 +22,4 @@ async def payload_of(name: str, flow_run_id: str) -> dict[str, Any]:
                     payload: dict[str, Any] = found["payload"]
                     return payload
             await asyncio.sleep(0.2)
-    raise AssertionError(f"no event {name} came")
+    raise AssertionError(f"no event {name} came; the server keeps those of tests that ask for `recorded`")

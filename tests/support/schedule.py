@@ -26,12 +26,17 @@ APART = (
     "tests/flows/test_handing_over.py",
 )
 """Modules whose tests take long and share nothing that a worker would have to make twice: each test is one's own."""
+TOGETHER = {
+    f"tests/flows/test_{name}.py": "tests of deployments"
+    for name in ("calling_somebody", "deployment", "hand_off_in_pages", "killed_deployment", "suspending")
+}
+"""Modules that share a server which takes long to start, by what they are called together."""
 
 
 def unit(test: str) -> str:
     """Return what one worker does in one go: a module, so that its servers and programs are started once."""
     module = test.partition("::")[0]
-    return test if module in APART else module
+    return test if module in APART else TOGETHER.get(module, module)
 
 
 class LongestFirst(LoadScopeScheduling):  # type: ignore[misc]

@@ -22,9 +22,10 @@ from holo_tasks.core.ports import Desktop, ModelClient, Recorder, Redactor, Repl
 from holo_tasks.core.step import Step
 from holo_tasks.core.toolbox import Toolbox
 from holo_tasks.core.transcript import Did, Observed, Told, Transcript, Turn
+from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.loop import Answered, pursue
-from holo_tasks.loop.walk import Doors, Walk
+from holo_tasks.loop.walk import Walk
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.models.profile import Profile, profile_for

@@ -16,6 +16,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
 from holo_tasks.core.budget import Guard, Limits, too_expensive
 from holo_tasks.core.errors import LimitReached, TransientModelFault
 from holo_tasks.core.events import Event
@@ -24,7 +26,7 @@ from holo_tasks.loop.predict import Till, predict
 from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import PriceTable, profile_for
-from holo_tasks.safety.budgets import Budgets
+from holo_tasks.safety.budgets import BUDGETS, Budgets
 from holo_tasks.safety.budgets import forget as renew
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.store import Store, store_at
@@ -44,8 +46,11 @@ processes.set_forkserver_preload(
         "psycopg",
         "sqlalchemy.dialects.postgresql.psycopg",
         "sqlalchemy.dialects.sqlite.pysqlite",
-        "openai.resources.chat.completions",
-        "holo_tasks.safety.ledger",
+        *("openai.lib.streaming.chat", "openai.resources.chat.completions.completions", "jiter", "encodings.idna"),
+        # What these load once they are asked for something, which takes each process longer than its work.
+        *("anyio._backends._asyncio", "anyio.streams.tls", "httpcore2", "PIL.Image", "concurrent.futures.thread"),
+        *(f"holo_tasks.safety.{name}" for name in ("approvals", "handoffs", "items", "kill_requests", "ledger")),
+        *(f"holo_tasks.safety.{name}" for name in ("run_list", "work_items")),
         "tests.support.spending",
     ]
 )
@@ -64,19 +69,35 @@ class Scope:
         return self.limits.max_cost_micro
 
 
+@dataclass(frozen=True)
+class Balance:
+    """What a scope has used up, in micro-USD and input actions."""
+
+    spent_micro: int
+    held_micro: int
+    actions: int
+
+
+def balance(budgets: Budgets, key: str) -> Balance:
+    """Return what a scope has used up; nothing if it was never opened."""
+    with budgets._store.transaction() as db:
+        found = db.execute(sa.select(BUDGETS).where(BUDGETS.c.scope == key)).one_or_none()
+    return Balance(found.spent_micro, found.held_micro, found.actions) if found else Balance(0, 0, 0)
+
+
 class CheckThenAdd(Budgets):
     """The naive budget, which the proofs have to catch: it looks whether a call fits, and adds it afterwards."""
 
     def hold(self, scopes: Sequence[Guard], worst_micro: int) -> str:
         for scope in scopes:
-            used = self.balance(scope.key)
+            used = balance(self, scope.key)
             if used.spent_micro + used.held_micro + worst_micro > (scope.limits.max_cost_micro or 0):
                 raise too_expensive(scope, worst_micro, used.spent_micro, used.held_micro)
         time.sleep(LATENCY_S)
         return super().hold([Guard(scope.name, Limits(), 0, key=scope.key) for scope in scopes], worst_micro)
 
     def act(self, scopes: Sequence[Guard]) -> None:
-        if any(self.balance(scope.key).actions >= (scope.limits.max_actions or 0) for scope in scopes):
+        if any(balance(self, scope.key).actions >= (scope.limits.max_actions or 0) for scope in scopes):
             raise LimitReached("no more")
         time.sleep(LATENCY_S)
         super().act([Guard(scope.name, Limits(), 0, key=scope.key) for scope in scopes])

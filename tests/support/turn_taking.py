@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from holo_tasks.contract.continuity import REPLAYED, continuity_breaches, turns_added
+from holo_tasks.contract.continuity import REPLAYED, continuity_breaches, histories
 from holo_tasks.contract.holotron import words_of
 from holo_tasks.contract.offered_tools import answer_only
 from holo_tasks.contract.rulebook import STANDARD, Body, Breach, Dialect, Rule, Terms
@@ -138,7 +138,8 @@ def _grew(body: Body, earlier: Body, terms: Terms) -> bool:
     if terms.dialect == "holotron":
         words, known = words_of(body), words_of(earlier)
         return words is not None and known is not None and words.recent != known.recent
-    return terms.dialect != "localize" and turns_added(body, earlier)
+    old, new = histories(slim(body), slim(earlier))  # old turns that were left out aside
+    return terms.dialect != "localize" and len(new) > len(old)
 
 
 def _looks_alike(body: Body, terms: Terms) -> bool:

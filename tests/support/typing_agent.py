@@ -33,6 +33,7 @@ from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.machine.home import holo_home
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
+from holo_tasks.run.run_options import RunOptions
 from tests.support.inputs import Inputs, window, witnessed
 
 
@@ -87,8 +88,7 @@ async def typing(asked: dict[str, Any]) -> None:
                 endpoint=endpoint,
                 profile=profile_for("holo3-1-35b-a3b"),
                 destination=Destination.parse(str(holo_home() / "runs")),
-                allow="act",
-                limits=Limits(timeout_seconds=timeout),
+                options=RunOptions(allow="act", limits=Limits(timeout_seconds=timeout)),
             ) as run:
                 ids = {"flow_run": flow_run(), "around": asked.get("around_id")}
                 say(run=run.run_id, trace=run.trace, deadline=run.guard.deadline_s, **ids)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import assert_type
 
-from holo_blocks import holo_agent
+from holo_blocks import holo_agent, holo_agents
 from holo_tasks import (
     Answer,
     Effect,
     Hooks,
     Limits,
     NotDone,
+    Outcome,
     Script,
     StepTaken,
     SubgoalOptions,
@@ -98,6 +99,11 @@ async def what_a_flow_opens() -> None:
         "nightly", model="holo", desktop="ledger", audit="evidence", hooks=Hooks(on_step=count)
     ) as run:
         assert_type(run, Run)
+    async with holo_agents("all", desktops=2, model="holo", desktop="ledger", audit="evidence", limits=None) as agents:
+        async for one in agents.map(bare, ["I-1"]):
+            assert_type(one, Outcome[str, float])
+            assert_type(one.result, float)
+        agents.map(bare, [1])  # type: ignore[arg-type]
     with limits(max_cost_usd=0.5) as guard:
         assert_type(guard, Guard)
     async with limits(timeout_seconds=60) as guard:

@@ -88,7 +88,7 @@ def png_of(image: Image.Image, kind: str = "PNG") -> bytes:
 @pytest.mark.parametrize(
     ("png", "said"),
     [
-        (png_of(Image.new("RGB", (40, 20), "white")), "about one colour"),
+        (png_of(Image.new("RGB", (40, 20), "white")), "about one color"),
         (png_of(Image.new("RGB", (5, 40), "white")), "5x40 pixels"),
         (png_of(Image.new("RGBA", (40, 20), (0, 0, 0, 0))), "transparent"),
         (png_of(Image.new("RGB", (40, 20), "white"), "JPEG"), "not a PNG"),

@@ -1,4 +1,4 @@
-"""States are recognised by what is cheap first, nothing is found out twice, and nothing is guessed."""
+"""States are recognized by what is cheap first, nothing is found out twice, and nothing is guessed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holo_tasks.core.programs import Owner
 from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window
 from holo_tasks.loop.screens import Screens
 from holo_tasks.vision.ocr_reader import Reader, Reading
-from holo_tasks.vision.state_recognizer import ScreenRecogniser, needs_windows
+from holo_tasks.vision.state_recognizer import ScreenRecognizer, needs_windows
 
 SIZE = Size(480, 240)
 CREST = Box(400, 10, 40, 30)
@@ -90,7 +90,7 @@ async def test_a_state_that_a_cheap_mark_refutes_is_never_asked_the_dearer_ones(
         State("a", Asked("a"), Text("NEW ENTRY"), Window("Other*")),
         State("b", Asked("b"), Window("Led*"), picture(drawn(crest=True), CREST)),
     ]
-    found = await ScreenRecogniser(reader, oracle).recognise(frame_of(drawn(crest=True), window("Ledger")), states)
+    found = await ScreenRecognizer(reader, oracle).recognize(frame_of(drawn(crest=True), window("Ledger")), states)
     assert found is states[1]
     assert oracle.asked == ["b"]
     assert reader.widths == []
@@ -100,32 +100,32 @@ async def test_questions_are_asked_in_order_and_no_further_than_the_first_yes(re
     oracle = Oracle(a=False, b=True, c=True)
     states = [State(name, Text("NEW ENTRY"), Asked(name)) for name in "abc"]
     states.insert(0, State("elsewhere", Text("MAIN MENU"), Asked("never")))
-    found = await ScreenRecogniser(reader, oracle).recognise(frame_of(FORM), states)
+    found = await ScreenRecognizer(reader, oracle).recognize(frame_of(FORM), states)
     assert found is states[2]
     assert oracle.asked == ["a", "b"]
 
 
 async def test_the_first_that_fits_counts_even_if_a_later_one_is_cheaper(reader: CountingReader) -> None:
     states = [State("dear", Text("NEW ENTRY")), State("cheap", Window("Ledger"))]
-    assert await ScreenRecogniser(reader).recognise(frame_of(FORM, window("Ledger")), states) is states[0]
+    assert await ScreenRecognizer(reader).recognize(frame_of(FORM, window("Ledger")), states) is states[0]
 
 
 async def test_the_same_frame_is_not_looked_at_twice(reader: CountingReader) -> None:
     oracle = Oracle(a=True)
-    recogniser, state = ScreenRecogniser(reader, oracle), State("a", Text("NEW ENTRY"), Asked("a"))
+    recognizer, state = ScreenRecognizer(reader, oracle), State("a", Text("NEW ENTRY"), Asked("a"))
     for _ in range(3):
-        assert await recogniser.holds(frame_of(FORM), state)
+        assert await recognizer.holds(frame_of(FORM), state)
     assert (len(reader.widths), oracle.asked) == (1, ["a"])
-    assert not await recogniser.holds(frame_of(FORM, window("Ledger")), State("b", Window("Other")))
-    assert await recogniser.holds(frame_of(FORM, window("Other")), State("b", Window("Other")))
+    assert not await recognizer.holds(frame_of(FORM, window("Ledger")), State("b", Window("Other")))
+    assert await recognizer.holds(frame_of(FORM, window("Other")), State("b", Window("Other")))
 
 
 async def test_what_is_kept_is_bounded(reader: CountingReader) -> None:
-    recogniser = ScreenRecogniser(reader)
+    recognizer = ScreenRecognizer(reader)
     for shade in range(100):
         frame = frame_of(Image.new("RGB", (SIZE.width, SIZE.height), (shade, 0, 0)), window("Ledger"))
-        assert await recogniser.holds(frame, State("a", Window("Ledger")))
-    assert len(recogniser._frames) <= 32
+        assert await recognizer.holds(frame, State("a", Window("Ledger")))
+    assert len(recognizer._frames) <= 32
 
 
 async def test_texts_within_boxes_are_read_there_only(reader: CountingReader) -> None:
@@ -134,49 +134,49 @@ async def test_texts_within_boxes_are_read_there_only(reader: CountingReader) ->
         State("other", Text("Saved 13", bottom)),
         State("saved", Text("NEW ENTRY", top), Text("Saved 12", bottom)),
     ]
-    assert await ScreenRecogniser(reader).recognise(frame_of(FORM), states) is states[1]
+    assert await ScreenRecognizer(reader).recognize(frame_of(FORM), states) is states[1]
     assert SIZE.width not in reader.widths
-    assert not await ScreenRecogniser(reader).holds(frame_of(FORM), State("a", Text("Saved 12", top)))
+    assert not await ScreenRecognizer(reader).holds(frame_of(FORM), State("a", Text("Saved 12", top)))
 
 
 async def test_a_box_counts_where_all_is_read_and_one_off_the_screen_shows_nothing(reader: CountingReader) -> None:
-    recogniser = ScreenRecogniser(reader)
+    recognizer = ScreenRecognizer(reader)
     whole = State("whole", Text("NEW ENTRY"), Text("Saved 12", Box(0, 0, 480, 60)))
-    assert not await recogniser.holds(frame_of(FORM), whole)
+    assert not await recognizer.holds(frame_of(FORM), whole)
     assert reader.widths == [SIZE.width]
-    assert not await recogniser.holds(frame_of(FORM), State("off", Text("NEW ENTRY", Box(900, 900, 50, 50))))
+    assert not await recognizer.holds(frame_of(FORM), State("off", Text("NEW ENTRY", Box(900, 900, 50, 50))))
 
 
 async def test_capitals_are_found_in_capitals_only_and_digits_exactly(reader: CountingReader) -> None:
-    recogniser = ScreenRecogniser(reader)
-    assert await recogniser.holds(frame_of(FORM), State("a", Text("Saved *"), Absent(Text("SAVED 12"))))
-    assert not await recogniser.holds(frame_of(FORM), State("b", Text("Saved 13")))
-    assert await recogniser.holds(frame_of(FORM), State("c", AnyOf(Text("MAIN MENU"), Text("NEW ENTRY"))))
+    recognizer = ScreenRecognizer(reader)
+    assert await recognizer.holds(frame_of(FORM), State("a", Text("Saved *"), Absent(Text("SAVED 12"))))
+    assert not await recognizer.holds(frame_of(FORM), State("b", Text("Saved 13")))
+    assert await recognizer.holds(frame_of(FORM), State("c", AnyOf(Text("MAIN MENU"), Text("NEW ENTRY"))))
 
 
 async def test_a_window_that_nobody_sees_does_not_count() -> None:
     state = State("notice", Window("Notice"))
     hidden = frame_of(FORM, window("Notice", box=Box(10, 10, 50, 50)), window("Ledger"))
-    assert not await ScreenRecogniser().holds(hidden, state)
+    assert not await ScreenRecognizer().holds(hidden, state)
     on_top = replace(hidden, windows=tuple(reversed(hidden.windows or ())))
-    assert await ScreenRecogniser().holds(on_top, state)
+    assert await ScreenRecognizer().holds(on_top, state)
 
 
 async def test_a_program_is_told_by_its_file_and_where_nobody_knows_it_neither_it_nor_its_absence_holds() -> None:
-    recogniser, mark = ScreenRecogniser(), Window(program="ledger")
-    assert await recogniser.holds(frame_of(FORM, window("any")), State("a", mark))
-    assert not await recogniser.holds(frame_of(FORM, window("ledger", "/usr/bin/other")), State("a", mark))
+    recognizer, mark = ScreenRecognizer(), Window(program="ledger")
+    assert await recognizer.holds(frame_of(FORM, window("any")), State("a", mark))
+    assert not await recognizer.holds(frame_of(FORM, window("ledger", "/usr/bin/other")), State("a", mark))
     unknown = frame_of(FORM, window("any", ""))
-    assert not await recogniser.holds(unknown, State("a", mark))
-    assert not await recogniser.holds(unknown, State("b", Absent(mark)))
+    assert not await recognizer.holds(unknown, State("a", mark))
+    assert not await recognizer.holds(unknown, State("b", Absent(mark)))
 
 
 async def test_what_nobody_here_can_tell_is_said_instead_of_guessed() -> None:
     without = Frame(FORM.tobytes(), SIZE, ":test")
     with pytest.raises(InvalidUsage, match="cannot say which windows"):
-        await ScreenRecogniser().holds(without, State("a", Window("Ledger")))
+        await ScreenRecognizer().holds(without, State("a", Window("Ledger")))
     with pytest.raises(InvalidUsage, match="no model to ask"):
-        await ScreenRecogniser().holds(without, State("a", Asked("Is it?")))
+        await ScreenRecognizer().holds(without, State("a", Asked("Is it?")))
 
 
 @pytest.mark.parametrize(("marks", "needed"), [([Text("a")], False), ([Absent(AnyOf(Text("a"), Window("b")))], True)])

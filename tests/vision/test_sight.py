@@ -32,7 +32,7 @@ def sight(*texts: tuple[str, int, int], fields: tuple[Box, ...] = ()) -> Sight:
         ("USER auditor", "USER AUDITOR"),
     ],
 )
-def test_a_label_is_recognised(label: str, text: str) -> None:
+def test_a_label_is_recognized(label: str, text: str) -> None:
     assert matches(label, text)
 
 
@@ -80,6 +80,12 @@ def test_a_field_is_beside_or_below_its_label() -> None:
     assert seen.field_at("Far") is None
 
 
+@pytest.mark.parametrize(("apart", "is_one"), [(-5, True), (9, True), (30, False), (-20, False)])
+def test_words_that_are_read_one_by_one_are_one_text(apart: int, is_one: bool) -> None:
+    left = 240 + 9 * len("two boxes") + apart
+    assert sight(("two boxes", 240, 20), ("of glass", left, 20)).has("two boxes of glass") is is_one
+
+
 def test_a_wrapped_text_is_seen_in_part() -> None:
     note = "Receipt says 1248.50 EUR, the ledger says 1284.50 EUR."
     assert sight(("EUR, the ledger says", 0, 0)).shows_part_of(note)
@@ -122,3 +128,13 @@ def test_two_answers_to_one_question_are_none() -> None:
 def test_secrets_stay_placeholders() -> None:
     assert fill("{user} {{secret:pin}} {else}", {"user": "ann", "secret": "x"}) == "ann {{secret:pin}} {else}"
     assert fill_all({"a": ["{n}", "n is {n}"], "b": None}, {"n": 3}) == {"a": [3, "n is 3"], "b": None}
+
+
+@pytest.mark.parametrize("text", ["Save note", "save note:", "Savenote", "Save nole", "Sove note", "Savee note"])
+def test_what_a_reader_misreads_is_found(text: str) -> None:
+    assert sight((text, 10, 10)).find("Save note")
+
+
+@pytest.mark.parametrize("text", ["Save notes", "Saved note", "Save vote", "Have note", "Save no"])
+def test_another_word_is_not_found_however_like_it_is(text: str) -> None:
+    assert not sight((text, 10, 10)).find("Save note")

@@ -1,0 +1,44 @@
+"""On a display that is somebody else's, programs are asked for their elements only if that is asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.accessibility import bus
+from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from tests.accessibility.test_programs import until_there
+
+pytestmark = pytest.mark.desktop
+
+
+async def test_the_bus_that_a_display_names_is_used_if_it_is_asked_for(form, tmp_path: Path, monkeypatch) -> None:
+    theirs = bus.listening(bus.launch(tmp_path, os.environ, lambda: None))
+    assert theirs.process is not None, theirs.why_not
+    try:
+        async with VirtualDesktop() as lent:
+            env = {**os.environ, "DISPLAY": lent.display, "XAUTHORITY": str(lent.authority)}
+            program = subprocess.Popen(form("gtk3"), env=env | theirs.environment())
+            monkeypatch.setenv("XAUTHORITY", str(lent.authority))
+            end = time.monotonic() + 60
+            while not await lent.windows() and time.monotonic() < end:
+                await lent.look()
+            naming = ["xprop", "-root", "-f", "AT_SPI_BUS", "8s", "-set", "AT_SPI_BUS", theirs.address]
+            async with AttachedDesktop(lent.display, touches=False) as desktop:
+                assert "accessibility=True" in (await desktop.elements()).why_not
+            async with AttachedDesktop(lent.display, touches=False, accessibility=True) as desktop:
+                assert "names no bus" in (await desktop.elements()).why_not
+            subprocess.run(naming, env=env, check=True, timeout=60)
+            async with AttachedDesktop(lent.display, touches=False, accessibility=True) as desktop:
+                tree = await until_there(desktop, "button", "Save")
+                assert tree.complete, tree.why_not
+                assert {each.pid for each in tree.elements} == {program.pid}
+            program.kill()
+            program.wait()
+    finally:
+        theirs.process.terminate()
+        theirs.process.wait()

@@ -1,0 +1,121 @@
+"""What a real program tells of its buttons, as guards and the trace use it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tk_python import tk_python
+
+from holo_tasks.core.frame import Mask
+from holo_tasks.core.scaling import to_gesture
+from holo_tasks.core.step import Step
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.loop import element_tree
+from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.press_once import Once
+from holo_tasks.loop.walk import Walk
+from holo_tasks.safety.confirm import Confirm
+from holo_tasks.safety.masking.places import FixedRegions
+from holo_tasks.safety.redaction import Painter
+from holo_tasks.vision.control_text import ScreenText
+from tests.accessibility.conftest import APPS
+from tests.accessibility.test_programs import FLAGS, until_there
+from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, walk_of
+
+pytestmark = pytest.mark.desktop
+LABELS = ("Save", "Don't save", "Close")
+SPACE = a_step("hotkey", keys=["space"])
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a name in the trace be waited for: on a busy machine what is not at hand at once is left out."""
+    for patience in ("FIRST_S", "AT_HAND_S", "SLOW_S"):
+        monkeypatch.setattr(element_tree, patience, 30.0)
+
+
+async def walk_on(desktop: VirtualDesktop, **doors: Any) -> tuple[Walk, MemoryRecorder]:
+    recorder = MemoryRecorder()
+    walk = walk_of(as_model(MemoryModel([])), desktop=desktop, recorder=recorder)
+    walk.doors = replace(walk.doors, elements=Elements(desktop), **doors)
+    await walk.look()
+    return walk, recorder
+
+
+def click_on(desktop: VirtualDesktop, box: Any) -> Step:
+    x, y = box.center.x * 1000 / desktop.size.width, box.center.y * 1000 / desktop.size.height
+    return a_step("click", element="the button", x=round(x), y=round(y))
+
+
+async def test_space_presses_the_button_that_was_clicked_and_none_of_its_neighbors(form, tmp_path: Path) -> None:
+    async with VirtualDesktop(app=form("gtk3", tmp_path / "done")) as desktop:
+        (save,) = (await until_there(desktop, "button", "Save")).find("button", "Save")
+        walk, recorder = await walk_on(desktop, reader=ScreenText())
+        await walk.act(click_on(desktop, save.box))
+        await walk.look(after_action=True)
+        scene, gesture = walk.scene(walk.seen.frame), to_gesture(SPACE.tool_call, walk.seen.shot)
+        assert await Once(LABELS).pressed_by(SPACE, walk.seen, scene) == {"Save"}
+        blind = replace(scene, elements=None)
+        assert await Once(LABELS).pressed_by(SPACE, walk.seen, blind) == set(LABELS)
+        owner = await desktop.owner_at(None)
+        assert not await Confirm(text="close").fits(SPACE.tool_call, gesture, owner, scene)
+        assert await Confirm(text="^save$").fits(SPACE.tool_call, gesture, owner, scene)
+        await walk.act(SPACE)
+        assert [event.element for event in recorder.of("action")] == [
+            {"role": "button", "name": "Save", "application": save.application}
+        ] * 2
+        # Tab leads on to a neighbor: what was clicked last has the keyboard no longer.
+        await walk.look(after_action=True)
+        await walk.act(a_step("hotkey", keys=["tab"]))
+        await walk.look(after_action=True)
+        assert await Once(LABELS).pressed_by(SPACE, walk.seen, walk.scene(walk.seen.frame)) == set(LABELS)
+    assert (tmp_path / "done").read_text().count("saved") == 2
+
+
+PAGE = """<!doctype html><meta charset=utf-8><title>Bills</title><body style="font: 20px sans-serif">
+<p><button aria-label="Pay all" style="font-size:30px">\u2713</button></p>
+<p><button aria-label="Keep">Delete</button></p>"""
+
+
+async def test_a_page_cannot_call_its_way_around_a_rule_and_its_signs_have_names(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(PAGE)
+    app = f"chromium {FLAGS} --user-data-dir={tmp_path}/profile --app=file://{page}"
+    async with VirtualDesktop(app=app, env={"HOME": str(tmp_path)}, app_timeout_s=60) as desktop:
+        (pay,) = (await until_there(desktop, "button", "Pay all")).find("button", "Pay all")
+        (keep,) = (await desktop.elements()).find("button", "Keep")
+        walk, recorder = await walk_on(desktop, reader=ScreenText())
+        scene, once = walk.scene(walk.seen.frame), Once(("Pay all", "Delete", "Keep"))
+        on_sign, on_word = click_on(desktop, pay.box), click_on(desktop, keep.box)
+        assert await once.pressed_by(on_sign, walk.seen, scene) == {"Pay all"}
+        assert await once.pressed_by(on_sign, walk.seen, replace(scene, elements=None)) == set()
+        assert await once.pressed_by(on_word, walk.seen, scene) == {"Delete", "Keep"}
+        owner, gesture = await desktop.owner_at(keep.box.center), to_gesture(on_word.tool_call, walk.seen.shot)
+        for text in ("delete", "^keep$"):
+            assert await Confirm(text=text).fits(on_word.tool_call, gesture, owner, scene)
+        assert not await Confirm(text="pay").fits(on_word.tool_call, gesture, owner, scene)
+        await walk.act(on_sign)
+        assert recorder.of("action")[0].element == {"role": "button", "name": "Pay all", "application": pay.application}
+
+
+async def test_what_is_masked_on_the_screen_has_no_name_in_the_trace(form, tmp_path: Path) -> None:
+    async with VirtualDesktop(app=form("gtk3", tmp_path / "done")) as desktop:
+        (save,) = (await until_there(desktop, "button", "Save")).find("button", "Save")
+        walk, recorder = await walk_on(desktop, redactor=Painter([FixedRegions([Mask("region", save.box)])]))
+        await walk.act(click_on(desktop, save.box))
+        (action,) = recorder.of("action")
+        assert action.element == {"role": "button", "name": "", "application": save.application}
+        known = await walk.doors.elements.known(walk.seen.masks)
+        assert "Save" not in [each.name for each in known.elements]
+        assert "Don't save" in [each.name for each in known.elements]
+
+
+async def test_a_program_that_tells_nothing_is_recorded_without_an_element(tmp_path: Path) -> None:
+    async with VirtualDesktop(app=[tk_python(), str(APPS / "probe_counter.py")]) as desktop:
+        walk, recorder = await walk_on(desktop)
+        await walk.act(a_step("click", element="x", x=500, y=500))
+        assert recorder.of("action")[0].element == {}
+        assert recorder.of("receipt")

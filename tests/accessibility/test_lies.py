@@ -1,0 +1,322 @@
+"""A tree that lies, hangs or has no end leads nowhere, and takes no more than its time and room."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import resource
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.accessibility import bus, protocol
+from holo_tasks.accessibility.application import DEEPEST, MOST_ELEMENTS, PARTLY
+from holo_tasks.accessibility.node import NAME_CHARACTERS
+from holo_tasks.accessibility.placement import TopWindow, View
+from holo_tasks.accessibility.reader import LONGEST_S, Reader
+from holo_tasks.accessibility.sheet_cells import MOST_CELLS
+from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.geometry import Box, Point, Size
+from tests.support.liar import ENTRY, FRAME, INTERFACES, PASSWORD, SHOWS, Liar, Told
+
+WINDOW = Box(100, 100, 400, 300)
+SCREEN = Size(1280, 800)
+ROOM_S = 5.0
+"""How much longer than its time a reading may take on a busy machine."""
+TEXTS = [*INTERFACES, protocol.TEXT]
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    started = bus.listening(bus.launch(tmp_path, os.environ, lambda: None))
+    if started.process is None or started.why_not:
+        pytest.skip(started.why_not)
+    yield started.address
+    started.process.terminate()
+    started.process.wait()
+
+
+@pytest.fixture
+async def entered(address: str) -> AsyncIterator[list[Liar]]:
+    liars: list[Liar] = []
+    yield liars
+    for liar in liars:
+        liar.leave()
+
+
+def window(**below: Told) -> dict[str, Told]:
+    """Return a window that is where the X server has it, and what else is told to be in it."""
+    top = Told(
+        "Form", FRAME, extents=(WINDOW.left, WINDOW.top, WINDOW.width, WINDOW.height), below=list(map(at, below))
+    )
+    for place, told in enumerate(below.values()):
+        told.index = place
+        told.above = at("window") if told.above == protocol.ROOT else told.above
+    return {at("window"): top, **{at(name): told for name, told in below.items()}}
+
+
+def at(name: str) -> str:
+    return f"/org/a11y/atspi/accessible/{name}"
+
+
+async def read(address: str, reader: Reader | None = None, pid: int | None = None) -> ElementTree:
+    mine = TopWindow(1, os.getpid() if pid is None else pid, "Form", WINDOW, WINDOW)
+    view = View((mine,), SCREEN, time.monotonic_ns())
+    began = time.monotonic()
+    tree = await asyncio.wrap_future((reader or Reader(address)).read(view))
+    assert time.monotonic() - began < LONGEST_S + ROOM_S
+    return tree
+
+
+@pytest.mark.parametrize("cached", [True, False])
+async def test_what_is_true_is_found(address, entered, cached) -> None:
+    liar = Liar(window(save=Told("Save")), cached=cached)
+    entered.append(liar)
+    await liar.enter(address)
+    tree = await read(address)
+    assert tree.complete, tree.why_not
+    (save,) = tree.find("button", "Save")
+    assert (save.box, save.pid) == (Box(110, 110, 50, 20), os.getpid())
+    assert tree.at(Point(111, 111)) is save
+
+
+@pytest.mark.parametrize(("cached", "many"), [(True, 1000), (False, 200)])
+async def test_a_thousand_lies_about_places_and_names_lead_nowhere(address, entered, cached, many) -> None:
+    """Outside the window, of no size, without end, of ids that are gone, not showing; names of all kinds."""
+    chance = random.Random(7)
+    edges = [-(2**31), -5000, -1, 0, 1, 99, 500, 501, 1280, 40_000, 2**31 - 1]
+    names = ["Save", "\x1b[2JSave", "Sa\u202eve", "x" * 5000, "\n\t ", "Save\x00"[:4], "\u200bSave"]
+    told = {}
+    for number in range(many):
+        lie = Told(chance.choice(names), chance.choice([43, 79, 29, 999, 0]))
+        match number % 5:
+            case 0:
+                lie.extents = tuple(chance.choice(edges) for _ in range(4))  # type: ignore[assignment]
+            case 1:
+                lie.extents = (chance.choice([-300, 0, 600, 900]), chance.choice([-300, 500, 790]), 60, 30)
+            case 2:
+                lie.extents = None
+            case 3:
+                lie.states &= ~(1 << 25)
+            case _:
+                lie.extents = (120, 120, 0, 0)
+        told[f"e{number}"] = lie
+    liar = Liar(window(**told), cached=cached)
+    entered.append(liar)
+    await liar.enter(address)
+    tree = await read(address)
+    assert len(tree.elements) == 1 + many
+    for each in tree.elements:
+        assert len(each.name) <= NAME_CHARACTERS
+        assert each.name.isprintable()
+        assert not each.box.area or (WINDOW.encloses(each.box) and each.on_screen)
+    inside = [lie for lie in told.values() if lie.extents and lie.states == SHOWS and Box(*lie.extents).area > 0]
+    assert len([each for each in tree.elements if each.on_screen]) <= 1 + len(inside)
+
+
+async def test_a_window_that_is_not_where_the_x_server_has_it_does_not_count(address, entered) -> None:
+    elements = window(save=Told("Save"))
+    elements[at("window")].extents = (100, 100, 4000, 300)
+    liar = Liar(elements)
+    entered.append(liar)
+    await liar.enter(address)
+    tree = await read(address)
+    assert tree.find("button") == []
+    assert "not where the X server has them" in tree.why_not
+
+
+async def test_a_program_cannot_tell_of_another_one_s_window(address, entered) -> None:
+    liar = Liar(window(save=Told("Save")))
+    entered.append(liar)
+    await liar.enter(address)
+    tree = await read(address, pid=1)
+    assert [each for each in tree.elements if each.on_screen] == []
+    assert not tree.complete
+
+
+@pytest.mark.parametrize("cached", [True, False])
+async def test_ten_thousand_children_are_not_all_read(address, entered, cached) -> None:
+    told = {f"e{number}": Told(f"Row {number}") for number in range(10_000)}
+    liar = Liar(window(**told), cached=cached)
+    entered.append(liar)
+    await liar.enter(address)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tree = await read(address)
+    assert len(tree.elements) <= MOST_ELEMENTS
+    assert not tree.complete
+    assert "not all of it is here" in tree.why_not or "in time" in tree.why_not
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000
+
+
+async def test_a_tree_without_an_end_is_left(address, entered) -> None:
+    class Endless(dict[str, Told]):
+        def __missing__(self, path: str) -> Told:
+            return Told("deeper", below=[f"{path}d"], above=path[:-1])
+
+        def __contains__(self, path: object) -> bool:
+            return True
+
+    elements = Endless(window(d=Told("deep", below=[at("dd")])))
+    liar = Liar(elements, cached=False)
+    entered.append(liar)
+    await liar.enter(address)
+    tree = await read(address)
+    assert 1 < len(tree.elements) <= DEEPEST + 1
+    assert not tree.complete
+
+
+@pytest.mark.parametrize("cached", [True, False])
+async def test_a_tree_in_a_circle_ends(address, entered, cached) -> None:
+    elements = window(
+        one=Told("one", below=[at("two")]), two=Told("two", above=at("one"), below=[at("one"), at("window")])
+    )
+    elements[at("three")] = Told("three", above=at("four"))
+    elements[at("four")] = Told("four", above=at("three"))
+    liar = Liar(elements, cached=cached)
+    entered.append(liar)
+    await liar.enter(address)
+    assert [each.name for each in (await read(address)).elements] == ["Form", "one", "two"]
+
+
+@pytest.mark.parametrize("silent", ["GetItems", "GetExtents", "ToolkitName"])
+async def test_a_program_that_hangs_holds_nobody_up(address, entered, silent) -> None:
+    hung = Liar(window(save=Told("Hung")), answers={silent: lambda asked: None})
+    good = Liar(window(save=Told("Save")))
+    for liar in (hung, good):
+        entered.append(liar)
+        await liar.enter(address)
+    reader = Reader(address)
+    tree = await read(address, reader)
+    assert [each.name for each in tree.find("button")] == ["Save"]
+    assert "it did not answer in time" in tree.why_not
+    hung.answers = {}
+    await hung.signal()
+    tree = await read(address, reader)
+    assert {each.name for each in tree.find("button", hidden=True)} == {"Save", "Hung"}
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"GetRowAtIndex": lambda asked: ("i", [asked.body[0] * (2**31 - 1)])},
+        {"GetRowAtIndex": lambda asked: ("i", [-1])},
+        {"GetAccessibleAt": lambda asked: ("(so)", [(":1.1", at("window"))])},
+        {"GetAccessibleAt": lambda asked: ("i", [7])},
+        {"GetText": lambda asked: ("s", ["x" * 10_000])},
+        {},
+    ],
+)
+async def test_a_table_that_lies_about_its_cells_has_an_end(address, entered, answers) -> None:
+    """It says that its corners hold the first cell and the last of billions, and each cell is the same one."""
+    corners = iter((0, 1, 0, 1))
+    elements = window(
+        table=Told(
+            "Sheet", 55, SHOWS | protocol.MANAGES, (110, 110, 300, 200), interfaces=[*INTERFACES, protocol.TABLE]
+        )
+    )
+    cell = at("cell")
+    elements[cell] = Told("A1", 56, above="nothing", interfaces=TEXTS)
+    liar = Liar(
+        elements,
+        cached=False,
+        answers={
+            "GetAccessibleAtPoint": lambda asked: ("(so)", [(liar.name, cell)]),
+            "GetIndexInParent": lambda asked: ("i", [next(corners)]),
+            "GetRowAtIndex": lambda asked: ("i", [asked.body[0] * 1_000_000]),
+            "GetColumnAtIndex": lambda asked: ("i", [asked.body[0] * 16_000]),
+            "GetAccessibleAt": lambda asked: ("(so)", [(liar.name, cell)]),
+            "GetText": lambda asked: ("s", ["Ada"]),
+            **answers,
+        },
+    )
+    entered.append(liar)
+    await liar.enter(address)
+    tree = await read(address)
+    told = tree.find("cell")
+    assert len(told) <= 1
+    assert [each.value[:3] for each in told] in ([], ["Ada"], ["xxx"])
+    if not answers:
+        assert told[0].box == Box(110, 110, 50, 20)
+        assert PARTLY in tree.why_not
+    assert sum(member == "GetAccessibleAt" for _, member in liar.asked) <= MOST_CELLS
+
+
+async def test_a_program_that_sends_too_much_is_not_read(address, entered) -> None:
+    huge = Liar(window(**{f"e{number}": Told("x" * 1_000_000) for number in range(12)}))
+    good = Liar(window(save=Told("Save")))
+    for liar in (huge, good):
+        entered.append(liar)
+        await liar.enter(address)
+    tree = await read(address)
+    assert [each.name for each in tree.find("button")] == ["Save"]
+    assert "too large to be read" in tree.why_not
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"GetItems": lambda asked: ("s", ["no items"])},
+        {"GetItems": lambda asked: ("a((so)(so)(so)iiassusau)", [[]])},
+        {"GetExtents": lambda asked: ("s", ["here"])},
+        {"GetExtents": lambda asked: ("(ii)", [(1, 2)])},
+        {"GetExtents": lambda asked: ("(ssss)", [("1", "2", "3", "4")])},
+        {"ToolkitName": lambda asked: ("i", [5])},
+        {"ChildCount": lambda asked: ("i", [-5])},
+    ],
+)
+async def test_answers_of_another_kind_are_none(address, entered, answers) -> None:
+    liar = Liar(window(save=Told("Save")), answers=answers)
+    entered.append(liar)
+    await liar.enter(address)
+    tree = await read(address)
+    assert tree.applications[0].pid == os.getpid()
+
+
+async def test_a_password_is_never_asked_for(address, entered) -> None:
+    elements = window(
+        name=Told("Name", ENTRY, interfaces=TEXTS),
+        pin=Told("Pin", PASSWORD, interfaces=TEXTS),
+        dots=Told("1234", 29, above=at("pin")),
+    )
+    liar = Liar(elements, answers={"GetText": lambda asked: ("s", ["what it holds"])})
+    entered.append(liar)
+    await liar.enter(address)
+    tree = await read(address)
+    assert [each.value for each in tree.find("text field")] == ["what it holds"]
+    assert [(each.protected, each.value) for each in tree.find("password field")] == [(True, "")]
+    assert (at("pin"), "GetText") not in liar.asked
+    assert "1234" not in repr(tree)
+
+
+async def test_what_has_not_changed_is_not_asked_for_again(address, entered) -> None:
+    liar = Liar(window(save=Told("Save")))
+    entered.append(liar)
+    await liar.enter(address)
+    reader = Reader(address)
+    view = View((TopWindow(1, os.getpid(), "Form", WINDOW, WINDOW),), SCREEN, 0)
+    first = await asyncio.wrap_future(reader.read(view))
+    liar.asked.clear()
+    second = await asyncio.wrap_future(reader.read(view))
+    assert liar.asked == []
+    assert second.elements is first.elements
+    liar.elements[at("save")].name = "Store"
+    await liar.signal()
+    assert [each.name for each in (await asyncio.wrap_future(reader.read(view))).find("button")] == ["Store"]
+    liar.elements[at("save")].extents = (200, 200, 50, 20)
+    painted = View(view.windows, SCREEN, time.monotonic_ns())
+    (moved,) = (await asyncio.wrap_future(reader.read(painted))).find("button")
+    assert moved.box.left == 200, "something was drawn, so it was asked where things are"
+
+
+async def test_of_a_monitor_that_is_not_looked_at_nothing_is_told(address, entered) -> None:
+    liar = Liar(window(save=Told("Save")))
+    entered.append(liar)
+    await liar.enter(address)
+    windows = (TopWindow(1, os.getpid(), "Form", WINDOW, WINDOW),)
+    reader = Reader(address)
+    for bound, names in ((Box(640, 0, 640, 800), []), (Box(0, 0, 640, 800), ["Form", "Save"])):
+        tree = await asyncio.wrap_future(reader.read(View(windows, SCREEN, 0, bound)))
+        assert [each.name for each in tree.elements] == names

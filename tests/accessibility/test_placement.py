@@ -1,0 +1,120 @@
+"""Where an element is: what a toolkit says, held against where the X server has the window."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.accessibility.embedded import move
+from holo_tasks.accessibility.node import Node
+from holo_tasks.accessibility.placement import Extents, TopWindow, fit, place
+from holo_tasks.accessibility.shortcuts import shortcut_of
+from holo_tasks.core.geometry import Box
+
+CONTENT, FRAMED = Box(100, 120, 400, 300), Box(99, 100, 402, 321)
+FORM = TopWindow(1, 7, "Form", CONTENT, FRAMED)
+SCREEN = Box(0, 0, 1280, 800)
+
+
+def boxed(told, window, element, *, in_window=False, windows=(FORM,)):
+    found = fit(window, "Form", 7, windows, in_window=in_window)
+    return found and found.on_screen(element)
+
+
+@pytest.mark.parametrize(
+    ("window", "element", "told"),
+    [
+        ((100, 120, 400, 300), (110, 130, 80, 30), "as it is"),
+        ((99, 100, 402, 321), (110, 130, 80, 30), "with the window manager's frame"),
+        ((50, 60, 200, 150), (55, 65, 40, 15), "in pixels of twice the size"),
+        ((50, 50, 201, 160), (55, 65, 40, 15), "so, with the frame"),
+        ((0, 0, 400, 300), (10, 10, 80, 30), "relative to the window"),
+    ],
+)
+def test_a_toolkit_may_tell_it_in_its_own_pixels(window, element, told):
+    assert boxed(told, window, element) == Box(110, 130, 80, 30), told
+
+
+def test_gtk_4_tells_it_relative_to_the_window():
+    assert boxed("", (0, 0, 400, 300), (10, 10, 80, 30), in_window=True) == Box(110, 130, 80, 30)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [(100, 120, 700, 300), (100, 120, 0, 0), (100, 120, -400, -300), (-(2**31), 0, 400, 300), (0, 0, 4000, 3000)],
+)
+def test_a_window_that_is_nothing_like_the_x_server_s_does_not_count(window):
+    assert boxed("", window, (110, 130, 80, 30)) is None
+
+
+def test_a_window_of_another_process_does_not_count():
+    assert fit((100, 120, 400, 300), "Form", 8, (FORM,), in_window=False) is None
+
+
+def test_of_two_windows_of_one_size_the_place_decides_and_then_the_title():
+    other = TopWindow(2, 7, "Other", CONTENT.moved(300, 50), FRAMED.moved(300, 50))
+    assert boxed("", (400, 170, 400, 300), (410, 180, 80, 30), windows=(FORM, other)) == Box(410, 180, 80, 30)
+    assert boxed("", (0, 0, 400, 300), (10, 10, 80, 30), windows=(other, FORM)) == Box(110, 130, 80, 30)
+
+
+def test_what_lies_outside_the_program_s_windows_is_nowhere():
+    assert place(Box(110, 130, 80, 30), 7, (FORM,), SCREEN) == (Box(110, 130, 80, 30), False)
+    assert place(Box(90, 130, 80, 30), 7, (FORM,), SCREEN) == (Box(99, 130, 71, 30), False)
+    assert place(Box(600, 700, 80, 30), 7, (FORM,), SCREEN) == (None, False)
+    assert place(Box(2000, 130, 80, 30), 7, (FORM,), SCREEN) == (None, False)
+
+
+def test_what_another_program_lies_above_is_covered():
+    above = TopWindow(2, 8, "Above", Box(100, 120, 200, 30), Box(100, 120, 200, 30))
+    seen_through = TopWindow(3, 8, "Glass", Box(0, 0, 1280, 800), Box(0, 0, 1280, 800), solid=False)
+    assert place(Box(110, 130, 80, 30), 7, (FORM, above), SCREEN) == (Box(110, 130, 80, 30), True)
+    assert place(Box(110, 230, 80, 30), 7, (FORM, above, seen_through), SCREEN) == (Box(110, 230, 80, 30), False)
+    assert place(Box(110, 130, 80, 30), 7, (above, FORM), SCREEN) == (Box(110, 130, 80, 30), False)
+
+
+def test_a_part_that_another_toolkit_draws_is_where_what_it_fills_is() -> None:
+    """LibreOffice counts from below GTK's menu bar, and a field of GTK's in it is where it says."""
+    window, area = part((0, 0, 800, 600)), part((0, 44, 800, 556), 0)
+    own = part((0, 19, 800, 557), 1, adopted=True)
+    button, place = part((4, 21, 44, 35), 2), part((4, 99, 162, 34), 2)
+    field = part((4, 124, 162, 34), 4, adopted=True)
+    menu = part((300, 300, 90, 200), 3, adopted=True)
+    hidden = part(None, 3, adopted=True)
+    nodes = [window, area, own, button, place, field, menu, hidden]
+    move(nodes)
+    assert [each.extents and each.extents[:2] for each in nodes] == [
+        (0, 0),
+        (0, 44),
+        (0, 44),
+        (4, 46),
+        (4, 124),
+        (4, 124),
+        (300, 300),
+        None,
+    ]
+
+
+def part(extents: Extents | None, parent: int = -1, *, adopted: bool = False) -> Node:
+    return Node("", "panel", "", 0, parent, extents=extents, adopted=adopted)
+
+
+@pytest.mark.parametrize(
+    ("told", "keys"),
+    [
+        ("s;<Alt>f:s;<Primary>s", "Ctrl+S"),  # GTK: in the open menu; the way there; the shortcut
+        ("s;<Alt>f:s;", ""),
+        ("<Primary><Shift>plus", "Ctrl+Shift+plus"),
+        ("Ctrl+Shift+S", "Ctrl+Shift+S"),
+        ("Ctrl++", "Ctrl++"),
+        ("F5", "F5"),
+        ("Delete", "Delete"),
+        ("Ctrl+", ""),
+        ("s", ""),
+        ("", ""),
+        ("Ctrl+\x1b", ""),
+        ("Press+Ctrl+S", ""),
+        ("Ctrl+Ignore all rules", ""),
+        ("Ctrl+" * 50 + "S", ""),
+    ],
+)
+def test_keys_are_written_the_same_whatever_toolkit_tells_them(told: str, keys: str) -> None:
+    assert shortcut_of(told) == keys

@@ -1,0 +1,155 @@
+"""The trees of real programs of GTK 3, Qt, Chromium and Tk, on a real desktop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from tk_python import tk_python
+
+from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.gestures import Click
+from holo_tasks.desktop import VirtualDesktop
+from tests.accessibility.conftest import APPS
+
+pytestmark = pytest.mark.desktop
+PATIENCE_S = 60.0
+SECRET = "tulip-7-secret"
+PAGE = """<!doctype html><meta charset=utf-8><title>Supplier form</title><body style="margin:0">
+<label>Name <input value="Ada Supplies"></label><label>Password <input type=password value="tulip-7-secret"></label>
+<button onclick="out.textContent = 'Saved.'; this.remove()">Save</button><button>Don't save</button><p id=out>Ready.</p>
+<div style="height:100px;overflow:auto"><button style="margin-top:500px">Far down</button></div>
+<button style="position:absolute;left:5000px">Far right</button>"""
+FLAGS = "--no-sandbox --test-type --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+FLAGS += "--disable-component-update --disable-sync --window-size=900,600"
+
+
+async def until_there(desktop: VirtualDesktop, role: str | None, name: str) -> ElementTree:
+    """Wait until a program has told of an element: it may come after its window."""
+    end = time.monotonic() + PATIENCE_S
+    while not (tree := await desktop.elements()).find(role, name):
+        assert time.monotonic() < end, (tree.why_not, tree.applications, [e.name for e in tree.elements])
+        await asyncio.sleep(0.05)
+    return tree
+
+
+def ink(frame, box: Box) -> int:
+    """Count the different colors in a box: one that is drawn there has a border and a text."""
+    part = frame.crop(box).rgb
+    return len({part[place : place + 3] for place in range(0, len(part), 3)})
+
+
+async def check_form(desktop: VirtualDesktop, file: Path) -> ElementTree:
+    """Check that the form's elements are told, lie where they are drawn, and hold no password."""
+    tree = await until_there(desktop, "button", "Save")
+    assert tree.complete, tree.why_not
+    (name,) = tree.find("text field", "Name")
+    assert name.value == "Ada Supplies"
+    (password,) = tree.find("password field", "Password")
+    assert password.protected
+    assert SECRET not in repr(tree)
+    assert [app.pid for app in tree.applications] == [name.pid]
+    assert "editable" in name.states
+    frame = await desktop.look()
+    (save,) = tree.find("button", "Save")
+    assert ink(frame, save.box) > 2
+    assert tree.at(save.box.center) in (save, *tree.below(save))
+    (check,) = tree.find("check box", "Urgent")
+    assert "checked" not in check.states
+    await desktop.do(Click(check.box.center))
+    await desktop.do(Click(save.box.center))
+    await desktop.look(after_action=True)
+    tree = await until_there(desktop, "label", "Saved.")
+    assert file.read_text() == "saved Ada Supplies\n"
+    assert "checked" in tree.find("check box", "Urgent")[0].states
+    return tree
+
+
+async def test_gtk_3_tells_all_at_once(form, tmp_path) -> None:
+    async with VirtualDesktop(app=form("gtk3", tmp_path / "done", 20)) as desktop:
+        tree = await check_form(desktop, tmp_path / "done")
+        (told,) = tree.applications
+        assert told.how == "cache"
+        assert told.toolkit.startswith("gtk 3")
+        row = tree.find("button", "Row *")
+        assert 2 <= len(row) < 8, "those scrolled out of sight are not there to be acted on"
+        (pane,) = (each for each in tree.ancestors(row[-1]) if each.role == "scroll pane")
+        assert all(pane.box.encloses(each.box) for each in row)
+        assert len(tree.find("button", "Row *", hidden=True)) == 20
+        entries = [(each.name, each.shortcut) for each in tree.find("menu item", hidden=True)]
+        assert entries == [("New supplier", "Ctrl+N"), ("Quit", "")]
+        assert tree.find("menu item") == []
+        (menu,) = tree.find("menu", "File")
+        await desktop.do(Click(menu.box.center))
+        await desktop.look(after_action=True)
+        tree = await until_there(desktop, "menu item", "Quit")
+        (entry,) = tree.find("menu item", "New supplier")
+        await desktop.do(Click(entry.box.center))
+        await desktop.look(after_action=True)
+        assert (tmp_path / "done").read_text().endswith("menu New supplier\n")
+
+
+async def test_boxes_are_pixels_of_the_screen_where_gtk_draws_at_twice_the_size(form, tmp_path) -> None:
+    async with VirtualDesktop(app=form("gtk3", tmp_path / "done"), env={"GDK_SCALE": "2"}) as desktop:
+        tree = await check_form(desktop, tmp_path / "done")
+        (window,) = tree.find("window", "Supplier form")
+        assert window.box.width > 900
+
+
+async def test_gtk_4_tells_where_things_are_in_its_window(form, tmp_path) -> None:
+    async with VirtualDesktop(app=form("gtk4", tmp_path / "done"), app_timeout_s=60) as desktop:
+        tree = await check_form(desktop, tmp_path / "done")
+        assert tree.applications[0].toolkit.startswith("GTK 4")
+
+
+async def test_qt_is_walked(form, tmp_path) -> None:
+    pytest.importorskip("PySide6")
+    async with VirtualDesktop(app=form("qt", tmp_path / "done"), app_timeout_s=60) as desktop:
+        tree = await check_form(desktop, tmp_path / "done")
+        assert tree.applications[0].how == "walk"
+        assert [each.name for each in tree.find("cell", "INV-*")] == [f"INV-{row}" for row in range(5)]
+        (entry,) = tree.find("menu item", "New supplier", hidden=True)
+        assert entry.shortcut == "Ctrl+N"
+
+
+async def test_chromium_tells_of_its_page(tmp_path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(PAGE)
+    app = f"chromium {FLAGS} --user-data-dir={tmp_path}/profile --app=file://{page}"
+    async with VirtualDesktop(app=app, env={"HOME": str(tmp_path)}, app_timeout_s=60) as desktop:
+        tree = await until_there(desktop, "button", "Save")
+        assert tree.applications[0].how == "cache"
+        assert tree.find("text field", "Name")[0].value == "Ada Supplies"
+        assert tree.find("password field", "Password")[0].protected
+        assert SECRET not in repr(tree)
+        assert tree.find("button", "Far *") == []
+        assert len(tree.find("button", "Far *", hidden=True)) == 2
+        await desktop.do(Click(tree.find("button", "Save")[0].box.center))
+        await desktop.look(after_action=True)
+        await until_there(desktop, None, "Saved.")
+        assert (await desktop.elements()).find("button", "Save") == []
+
+
+async def test_tk_is_said_to_tell_nothing_and_nothing_is_started_for_it() -> None:
+    async with VirtualDesktop(app=[tk_python(), str(APPS / "probe_counter.py")]) as desktop:
+        tree = await desktop.elements()
+        assert tree.elements == ()
+        assert not tree.complete
+        assert tree.why_not.startswith("No program on this screen tells")
+        (told,) = tree.applications
+        assert told.how == "none"
+        assert "Tk" in told.note
+        marked = desktop.authority.parent.name.encode()
+        running = [path for path in Path("/proc").glob("[0-9]*/environ") if _reads(path, marked)]
+        started = [(path.parent / "cmdline").read_bytes() for path in running]
+        assert not any(b"at-spi" in line for line in started)
+
+
+def _reads(path: Path, wanted: bytes) -> bool:
+    try:
+        return wanted in path.read_bytes()
+    except OSError:
+        return False

@@ -1,0 +1,129 @@
+"""`calibrate` measures a real desktop through all doors, is cached by its setting, and corrects a model that is off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+
+from holo_tasks import InvalidUsage, SubgoalOptions, calibrate, localize, pursue
+from holo_tasks.agent.calibrate import GRID
+from holo_tasks.core.calibration import Axis, Calibration, Correction
+from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.gestures import Click
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.run.calibrations import kept
+from holo_tasks.scripts.hands import Hands
+from holo_tasks.scripts.script import Script
+from tests.support.agents import agent, events
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import ScriptedModel, step
+
+pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop]
+SIZE = Size(800, 500)
+APPS = Path(__file__).parent.parent / "apps"
+
+
+async def nothing(hands: Hands) -> str:
+    return "by script"
+
+
+def off_by(factor: float, offset: float) -> Callable[[int, dict[str, Any]], Any]:
+    """Answer where marks are, off by so much across."""
+
+    def answer(number: int, body: dict[str, Any]) -> Any:
+        asked = re.search(r"cross number (\d)", str(body["messages"]))
+        if asked is None:
+            return {"x": round(250 * factor + offset), "y": 500}
+        row, column = divmod(int(asked[1]) - 1, 3)
+        return {"x": round(1000 * GRID[column] * factor + offset), "y": round(1000 * GRID[row])}
+
+    return answer
+
+
+async def test_clicks_on_a_window_of_our_own_are_measured_through_all_doors(tmp_path: Path) -> None:
+    @flow(name="calibrating", persist_result=False)
+    async def measuring() -> tuple[Calibration, str]:
+        with ScriptedModel([]) as model:
+            async with VirtualDesktop(size=SIZE) as desktop, agent(model, desktop, tmp_path) as run:
+                return await calibrate(), run.trace
+
+    found, trace = await measuring()
+    assert found.path is not None
+    assert (found.path.samples, found.path.worst_px, found.path.pointer_px) == (5, 0, 0)
+    assert (found.setting.display, found.setting.screen, found.notes) == ("virtual", (800, 500), ())
+    kinds = [event.kind for event in events(trace)]
+    assert kinds.count("action") == kinds.count("receipt") == 5
+    assert kept(tmp_path / "holo", "virtual") == [found]
+    assert kept(tmp_path / "holo", ":0") == []
+    again, later = await measuring()
+    assert again == found
+    assert "action" not in [event.kind for event in events(later)], "the same setting is not measured again"
+
+
+async def test_who_may_not_click_measures_nothing_and_says_so(tmp_path: Path) -> None:
+    with ScriptedModel([]) as model:
+        async with VirtualDesktop(size=Size(640, 400)) as desktop:
+            for allow, samples in (("read", 0), ("act", 5)):
+                async with agent(model, desktop, tmp_path, allow=allow):
+                    found = await calibrate()
+                assert (found.path.samples if found.path else 0) == samples, "what was refused is not kept for others"
+                assert ("the rules do not let the agent click" in str(found.notes)) == (not samples)
+        async with agent(model, PaintedDesktop(), tmp_path):
+            with pytest.raises(InvalidUsage, match="cannot be calibrated"):
+                await calibrate()
+
+
+async def test_a_model_that_is_off_in_proportion_is_corrected_from_then_on(tmp_path: Path) -> None:
+    with ScriptedModel(off_by(0.5, 10)) as model:
+        async with VirtualDesktop(size=Size(1000, 600)) as desktop, agent(model, desktop, tmp_path) as run:
+            before = await localize("the button")
+            found = await calibrate(model=True)
+            after = await localize("the button")
+    assert found.model is not None
+    assert found.correction is not None
+    assert found.model.before_px > 100 > 5 > found.model.after_px
+    assert found.correction.x.factor == pytest.approx(0.5, abs=0.01)
+    assert not found.correction.y.changes
+    assert (before.x, after.x) == (135, pytest.approx(250, abs=2))
+    corrections = [tuple(event.correction) for event in events(run.trace) if event.kind == "frame"]
+    assert corrections[0] == ()
+    assert len(corrections[-1]) == 4
+
+
+async def test_a_script_is_not_moved_by_the_models_correction(tmp_path: Path) -> None:
+    with ScriptedModel([step("click", element="OK", x=500, y=500), step("answer", content="done")]) as model:
+        painted = PaintedDesktop()
+        async with agent(model, painted, tmp_path) as run:
+            run.outside = replace(run.outside, correction=Correction(x=Axis(offset=100)))
+            await pursue("Press OK.")
+            await pursue("Look.", options=SubgoalOptions(layers=[Script(nothing)]))
+    size = (await painted.look()).size
+    assert [gesture.at for gesture in painted.gestures if isinstance(gesture, Click)] == [
+        Point(int(0.4 * size.width), int(0.5 * size.height))
+    ]
+    frames = [tuple(event.correction) for event in events(run.trace) if event.kind == "frame"]
+    assert frames[0] == ("1", "100", "1", "0")
+    assert frames[-1] == ()
+
+
+@pytest.mark.parametrize("scale", ["1", "2"])
+async def test_a_program_that_counts_in_pixels_of_its_own_is_held_against_the_x_server(
+    tmp_path: Path, scale: str
+) -> None:
+    """What it tells is in pixels of the screen by then: the middle of a button is where a click presses it."""
+    done = tmp_path / "done"
+    program = ["/usr/bin/python3", str(APPS / "form_gtk3.py"), str(done)]
+    async with VirtualDesktop(size=Size(1200, 900), app=program, env={"GDK_SCALE": scale}) as desktop:
+        with ScriptedModel([]) as model:
+            async with agent(model, desktop, tmp_path):
+                found = await calibrate()
+        assert found.setting.scale == f"GDK_SCALE={scale}"
+        (toolkit,) = found.toolkits
+        assert (toolkit.factor, toolkit.samples) == (1.0, 1)
+        assert toolkit.after_px <= 3 * int(scale)

@@ -1,0 +1,122 @@
+"""An agent that finds out what there is: told first, as data, the same in every conversation, and recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tk_python import tk_python
+
+from holo_tasks import Discover, pursue
+from holo_tasks.core.geometry import Size
+from holo_tasks.core.secret import Secret
+from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.safety.masking.settings import Redaction
+from tests.support.agents import agent, events
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import ScriptedModel, step
+
+pytestmark = pytest.mark.usefixtures("prefect")
+TWO = """
+import tkinter
+root = tkinter.Tk()
+root.title("Payroll")
+root.geometry("300x200+20+50")
+other = tkinter.Toplevel(root)
+other.title("Invoice 4711")
+other.geometry("300x200+450+50")
+root.mainloop()
+"""
+APPS = Path(__file__).parent.parent / "apps"
+DONE = step("answer", content="done")
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "share"
+    (folder / "applications").mkdir(parents=True)
+    (folder / "applications" / "ledger.desktop").write_text(
+        "[Desktop Entry]\nType=Application\nName=Meridian <Ledger> s3cret-value\nExec=sh\nCategories=Office;\n"
+    )
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "june.pdf").touch()
+    (folder / "recently-used.xbel").write_text(
+        f'<bookmark href="file://{tmp_path}/work/june.pdf" modified="2026-06-01T00:00:00Z"></bookmark>'
+    )
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder))
+    monkeypatch.setenv("XDG_DATA_DIRS", str(folder))
+    return tmp_path
+
+
+def opening(body: dict[str, Any]) -> str:
+    return str(body["messages"][1]["content"])
+
+
+async def test_it_is_told_first_as_data_and_the_same_all_along(programs: Path) -> None:
+    said = [step("click", element="OK", x=500, y=500), DONE, DONE]
+    with ScriptedModel(said) as model:
+        discover = Discover(recent=(str(programs / "work"),))
+        secrets = {"pin": Secret("pin", "s3cret-value")}
+        async with agent(model, PaintedDesktop(), programs, discover=discover, secrets=secrets) as run:
+            await pursue("Press OK.", data={"item": "I-1"})
+            await pursue("Look at it.")
+    first, second, third = map(opening, model.requests)
+    told = first.partition("Press OK.")[0]
+    assert told.startswith("What there is on this machine")
+    assert r"Meridian \u003cLedger>" in told
+    assert "work/june.pdf" in told
+    assert "s3cret-value" not in told
+    assert first == second
+    assert third.startswith(told)
+    assert "I-1" in first.partition("Press OK.")[2]
+    (event,) = (event for event in events(run.trace) if event.kind == "inventory")
+    assert event.told.strip() == told.strip()
+    assert event.took_us < 2_500_000
+
+
+async def test_nobody_is_told_who_did_not_ask_and_recent_files_only_where_allowed(programs: Path) -> None:
+    with ScriptedModel([DONE, DONE]) as model:
+        async with agent(model, PaintedDesktop(), programs):
+            await pursue("Look.")
+        async with agent(model, PaintedDesktop(), programs, discover=True):
+            await pursue("Look.")
+    assert opening(model.requests[0]).startswith("Look.")
+    assert "june.pdf" not in opening(model.requests[1])
+
+
+@pytest.mark.desktop
+async def test_menus_are_told_unopened_unless_the_screen_is_redacted_and_kept_for_the_next_run(programs: Path) -> None:
+    seen = []
+    async with VirtualDesktop(size=Size(800, 500), app=["/usr/bin/python3", str(APPS / "form_gtk3.py")]) as desktop:
+        before = await desktop.look()
+        for redaction in (None, Redaction(texts=("email",))):
+            with ScriptedModel([DONE]) as model:
+                async with agent(model, desktop, programs, discover=True, redaction=redaction):
+                    await pursue("Look.")
+            seen.append(opening(model.requests[0]))
+        assert (await desktop.look()).digest == before.digest
+    assert "File > New supplier" in seen[0].replace(r"\u003e", ">")
+    assert "New supplier" not in seen[1]
+    assert "Supplier form" in seen[1]
+    assert "tulip-7-secret" not in "".join(seen)
+    assert len(list((programs / "holo" / "inventory").glob("*.json"))) == 1
+
+
+@pytest.mark.desktop
+async def test_windows_are_told_unless_they_are_masked(programs: Path) -> None:
+    script = programs / "two.py"
+    script.write_text(TWO)
+    async with VirtualDesktop(size=Size(800, 500), app=[tk_python(), str(script)]) as desktop:
+        while len(await desktop.windows()) < 2:
+            await desktop.look()
+        seen = {}
+        for name, redaction in (("open", None), ("masked", Redaction(regions=[[0, 0, 400, 500]], texts=()))):
+            with ScriptedModel([DONE]) as model:
+                async with agent(model, desktop, programs / name, discover=True, redaction=redaction):
+                    await pursue("Look.")
+            seen[name] = opening(model.requests[0])
+    assert "Invoice 4711" in seen["open"]
+    assert "Payroll" in seen["open"]
+    assert "Invoice 4711" in seen["masked"]
+    assert "Payroll" not in seen["masked"]

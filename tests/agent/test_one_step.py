@@ -1,0 +1,213 @@
+"""Where a playbook does not fit, the model does that one step, and nothing is done twice on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+
+from holo_tasks import SubgoalOptions, pursue
+from holo_tasks.agent import one_step
+from holo_tasks.core.errors import NeedsPerson
+from holo_tasks.healing.folder import HealingFolder
+from holo_tasks.run.run import Run
+from holo_tasks.scripts import rules
+from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.script import Script
+from holo_tasks.scripts.step_outcome import StepOutcome
+from tests.support.agents import agent, events
+from tests.support.paged_program import PagedProgram, place
+from tests.support.scripted_model import ScriptedModel, step
+
+pytestmark = pytest.mark.usefixtures("prefect")
+TEXT = r"""
+name: orders
+goals:
+  save-note:
+    params: {order: text}
+    rules:
+      - id: answer
+        screen: [NOTE SAVED, "{order}"]
+        read: {receipt: {right_of: Receipt, as: int}}
+        do:
+          - answer: {receipt: "{receipt}"}
+            thought: Reading the receipt.
+      - id: save
+        screen: [ORDER RECORD, "{order}"]
+        once: true
+        patience: 0
+        do:
+          - click: Save note
+            thought: Click Save note.
+            then: NOTE SAVED
+      - id: find
+        screen: [ORDER SEARCH, "{order}"]
+        once: true
+        do:
+          - click: Start search
+            thought: Click Start search.
+      - id: fill-in
+        screen: ORDER SEARCH
+        max: 2
+        do:
+          - click: {field: Order number}
+            thought: Click the field Order number.
+          - write: {text: "{order}", overwrite: true}
+            thought: Type {order}.
+"""
+PLAYBOOK = parse_playbook(TEXT)
+WHO = ("AB-1207",)
+FOUND = step("click", element="the button that looks it up", **place("Look it up", "renamed", at="search"))
+SAVED = step("click", element="Put on file button", **place("Put on file", "renamed save"))
+AGAIN = step("click", element="Save note", **place("Save note"))
+CLOSED = step("click", element="Close tip", **place("Close tip", at="tip"))
+DONE = step("answer", content="done")
+
+
+class Replay:
+    """A run of the playbook on a program that may differ from the recorded one, with a model of few words."""
+
+    def __init__(self, folder: Path, *does: str, says: list[Any], script: Script | None = None) -> None:
+        self.folder, self.program, self.model = folder, PagedProgram(*does), ScriptedModel(says)
+        self.script = script or Script(PLAYBOOK, order="AB-1207")
+        self.value: Any = None
+        self.error: Exception | None = None
+        self.run: Run
+
+    async def done(self) -> Replay:
+        layers = [self.script, "model"]
+
+        @flow(name="replay", persist_result=False)
+        async def around() -> None:
+            async with agent(self.model, self.program, self.folder) as self.run:
+                try:
+                    work = pursue("Save the note.", returns=dict[str, int], options=SubgoalOptions(layers=layers))
+                    self.value = await work
+                except Exception as error:
+                    self.error = error
+
+        with self.model:
+            await around()
+        return self
+
+    @property
+    def saved(self) -> list[str]:
+        return self.program.orders.saved
+
+    @property
+    def outcomes(self) -> list[tuple[str, str, str]]:
+        return [(one.rule, one.outcome, one.by) for replay in self.run.replayed for one in replay.outcomes]
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is late on a painted program."""
+    monkeypatch.setattr(one_step, "LATE_S", 0.0)
+    monkeypatch.setattr(one_step, "RESUME_S", 0.0)
+    monkeypatch.setattr(rules, "LEAST_WAITS", 0)
+
+
+FITTED = [("fill-in", "fitted", "playbook")] * 2
+
+
+async def test_a_step_that_moved_is_the_models_and_costs_one_call(tmp_path: Path) -> None:
+    replay = await Replay(tmp_path, "renamed", says=[FOUND]).done()
+    assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
+    assert len(replay.model.requests) == 1
+    assert replay.outcomes == [
+        *FITTED,
+        ("find", "healed", "model"),
+        ("save", "fitted", "playbook"),
+        ("answer", "fitted", "playbook"),
+    ]
+    assert (replay.run.healed, replay.run.layers) == (1, {"playbook": 1})
+    changes = [(event.source, event.target) for event in events(replay.run.trace) if event.kind == "layer_changed"]
+    assert changes == [("playbook", "model"), ("model", "playbook")]
+    said = str(replay.model.requests[0])
+    assert "The step: Click Start search." in said
+    assert "AB-1207" in said
+    assert "Reading the receipt" not in said
+
+
+async def test_what_is_in_the_way_is_cleared_and_the_playbook_does_the_step_itself(tmp_path: Path) -> None:
+    replay = await Replay(tmp_path, "tip", says=[CLOSED]).done()
+    assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
+    assert len(replay.model.requests) == 1
+    assert ("save", "fitted", "playbook") in replay.outcomes
+
+
+async def test_a_step_with_an_effect_that_moved_is_done_once(tmp_path: Path) -> None:
+    replay = await Replay(tmp_path, "renamed save", says=[SAVED]).done()
+    assert (replay.value, replay.saved, len(replay.model.requests)) == ({"receipt": 5012}, ["AB-1207"], 1), replay.error
+
+
+async def test_what_has_pressed_once_is_not_pressed_again_by_anybody(tmp_path: Path) -> None:
+    replay = await Replay(tmp_path, "effect lost", says=[AGAIN]).done()
+    assert replay.saved == ["AB-1207"]
+    assert isinstance(replay.error, NeedsPerson)
+    assert replay.outcomes[-1] == ("save", "failed", "playbook")
+
+
+async def test_another_items_screen_is_not_a_step_for_the_model(tmp_path: Path) -> None:
+    replay = await Replay(tmp_path, "another record", says=[step("ask_human", question="Which order?")]).done()
+    assert replay.saved == []
+    assert isinstance(replay.error, NeedsPerson)
+    assert "one of its steps" not in str(replay.model.requests)
+
+
+async def test_an_answer_that_cannot_be_read_is_the_models_and_so_is_the_layer(tmp_path: Path) -> None:
+    answers = [step("answer", content="5012"), step("answer", content='{"receipt": 5012}')]
+    replay = await Replay(tmp_path, "renamed receipt", says=answers).done()
+    assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
+    assert (len(replay.model.requests), replay.run.layers) == (2, {"model": 1}), "the first answer had the wrong shape"
+    assert replay.outcomes[-1] == ("answer", "healed", "model")
+    assert "A playbook did all of this but the answer" in str(replay.model.requests[0])
+
+
+async def test_what_of_an_answer_no_playbook_can_read_is_asked_of_the_model_and_is_no_misfit(tmp_path: Path) -> None:
+    text = TEXT.replace('- answer: {receipt: "{receipt}"}', "- ask_model: receipt")
+    script = Script(parse_playbook(text), order="AB-1207")
+    replay = await Replay(tmp_path, says=[step("answer", content='{"receipt": 5012}')], script=script).done()
+    assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
+    assert (len(replay.model.requests), replay.run.layers, replay.run.healed) == (1, {"model": 1}, 0)
+    assert replay.outcomes[-1] == ("answer", "fitted", "model")
+
+
+async def test_a_look_alike_is_not_pressed_and_the_model_may_say_no(tmp_path: Path) -> None:
+    no = step("answer", content="There is only Save notes, which saves others, too.")
+    replay = await Replay(tmp_path, "look-alike", says=[no, step("ask_human", question="Which one?")]).done()
+    assert replay.saved == []
+    assert "the model says: There is only Save notes" in str(replay.error)
+    assert "Do only that one step" in str(replay.model.requests[0])
+
+
+async def test_the_models_word_that_it_is_done_is_taken_only_if_the_playbook_fits(tmp_path: Path) -> None:
+    replay = await Replay(tmp_path, "renamed", says=[DONE, step("ask_human", question="Where?")]).done()
+    assert replay.saved == []
+    assert "fits no more than before" in str(replay.error)
+
+
+async def test_outcomes_name_steps_in_the_playbooks_own_words(tmp_path: Path) -> None:
+    replay = await Replay(tmp_path, says=[DONE]).done()
+    assert replay.run.replayed[0].outcomes[1] == StepOutcome("fill-in", 1, "Type {order}.", "fitted")
+    assert (replay.model.requests, replay.saved) == ([], ["AB-1207"])
+
+
+async def test_a_step_that_was_healed_and_verified_costs_no_call_the_next_time(tmp_path: Path) -> None:
+    file = tmp_path / "orders.yaml"
+    file.write_text(TEXT, encoding="utf-8")
+    calls = []
+    for heal in ("propose", "apply", "apply"):
+        script = Script(file, order="AB-1207").healing(heal)  # type: ignore[arg-type]
+        replay = await Replay(tmp_path, "renamed save", says=[SAVED], script=script).done()
+        assert replay.saved == ["AB-1207"], replay.error
+        calls.append(len(replay.model.requests))
+        assert (file.read_text() == TEXT) == (heal == "propose")
+    assert calls == [1, 1, 0]
+    assert "click: {text: Save note, or: [Put on file]}" in file.read_text()
+    unchanged = Script(file, order="AB-1207").healing("apply")
+    assert (await Replay(tmp_path, says=[DONE], script=unchanged).done()).saved == ["AB-1207"]
+    counts = HealingFolder(file).fits.goals["save-note"].steps["save.0"]
+    assert (counts.fitted, counts.healed, counts.failed) == (2, 2, 0)

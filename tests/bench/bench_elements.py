@@ -1,0 +1,110 @@
+"""`make bench-look`: an element by name, out of 1,000 of a page, against walking.
+
+Chromium shows a table of orders, and a status that a key changes. Walking asks for one element after the other, as
+clients of AT-SPI usually do, until it comes upon the last one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shlex
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from common import headline, ms, table
+
+FLAGS = "--no-sandbox --test-type --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+FLAGS += "--disable-component-update --disable-sync --window-size=1000,700"
+PAGE = """<!doctype html><meta charset=utf-8><title>Orders</title><h1 id=status>Status 0</h1>
+<button>Open 7</button><table id=t></table><script>
+for (let n = 0; n < 150; n++) t.insertRow().innerHTML = `<td>Order ${n}<td>${7 * n}.00<td><button>Print ${n}</button>`;
+let n = 0;
+document.addEventListener("keydown", () => document.getElementById("status").textContent = `Status ${++n}`);
+</script>"""
+ROLE, NAME = "button", "Print 149"
+SHOWN = "Open 7"
+"""The last button of the page, and the first: of those that show."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=15)
+    options = parser.parse_args()
+    headline(__file__, "a named element in a page of 1,000")
+    with tempfile.TemporaryDirectory(prefix="holo-bench-", ignore_cleanup_errors=True) as folder:
+        asyncio.run(_measure(Path(folder), options.repeats))
+
+
+async def _measure(folder: Path, repeats: int) -> None:
+    from holo_tasks.core.gestures import Hotkey
+    from holo_tasks.desktop import VirtualDesktop
+
+    (folder / "page.html").write_text(PAGE)
+    app = shlex.split(f"chromium {FLAGS} --user-data-dir={folder}/profile --app=file://{folder}/page.html")
+    async with VirtualDesktop(app=app, env={"HOME": str(folder)}, app_timeout_s=60) as desktop:
+        began = time.perf_counter()
+        first = await _timed(desktop.elements)
+        while not (tree := await desktop.elements()).find(ROLE, SHOWN):
+            await asyncio.sleep(0.05)
+        told_s = time.perf_counter() - began
+        same, changed, walked = [], [], []
+        for _ in range(repeats):
+            same.append(await _timed(lambda: _find(desktop)))
+            await desktop.do(Hotkey(("a",)))
+            await desktop.look(after_action=True)
+            changed.append(await _timed(lambda: _find(desktop)))
+        for _ in range(max(1, repeats // 5)):
+            walked.append(await _timed(lambda: _walk(f"unix:path={desktop.authority.parent}/runtime/bus")))
+    rows = [
+        ("the tree, when nothing has changed since", ms(same)),
+        ("the tree, right after the page has changed", ms(changed)),
+        ("the tree, asked for the first time", ms([first])),
+        (f"walking to the last of {len(tree.elements)} elements", ms(walked)),
+    ]
+    table("a named element with its box, medians", ["how", "ms"], rows)
+    print(f"  {len(tree.elements)} elements, told {told_s:.1f} s after the window was there   (aim ≤ 15 ms)")
+
+
+async def _find(desktop: Any) -> None:
+    assert (await desktop.elements()).find(ROLE, SHOWN)
+
+
+async def _walk(address: str) -> None:
+    """Go through the tree, depth first, one question after the other, until the element is there with its box."""
+    from holo_tasks.accessibility import protocol
+    from holo_tasks.accessibility.connection import Connection, NoAnswer
+
+    connection = await Connection.to(address)
+    connection.allow(1 << 40)
+    root = protocol.REGISTRY, protocol.ROOT
+    waiting = await connection.value(*root, protocol.ACCESSIBLE, "GetChildren", "a(so)")
+    while waiting:
+        name, path = waiting.pop(0)
+        try:
+            called = await connection.property(name, path, protocol.ACCESSIBLE, "Name", "s")
+            role = await connection.value(name, path, protocol.ACCESSIBLE, "GetRole", "u")
+            below = await connection.value(name, path, protocol.ACCESSIBLE, "GetChildren", "a(so)")
+        except NoAnswer:
+            continue
+        if called == NAME and protocol.role_name(role) == ROLE:
+            await connection.value(name, path, protocol.COMPONENT, "GetExtents", "(iiii)", protocol.ON_SCREEN)
+            connection.close()
+            return
+        waiting[:0] = below
+    raise SystemExit(f"Walking did not come upon {NAME}.")
+
+
+async def _timed(work: Callable[[], Awaitable[Any]]) -> float:
+    began = time.perf_counter()
+    await work()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "WARNING")
+    main()

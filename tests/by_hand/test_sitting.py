@@ -1,0 +1,231 @@
+"""A person at work is watched: what was done, on which screen, what of it is secret, what no playbook does again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from holo_tasks.audit import Destination
+from holo_tasks.audit.reader import open_trace
+from holo_tasks.audit.recorder import new_run_id, now
+from holo_tasks.by_hand.hidden import Inked, by_name, into_empty, secrets_in
+from holo_tasks.by_hand.sitting import HandStep, Moment, Shown, Sitting, Watched
+from holo_tasks.by_hand.told import Both, Story, check_steps, merged, write_down
+from holo_tasks.compiler.recording import recordings
+from holo_tasks.core.elements import FOCUSED, PASSWORD, SHOWING, Element, ElementTree
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.gestures import Click, Gesture, Hotkey, Write
+from holo_tasks.core.keynames import RETURN, TAB, of_character
+from holo_tasks.core.known_elements import as_it_is
+from holo_tasks.core.remote_input import ByHand, Key, Pointing
+from holo_tasks.models.encoding import PngEncoder
+from holo_tasks.safety.redaction import NothingToRedact, Painter
+from holo_tasks.vision.ocr_reader import Reader
+from tests.support.recorded_runs import SIZE, Page, page
+
+EMPTY = page((20, 20, "SIGN ON"), (20, 80, "User"), (20, 120, "Password"), fields=[(150, 78, ""), (150, 118, "")])
+NAMED = page(
+    (20, 20, "SIGN ON"), (20, 80, "User"), (20, 120, "Password"), fields=[(150, 78, "annabel"), (150, 118, "")]
+)
+FILLED = page(
+    (20, 20, "SIGN ON"), (20, 80, "User"), (20, 120, "Password"), fields=[(150, 78, "annabel"), (150, 118, "•••••••••")]
+)
+MENU = page((20, 20, "MAIN MENU"), (20, 80, "Welcome"))
+USER, PASSWORD_FIELD = Point(200, 90), Point(200, 130)
+VALUE = "tulip-9aX"
+
+
+class Screen:
+    """A desktop that shows one page after the other, each when something was done on the one before."""
+
+    held = True
+
+    def __init__(self, *pages: Page, slow_s: float = 0.0) -> None:
+        self.pages, self.done, self.slow_s = list(pages), list[ByHand](), slow_s
+
+    async def look(self, after_action: bool = False) -> Frame:
+        await asyncio.sleep(self.slow_s)
+        picture = self.pages[0].picture
+        return Frame(picture.tobytes(), SIZE, ":0", taken_at_ns=time.time_ns())
+
+    async def elements(self) -> ElementTree:
+        return ElementTree(complete=False)
+
+    async def by_hand(self, inputs: Sequence[ByHand]) -> None:
+        self.done += inputs
+
+    async def hold(self) -> None: ...
+
+    async def release(self) -> None: ...
+
+    async def open_vnc(self) -> Path:
+        raise NotImplementedError
+
+    async def close_vnc(self, path: Path) -> None:
+        raise NotImplementedError
+
+
+def press(at: Point) -> list[ByHand]:
+    return [Pointing(at.x, at.y, 1), Pointing(at.x, at.y, 0)]
+
+
+def keys(*symbols: str | int) -> list[ByHand]:
+    codes = [of_character(one) if isinstance(one, str) else one for one in symbols]
+    return [Key(code, down) for code in codes for down in (True, False)]
+
+
+def shown(one: Page, *elements: Element) -> Shown:
+    return Shown.of(Frame(one.picture.tobytes(), SIZE, ":0"), ElementTree(elements), 0, now())
+
+
+def step(number: int, gesture: Gesture, before: Shown, *, hurried: bool = False) -> HandStep:
+    return HandStep(number, gesture, Moment(0.0, now(), 0, before, hurried))
+
+
+def signed_on(last: Page = MENU) -> tuple[list[HandStep], Shown]:
+    """What somebody does who signs on, and what is shown at the end."""
+    empty, named, filled = shown(EMPTY), shown(NAMED), shown(FILLED)
+    steps = [
+        step(1, Click(USER), empty),
+        step(2, Write("annabel"), empty),
+        step(3, Click(PASSWORD_FIELD), named),
+        step(4, Write(VALUE), named),
+        step(5, Hotkey(("enter",)), filled),
+    ]
+    return steps, shown(last)
+
+
+async def test_each_step_waits_until_it_is_known_how_the_screen_looked_before_it() -> None:
+    screen, told = Screen(EMPTY), list[HandStep]()
+    sitting = Sitting(screen, told.append, now)
+    await sitting.fresh()
+    desktop = Watched(screen, sitting)
+    await desktop.by_hand(press(USER))
+    await desktop.by_hand(keys(*"ann"))
+    screen.pages = [NAMED]
+    await desktop.by_hand(keys(TAB))
+    screen.pages = [MENU]
+    last = await sitting.ended()
+    assert [one.gesture for one in sitting.done] == [Click(USER), Write("ann"), Hotkey(("tab",))]
+    assert [one.begun.hurried for one in sitting.done] == [False, False, False]
+    assert sitting.done[2].before.is_like(shown(NAMED))
+    assert last.is_like(shown(MENU))
+    assert screen.done == [*press(USER), *keys(*"ann"), *keys(TAB)]
+    assert told == sitting.done
+
+
+async def test_what_was_typed_is_seen_before_the_key_that_sends_it_off() -> None:
+    screen = Screen(EMPTY)
+    sitting = Sitting(screen, lambda step: None, now)
+    await sitting.fresh()
+    desktop = Watched(screen, sitting)
+    await desktop.by_hand(keys(*"ann"))
+    screen.pages = [NAMED]
+    await desktop.by_hand(keys(RETURN))
+    (typed,) = sitting.done
+    assert typed.gesture == Write("ann", press_enter=True)
+    assert typed.typed is not None
+    assert typed.typed.is_like(shown(NAMED))
+
+
+async def test_who_is_only_heard_of_may_be_too_fast_to_be_followed() -> None:
+    screen = Screen(EMPTY)
+    sitting = Sitting(screen, lambda step: None, now, lambda: None)
+    await sitting.fresh()
+    for one in [*press(USER), *press(PASSWORD_FIELD)]:
+        sitting.heard(one, time.monotonic())
+    await sitting.ended()
+    assert [one.begun.hurried for one in sitting.done] == [False, True]
+    with pytest.raises(InvalidUsage, match=r"Step 2 was begun before the screen had come to rest"):
+        check_steps(sitting.done)
+
+
+async def test_a_picture_that_was_being_taken_as_something_was_begun_is_of_before_it() -> None:
+    screen = Screen(EMPTY)
+    sitting = Sitting(screen, lambda step: None, now, lambda: None)
+    await sitting.fresh()
+    began = time.monotonic()
+    for one in press(USER):
+        sitting.heard(one, began)
+    screen.slow_s, looking = 0.0, asyncio.create_task(sitting.fresh())
+    await asyncio.sleep(0)
+    for one in press(PASSWORD_FIELD):
+        sitting.heard(one, began + 3600)  # after the picture was taken, and heard of before it is there
+    await looking
+    await sitting.ended()
+    assert [one.begun.hurried for one in sitting.done] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("gesture", "why"),
+    [
+        (Click(USER, count=3), r"Step 1 is 3 presses in a row"),
+        (Click(USER, "middle"), r"Step 1 is a press of the middle button"),
+        (Hotkey(("key 0xfe51",)), r"Step 1 presses a key that has no name here \(key 0xfe51\)"),
+    ],
+)
+def test_what_no_playbook_does_is_said_with_the_step_s_number(gesture: Gesture, why: str) -> None:
+    with pytest.raises(InvalidUsage, match=why):
+        check_steps([step(1, gesture, shown(EMPTY))])
+    with pytest.raises(InvalidUsage, match="Nothing was done on the screen"):
+        check_steps([])
+
+
+def test_what_is_typed_after_three_presses_or_into_an_empty_field_replaces_what_is_there() -> None:
+    tripled = merged([step(1, Click(USER, count=3), shown(NAMED)), step(2, Write("bob"), shown(NAMED))])
+    assert [one.gesture for one in tripled] == [Click(USER), Write("bob", overwrite=True)]
+    check_steps(tripled)
+    reader = Reader()
+    into = [step(1, Click(USER), shown(EMPTY)), step(2, Write("bob"), shown(EMPTY))]
+    assert into_empty(into, reader)[1].gesture == Write("bob", overwrite=True)
+    filled = [step(1, Click(USER), shown(NAMED)), step(2, Write("bob"), shown(NAMED))]
+    assert into_empty(filled, reader)[1].gesture == Write("bob")
+
+
+def test_what_does_not_show_where_it_was_typed_is_a_secret() -> None:
+    steps, last = signed_on()
+    (found,) = secrets_in(steps, last, Reader())
+    assert (found.step, found.secret.name, found.secret.value, found.sure) == (4, "password", VALUE, True)
+    hidden = by_name(steps, [found])[3].gesture
+    assert hidden == Write("{{secret:password}}")
+
+
+def test_what_a_program_calls_a_password_is_one_whatever_it_shows() -> None:
+    states = frozenset((SHOWING, FOCUSED))
+    field = Element(0, PASSWORD, "PIN", states, Box(150, 78, 220, 24), -1, "form", 1, protected=True)
+    before, after = shown(EMPTY, field), shown(NAMED, field)
+    (found,) = secrets_in([step(1, Write("annabel"), before)], after, Reader(), ["annabel"])
+    assert (found.secret.name, found.sure) == ("pin", True)
+
+
+def test_what_nobody_can_read_is_taken_for_a_secret_unless_somebody_says_that_it_is_none() -> None:
+    steps = [step(1, Write("annabel"), shown(EMPTY))]
+    (found,) = secrets_in(steps, shown(MENU), Reader())
+    assert not found.sure
+    assert not secrets_in(steps, shown(MENU), Reader(), ["annabel"])
+    assert not secrets_in([step(1, Write("y"), shown(EMPTY))], shown(MENU), Reader())
+
+
+async def test_a_trace_of_it_reads_as_that_of_a_run_and_holds_no_value(tmp_path: Path) -> None:
+    steps, last = signed_on(FILLED)
+    secrets = secrets_in(steps, last, Reader())
+    story = Story(by_name(steps, secrets), last, "sign on", "", ":0", {1: "the field User"})
+    recorder = Destination.parse(str(tmp_path / "runs")).open(new_run_id(), home=tmp_path)
+    async with recorder:
+        redactor = Both(NothingToRedact(), Painter([Inked(secrets)]))
+        await write_down(story, recorder, redactor, PngEncoder(), as_it_is)
+    (found,) = recordings(open_trace(recorder.uri), "0" * 64)
+    assert [one.tool for one in found.steps] == ["click", "write", "click", "write", "hotkey"]
+    assert found.steps[0].points == (USER,)
+    assert found.steps[3].arguments["content"] == "{{secret:password}}"
+    assert all(VALUE.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    told = [record.event for record in open_trace(recorder.uri).records()]
+    masked = [bool(event.masks) for event in told if event.kind == "frame"]
+    assert masked == [False, False, True, True]
+    assert told[-2].layer == "person"  # type: ignore[union-attr]

@@ -1,0 +1,132 @@
+"""`holo-tasks look`: what is on a screen, for the author of a script; nothing is sent to it, and no secret shown."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tk_python import tk_python
+
+from holo_tasks.audit.pages.look import line_for
+from tests.support.browser import Tab
+
+APPS = Path(__file__).parent.parent / "apps"
+GTK = "/usr/bin/python3"
+SECRET = "tulip-7-secret"
+SCREENS = """name: supplier
+screens:
+  home: form
+  states:
+    form: Supplier form
+    asked: {asked: 'Is there a form?'}
+    other: Another thing
+goals:
+  nothing:
+    rules: [{id: done, do: [{answer: done, thought: done}]}]
+"""
+
+
+def looked(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "holo_tasks.cli.commands", "look", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+
+
+@pytest.fixture
+def form() -> str:
+    found = subprocess.run([GTK, "-c", "import gi; gi.require_version('Gtk', '3.0')"], capture_output=True, check=False)
+    if found.returncode:
+        pytest.skip("needs the Debian packages python3-gi and gir1.2-gtk-3.0")
+    return shlex.join([GTK, str(APPS / "form_gtk3.py")])
+
+
+@pytest.mark.desktop
+async def test_elements_of_a_program_are_told_with_a_line_for_a_script(form: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    screens = tmp_path / "supplier.playbook.yaml"
+    screens.write_text(SCREENS)
+    found = looked("--app", form, "--json", "--out", str(page), "--screens", str(screens))
+    assert found.returncode == 0, found.stderr
+    told = json.loads(found.stdout)
+    (window,) = told["windows"]
+    assert window["title"] == "Supplier form"
+    assert window["program"].endswith("form_gtk3.py")
+    elements = {(each["role"], each["name"]): each for each in told["elements"]}
+    save = elements["button", "Save"]
+    assert save["source"] == "accessibility"
+    assert len(save["box"]) == 4
+    assert "showing" in save["states"]
+    assert ("password field", "Password") in elements
+    assert "Don't save" in {each["text"] for each in told["texts"]}
+    assert not [each for each in told["elements"] if each["source"] == "text" and each["name"] == "Save"]
+    assert told["states"] == ["form"]
+    assert {name: bool(took) for name, took in told["took_ms"].items()} == dict.fromkeys(
+        ("tree", "text", "capture"), True
+    )
+    assert SECRET not in found.stdout + page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600
+    async with Tab.opened(tmp_path / "profile") as tab:
+        await tab.go(page.as_uri())
+        boxed = "document.querySelectorAll('svg.look rect').length"
+        await tab.becomes(boxed, len(told["elements"]))
+        edges = ",".join(map(str, save["box"]))
+        wanted = f"each => ['x', 'y', 'width', 'height'].map(side => each.getAttribute(side)).join() == '{edges}'"
+        await tab.value(f"const rect = [...document.querySelectorAll('rect.element')].find({wanted}); 0")
+        await tab.value("rect.dispatchEvent(new PointerEvent('pointerenter')); 0")
+        await tab.becomes(
+            "document.getElementById('said').textContent", "await hands.click(role='button', name='Save')"
+        )
+
+
+@pytest.mark.desktop
+def test_a_program_that_tells_nothing_is_read(tmp_path: Path) -> None:
+    found = looked("--app", shlex.join([tk_python(), str(APPS / "probe_counter.py")]), "--json")
+    assert found.returncode == 0, found.stderr
+    told = json.loads(found.stdout)
+    assert told["elements"]
+    assert {each["source"] for each in told["elements"]} == {"text"}
+    assert told["why_not"]["tree"].startswith("No program on this screen tells")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--app", " "], "--app is empty"),
+        (["--app", "x", "--accessibility"], "--accessibility is for"),
+        (["--app", "x", "--size", "1x1"], "--size must look like"),
+        (["--app", "x", "--screens", "/nowhere.yaml"], "/nowhere.yaml"),
+        (["--display", "x"], "not an X display"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_started(arguments: list[str], said: str) -> None:
+    found = looked(*arguments, "--json")
+    assert found.returncode == 2
+    assert said in found.stderr
+    assert json.loads(found.stdout)["elements"] == []
+
+
+def test_it_needs_nothing_of_prefect() -> None:
+    code = "import sys, holo_tasks.cli.look, holo_tasks.audit.pages.look; print('prefect' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "line"),
+    [
+        ("button", "Don't save", "await hands.click(role='button', name=\"Don't save\")"),
+        ("text field", "Name", "await hands.click(role='text field', name='Name'); await hands.write('…')"),
+        (
+            "password field",
+            "Pin",
+            "await hands.click(role='password field', name='Pin'); await hands.write('{{secret:NAME}}')",
+        ),
+        ("label", "Ready", "await hands.wait_for('Ready')"),
+        ("button", "", ""),
+        ("panel", "Left", ""),
+    ],
+)
+def test_a_line_for_a_script_names_what_a_person_sees(role: str, name: str, line: str) -> None:
+    assert line_for(role, name) == line

@@ -1,0 +1,92 @@
+"""`holo-tasks run --playbook`: what a playbook knows needs no model; with what it does not know the model goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import CommandLine
+from tests.support.scripted_model import ScriptedModel, step
+
+PLAYBOOK = r"""
+name: counting
+goals:
+  press:
+    params: {who: text}
+    rules:
+      - id: answer
+        screen: [Count]
+        done: press
+        read: {count: {line: '(\d+)', as: int}}
+        do:
+          - answer: "{who}: {count}"
+            thought: The button was pressed; reading the count.
+      - id: press
+        screen: [Count]
+        once: true
+        do:
+          - click: Count
+            thought: Press the button.
+  other:
+    rules:
+      - id: other
+        screen: [A screen that never comes]
+        do:
+          - answer: never
+            thought: It has come.
+"""
+NOBODY = ("--base-url", "http://127.0.0.1:9/v1")
+
+
+@pytest.fixture
+def playbook(tmp_path: Path) -> Path:
+    path = tmp_path / "counting.yaml"
+    path.write_text(PLAYBOOK, encoding="utf-8")
+    return path
+
+
+@pytest.mark.desktop
+@pytest.mark.slow
+def test_a_playbook_alone_does_it_without_a_model(cli: CommandLine, app: str, playbook: Path, tmp_path: Path) -> None:
+    given = ("--playbook", f"{playbook}#press", "--set", "who=Zoë")
+    env = {"HAI_API_KEY": None, "HOLO_BASE_URL": None}
+    ended = cli("run", "Press it.", *given, "--playbook-only", "--app", app, "--allow", "act", "--json", env=env)
+    assert (ended.code, ended.told["status"], ended.told["answer"]) == (0, "answered", "Zoë: 1"), ended.complaint
+    assert (ended.told["layer"], ended.told["model_calls"], ended.told["cost_usd"]) == ("playbook", 0, 0.0)
+    assert (tmp_path / "clicks").read_text() == "1"
+
+
+@pytest.mark.desktop
+@pytest.mark.slow
+def test_where_a_playbook_does_not_fit_the_model_goes_on_or_it_ends(cli: CommandLine, app: str, playbook: Path) -> None:
+    other = ("run", "Press it.", "--playbook", f"{playbook}#other", "--app", app, "--allow", "act", "--json")
+    with ScriptedModel([step("answer", content="by the model")]) as model:
+        ended = cli(*other, "--base-url", model.base_url)
+    assert (ended.told["answer"], ended.told["layer"], ended.told["model_calls"]) == ("by the model", "model", 1)
+    ended = cli(*other, "--playbook-only", *NOBODY)
+    assert (ended.code, ended.told["status"], ended.told["layer"]) == (11, "needs_person", None)
+    assert "has no rule of goal 'other' for this screen" in ended.complaint
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--set", "who=me"), "give --playbook FILE.yaml"),
+        (("--playbook-only",), "give --playbook FILE.yaml"),
+        (("--heal", "apply"), "give --playbook FILE.yaml"),
+        (("--playbook", "{}#press"), "who: is not given"),
+        (("--playbook", "{}#press", "--set", "who"), "--set is given as NAME=VALUE"),
+        (("--playbook", "{}", "--set", "who=me"), "has no goal ''; it has: press, other"),
+        (("--playbook", "{}#none"), "has no goal 'none'"),
+        (("--playbook", "/nowhere.yaml"), "cannot read the playbook /nowhere.yaml"),
+    ],
+)
+def test_a_playbook_that_makes_no_sense_is_refused_before_anything_starts(
+    cli: CommandLine, playbook: Path, given: tuple[str, ...], said: str
+) -> None:
+    arguments = [word.format(playbook) for word in given]
+    ended = cli("run", "Go.", *NOBODY, "--app", "xterm", "--json", *arguments)
+    assert (ended.code, ended.told["status"]) == (2, "invalid")
+    assert ("layer" in ended.told) == ("--playbook" in given)
+    assert said in ended.complaint

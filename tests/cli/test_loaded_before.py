@@ -1,0 +1,89 @@
+"""Commands that tests start have loaded before what they load; all else of them is as their users start it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import warm
+from tests.support.command_line import CommandLine, until
+
+
+def told_by_kernel(pid: int) -> dict[str, object]:
+    """Return what `/proc` tells of a command, once it is that."""
+    entry = Path("/proc", str(pid))
+    until(lambda: b"doctor" in (entry / "cmdline").read_bytes())
+    after_name = (entry / "stat").read_text().rpartition(")")[2].split()
+    return {
+        "arguments": (entry / "cmdline").read_bytes().split(b"\0")[1:],
+        "environment": set((entry / "environ").read_bytes().rstrip(b"\0").split(b"\0")),
+        "name": (entry / "comm").read_text(),
+        "folder": (entry / "cwd").readlink(),
+        "parent": after_name[1],
+        "session": after_name[3] == str(pid),
+        "streams": [(entry / "fd" / str(number)).readlink() for number in (0, 2)],
+    }
+
+
+@pytest.fixture
+def nobody_answers() -> socket.socket:
+    return socket.create_server(("127.0.0.1", 0))
+
+
+@pytest.mark.parametrize("own_session", [False, True])
+def test_it_is_a_process_like_any_other(cli: CommandLine, nobody_answers: socket.socket, own_session: bool) -> None:
+    seen = []
+    for real in (False, True):
+        url = f"http://127.0.0.1:{nobody_answers.getsockname()[1]}/v1"
+        given = ("doctor", "--json", "--base-url", url, "--display", "")
+        with (cli.home / "said").open("w") as said:
+            running = cli.start(*given, stderr=said, real=real, start_new_session=own_session, env={"HOLO_X": "ä=1 "})
+        seen.append(told_by_kernel(running.process.pid))
+        assert seen[-1]["parent"] == str(os.getpid())
+        running.process.send_signal(signal.SIGKILL)
+        assert running.end().code == -signal.SIGKILL
+    assert seen[0] == seen[1]
+    assert "HOLO_X=ä=1 ".encode() in seen[0]["environment"]  # type: ignore[operator]
+
+
+def test_it_has_loaded_before_what_another_one_loads(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = warm._process()
+    if made is None:
+        pytest.skip("the kernel lets no process say what its command line is")
+    was: list[int] = []
+    child = made.child
+    monkeypatch.setattr(made, "child", lambda *told: was.append(child(*told)) or was[-1])
+    for options, count in ((), 1), (("real",), 1), ((), 2):
+        running = cli.start("runs", **dict.fromkeys(options, True))
+        assert running.end().code == 0
+        assert len(was) == count
+
+
+@pytest.mark.parametrize(
+    "arguments", [("models",), ("runs", "--json"), ("retry", "I-1"), ("handoff", "list"), ("run", ""), ("no",), ("-h",)]
+)
+def test_it_says_the_same_and_ends_the_same(cli: CommandLine, arguments: tuple[str, ...]) -> None:
+    assert cli(*arguments) == cli(*arguments, real=True)
+
+
+def test_who_python_would_begin_another_way_for_is_started_as_ever(cli: CommandLine) -> None:
+    assert warm._alike(cli.env)
+    for name in ("PYTHONPATH", "PYTHONUTF8", "LC_ALL"):
+        assert not warm._alike({**cli.env, name: "x"})
+
+
+def test_its_programs_are_those_of_its_own_environment(cli: CommandLine) -> None:
+    """No program is started with what the process has that loaded all."""
+    look = "import os, sys; print(sorted(os.environ), file=open(sys.argv[1], 'w'))"
+    app = [sys.executable, "-c", look, str(cli.home / "env")]
+    for real in (False, True):
+        with_app = ("run", "Look.", "--base-url", "http://127.0.0.1:9/v1", "--app", subprocess.list2cmdline(app))
+        assert cli(*with_app, real=real).code == 15
+        (cli.home / "env").rename(cli.home / f"env-{real}")
+    assert (cli.home / "env-True").read_text() == (cli.home / "env-False").read_text()

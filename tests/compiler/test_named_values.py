@@ -1,0 +1,79 @@
+"""What a person says of a recording: what parameters are called, and which texts never change."""
+
+from __future__ import annotations
+
+import pytest
+
+from holo_tasks.compiler.answers import Given, answer_of
+from holo_tasks.compiler.parameters import Parameters, parameters_of
+from holo_tasks.compiler.recording import Done, Picture, Recording
+from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.steps import actions_of
+from holo_tasks.compiler.targets import target_at
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.vision.screen_text import Line, Sight, matches
+
+SIZE = Size(640, 400)
+TYPED = Parameters({"name": "text", "currency": "text"}, ({"name": "Baker Ltd", "currency": "GBP"},))
+
+
+def line(text: str, left: int, top: int) -> Line:
+    return Line(text, Box(left, top, 8 * len(text), 16))
+
+
+def sight(*lines: Line, fields: tuple[Box, ...] = ()) -> Sight:
+    return Sight(lines, SIZE, fields)
+
+
+def picture(name: str) -> Picture:
+    return Picture(name, Box.whole(SIZE), SIZE)
+
+
+def test_parameters_get_other_names_and_what_never_changes_is_none() -> None:
+    named = TYPED.renamed({"name": "supplier", "currency": ""})
+    assert named == Parameters({"supplier": "text"}, ({"supplier": "Baker Ltd"},))
+    with pytest.raises(InvalidUsage, match="'A b' is no name"):
+        TYPED.renamed({"name": "A b"})
+    with pytest.raises(InvalidUsage, match="cannot have one name"):
+        TYPED.renamed({"name": "same", "currency": "same"})
+
+
+def test_where_nothing_was_answered_nothing_is() -> None:
+    found = answer_of([Given("", sight(line("SAVED", 10, 10)), {})])
+    assert (found.content, found.reads, found.unread) == ("", {}, ())
+
+
+def test_a_field_that_was_come_to_by_keys_is_called_by_its_label() -> None:
+    city = Box(120, 78, 200, 24)
+    after = sight(line("City", 20, 82), line("Leeds", 126, 82), fields=(city,))
+    step = Done(1, "write", {"content": "Leeds"}, "", picture("before"), picture("after"))
+    one = Recording("runs/1", "0" * 64, "add", "add", {}, (step,), "", picture("after"))
+    seen = {"before": Seen(picture("before"), sight()), "after": Seen(picture("after"), after)}
+    assert parameters_of([one], seen).values == ({"city": "Leeds"},)
+
+
+def test_a_text_that_was_marked_by_dragging_is_refused() -> None:
+    shown = sight(line("Comment", 20, 82), fields=(Box(120, 78, 200, 24),))
+    told = picture("before")
+    step = Done(4, "drag_and_drop", {}, "", told, told, (Point(130, 90), Point(220, 90)))
+    with pytest.raises(InvalidUsage, match="Step 4 drags inside of the field Comment"):
+        actions_of(step, shown, {})
+
+
+def test_a_light_button_is_pressed_by_its_text_and_not_by_the_next_field_s_label() -> None:
+    field, button = Box(120, 78, 200, 24), Box(60, 120, 80, 30)
+    shown = sight(line("Password", 20, 82), line("Save", 84, 127), fields=(field, button))
+    pressed = target_at(button.center, shown, {})
+    assert pressed is not None
+    assert (pressed.text, pressed.field) == ("Save", None)
+    filled = sight(line("Name", 20, 82), line("Baker", 200, 82), fields=(field,))
+    named = target_at(field.center, filled, {})
+    assert named is not None
+    assert named.field == "Name"
+
+
+def test_a_capital_i_and_a_small_l_look_alike() -> None:
+    assert matches("Ulm", "UIm")
+    assert matches("Illinois", "lllinois")
+    assert not matches("Tin", "Tln")

@@ -1,0 +1,58 @@
+"""Desktops that tests start are processes that have loaded before what they load; all else of them is as ever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.desktop import VirtualDesktop, child
+from tests.support import warm
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The processes of desktops that were forked."""
+    made = warm._process("holo_tasks.desktop.host")
+    if made is None:
+        pytest.skip("the kernel lets no process say what its command line is")
+    was: list[int] = []
+    forked = made.child
+    monkeypatch.setattr(made, "child", lambda *told: was.append(forked(*told)) or was[-1])
+    return was
+
+
+def told_by_kernel(pid: int) -> dict[str, Any]:
+    entry = Path("/proc", str(pid))
+    state = (entry / "status").read_text().splitlines()
+    after_name = (entry / "stat").read_text().rpartition(")")[2].split()
+    arguments = (entry / "cmdline").read_bytes().split(b"\0")
+    return {
+        "arguments": [one for one in arguments if not one.isdigit()],
+        "parent": arguments[-2].decode() == after_name[1] == str(os.getpid()),
+        "environment": {
+            one for one in (entry / "environ").read_bytes().split(b"\0") if not one.startswith(b"HOLO_DESKTOP=")
+        },
+        "name": (entry / "comm").read_text(),
+        "folder": (entry / "cwd").readlink(),
+        "session": after_name[3] == str(pid),
+        "umask": [line for line in state if line.startswith("Umask")],
+        "streams": [(entry / "fd" / str(number)).readlink().name for number in range(3)],
+    }
+
+
+async def test_its_process_is_one_like_any_other(started: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    for how in (child.subprocess, subprocess):
+        monkeypatch.setattr(child, "subprocess", how)
+        async with VirtualDesktop() as desktop:
+            assert (await desktop.look()).size.width
+            host = desktop.pid
+            seen.append(told_by_kernel(host))
+        assert not Path(f"/proc/{host}").exists()
+    assert len(started) == 1
+    assert seen[0] == seen[1]
+    assert seen[0]["parent"]

@@ -1,0 +1,72 @@
+"""What the mouse waits for between its events, told by what stands in for the screen: no machine is too fast for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.geometry import Point
+from holo_tasks.desktop.pointer import Pointer
+
+HERE, THERE = Point(10, 10), Point(300, 200)
+
+
+class Scene:
+    """Stands in for pyautogui, for looks at the screen and for the gate, and keeps the order of what they are asked."""
+
+    particular = False
+
+    def __init__(self) -> None:
+        self.order: list[str] = []
+
+    def mouseDown(self, *_: Any, **__: Any) -> None:
+        self.order.append("down")
+
+    def mouseUp(self, *_: Any, **__: Any) -> None:
+        self.order.append("up")
+
+    def moveTo(self, *_: Any, **__: Any) -> None:
+        self.order.append("move")
+
+    def await_manager(self) -> None:
+        self.order.append("manager")
+
+    def await_answer(self, _: int) -> bool:
+        self.order.append("answer")
+        return True
+
+    def at(self, _: Point) -> None:
+        return None
+
+    def check(self) -> None:
+        pass
+
+    compare = check
+
+    def sleep(self, _: float) -> None:
+        pass
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+@pytest.fixture
+def pointer(scene: Scene) -> Pointer:
+    found = Pointer(":0", Path("authority"), scene, scene, scene)  # type: ignore[arg-type]
+    found._mouse = scene
+    return found
+
+
+def test_nothing_follows_a_press_that_the_window_manager_still_holds_back(pointer, scene):
+    pointer.click(HERE, "left", 2)
+    assert scene.order == ["move", *["down", "manager", "up"] * 2]
+
+
+def test_a_drag_goes_on_when_it_has_begun_and_drops_when_it_has_arrived(pointer, scene):
+    pointer.drag(HERE, THERE, "left")
+    kinds = "".join(event[0] for event in scene.order)
+    assert kinds == "m" + "dm" + "m" * 4 + "a" + "m" * 12 + "a" + "u"

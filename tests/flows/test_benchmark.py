@@ -1,0 +1,272 @@
+"""The benchmark flow: what counts as what, its figures, the oracle's protocol, resuming, and its page."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import pytest
+
+from benchmarks.evidence import took_by_key
+from benchmarks.figures import Share, fewest_steps, quantile, regressed, row
+from benchmarks.miniwob import NOT_BY_AN_ORACLE, MiniWob, in_thousandths
+from benchmarks.office import Calc, Office, OfficeTrial, Terminal
+from benchmarks.oracle import serving
+from benchmarks.page import write_page
+from benchmarks.results import Kept, Plan, Shelf, compared, history
+from benchmarks.values import Item, Judgement, Outcome, Result, Took
+from benchmarks.work import Bench, attempt, worked_on, working_on
+from holo_tasks import InvalidUsage, pursue
+from holo_tasks.run.run import Run
+from tests.support.agents import agent
+from tests.support.handmade import Dialect, Talk, made
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import ScriptedModel
+
+MODEL = {"model": "rehearsal"}
+PLAYBOOK = Path(__file__).parents[2] / "flows" / "expense_audit.playbook.yaml"
+
+
+def result(status: str = "answered", *, right: bool = True, task: str = "t", seed: int = 0, **more: Any) -> Result:
+    halts = more.pop("halts", False)
+    outcome = Outcome(
+        suite="s", task=task, seed=seed, scale=1.0, status=status, judged=Judgement(right=right, halt_is_right=halts)
+    )
+    return Result(outcome=outcome, took=Took(**{"steps": 3, "seconds": 2.0, **more}))
+
+
+@pytest.mark.parametrize(
+    ("status", "right", "halts", "word"),
+    [
+        ("answered", True, False, "success"),
+        ("answered", False, False, "silent wrong"),
+        ("answered", False, True, "silent wrong"),
+        ("refused", True, False, "over-halt"),
+        ("needs_person", False, False, "over-halt"),
+        ("needs_person", False, True, "handed over"),
+        ("limit", False, False, "over-halt"),
+        ("model_failed", False, False, "error"),
+        ("desktop_failed", False, True, "error"),
+    ],
+)
+def test_what_an_ending_counts_as(status: str, right: bool, halts: bool, word: str) -> None:
+    assert result(status, right=right, halts=halts).outcome.word == word
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (81, 263, 0.2553, 0.3662), (0, 0, 0.0, 1.0)],
+)
+def test_wilsons_interval_is_that_of_the_tables(count: int, of: int, low: float, high: float) -> None:
+    assert Share(count, of).interval == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+
+
+def test_quantiles_are_values_that_were_measured() -> None:
+    assert (quantile([3, 1, 2], 0.5), quantile(list(range(1, 101)), 0.95), quantile([7], 0.95), quantile([], 0.5)) == (
+        2,
+        95,
+        7,
+        0.0,
+    )
+
+
+def test_a_row_counts_time_of_what_was_done_and_steps_against_the_fewest() -> None:
+    slow = result("limit", right=False, seconds=99.0, looked_again=("its row looks different",))
+    results = [result(), result(seed=1, steps=5, seconds=4.0, layer="model"), slow]
+    fewest = fewest_steps(results, {("s", "t", 1): 4})
+    told = row("all", results, fewest)
+    assert (told.success.count, told.over_halt, told.silent_wrong, told.errors, told.looked_again) == (2, 1, 0, 0, 1)
+    assert (told.p50_s, told.p95_s, told.steps, told.fewest, told.layers) == (2.0, 4.0, 8, 7, {"model": 1})
+    assert told.cells["steps / fewest"] == "8 / 7"
+
+
+def kept(name: str, *results: Result) -> Kept:
+    return Kept(name, Plan(suites=("s",)), results)
+
+
+def test_the_history_marks_what_got_worse() -> None:
+    good = [result(seed=seed) for seed in range(40)]
+    bad = [result("refused", seed=seed) for seed in range(20)] + good[20:]
+    told = history([kept("a", *good), kept("b", *bad), kept("c", *good[:39], result(right=False, seed=39))])
+    assert [past.worse for past in told] == [(), ("fewer succeed", "s t"), ("more silent wrongs",)]
+    assert regressed(Share(20, 40), Share(40, 40))
+    assert not regressed(Share(38, 40), Share(40, 40))
+
+
+def test_two_benchmarks_are_compared_item_by_item() -> None:
+    first, second = kept("a", result(), result(seed=1)), kept("b", result("refused"), result(seed=2))
+    assert compared(first, second) == [{"item": "s t 0", "a": "success", "b": "over-halt"}]
+
+
+def test_results_are_kept_and_an_unfinished_benchmark_is_gone_on_with(tmp_path: Path) -> None:
+    shelf, plan = Shelf(tmp_path), Plan(suites=("s",))
+    shelf.begin("a", plan)
+    assert (shelf.unfinished(plan), shelf.unfinished(Plan(suites=("other",)))) == ("a", "")
+    shelf.keep("a", [result(), result("refused", seed=1)])
+    assert shelf.unfinished(plan) == ""
+    assert shelf.read("a") == kept("a", result(), result("refused", seed=1))
+    assert shelf.fewest() == {("s", "t", 0): 3}
+    lines = list(csv.DictReader((tmp_path / "a" / "results.csv").open()))
+    assert [(line["seed"], line["word"], line["seconds"]) for line in lines] == [
+        ("0", "success", "2.000"),
+        ("1", "over-halt", "2.000"),
+    ]
+    with pytest.raises(InvalidUsage, match="begun with other options"):
+        shelf.begin("a", Plan(suites=("other",)))
+    with pytest.raises(InvalidUsage, match="no results of a benchmark 'b'"):
+        shelf.read("b")
+    with pytest.raises(InvalidUsage, match="no name for a benchmark"):
+        shelf.begin("../b", plan)
+
+
+def test_the_page_says_who_decided_and_shows_silent_wrong_beside_over_halt(tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    wrong = result(right=False, task="<b>", seed=1)
+    one = kept("now", result(), wrong, result("refused", seed=2, looked_again=("its row looks different",)))
+    write_page(page, one, fewest_steps(one.results, {}), earlier=[one], other=kept("then", result()))
+    text = page.read_text()
+    assert "No model was measured" in text
+    assert "silent wrong" in text
+    assert "over-halt" in text
+    assert "its row looks different" in text
+    assert "&lt;b&gt;" in text
+    assert "<b>" not in text
+    assert "33.3% (6.1% to 79.2%)" in text
+    write_page(page, Kept("by a model", Plan(suites=("s",), model="holo"), (result(),)), {("s", "t", 0): 3})
+    assert "No model was measured" not in page.read_text()
+
+
+class Trial:
+    """A trial that writes down what it is asked."""
+
+    def __init__(self, goal: str, key: str = "", right: bool = True) -> None:
+        self.goal, self.right, self.key = goal, right, key
+        self.asked: list[int] = []
+
+    async def worked(self) -> object:
+        return await pursue(self.goal)
+
+    def next_step(self, turns: Sequence[Any]) -> Mapping[str, Any] | None:
+        self.asked.append(len(turns))
+        return {"tool_name": "answer", "content": "done"} if "known" in self.goal else None
+
+    async def judged(self, said: object) -> Judgement:
+        return Judgement(right=self.right and said == "done")
+
+
+def test_the_oracle_speaks_as_a_model_does_and_asks_the_trial_that_the_goal_names() -> None:
+    known, other = Trial("Task a: known"), Trial("Task b: strange")
+    with serving(PLAYBOOK) as (oracle, url), oracle.plays(known.goal, known), oracle.plays(other.goal, other):
+        dialects: tuple[Dialect, ...] = ("structured", "tools")
+        for dialect in dialects:
+            said = httpx.post(f"{url}/chat/completions", json=made(dialect, Talk(task=known.goal, more=MODEL))).json()
+            message = said["choices"][0]["message"]
+            call = message["tool_calls"][0]["function"] if dialect == "tools" else json.loads(message["content"])
+            assert "done" in json.dumps(call)
+            assert said["usage"]["prompt_tokens"] > 0
+        refused = httpx.post(f"{url}/chat/completions", json=made("structured", Talk(task=other.goal, more=MODEL)))
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "no_next_step")
+        broken = httpx.post(f"{url}/chat/completions", json={"messages": []})
+        assert broken.status_code == 400  # it holds a request to the contract, as the rehearsal model does
+    assert (known.asked, other.asked) == ([0, 0], [0])
+
+
+class Suite:
+    """A suite whose trials count how often they are set up."""
+
+    name, about, scales = "s", "", (1.0,)
+    every = tasks = quick = ("t",)
+
+    def __init__(self, right: bool = True) -> None:
+        self.right, self.begun = right, 0
+
+    def why_not(self) -> str:
+        return ""
+
+    def program(self, item: Item) -> str:
+        return ""
+
+    def desktop(self, folder: Path, item: Item) -> Any:
+        raise NotImplementedError
+
+    @asynccontextmanager
+    async def trial(self, item: Item, key: str, run: Run, folder: Path) -> AsyncIterator[Trial]:
+        self.begun += 1
+        yield Trial(f"Task {item.name}", key, self.right)
+
+
+ANSWER = {"note": None, "thought": "it is", "tool_call": {"tool_name": "answer", "content": "done"}}
+
+
+async def test_an_item_is_judged_from_outside_and_worked_on_once_in_a_benchmark(prefect: str, tmp_path: Path) -> None:
+    suite, wrong = Suite(), Suite(right=False)
+    item, found = Item("s", "t", 7), []
+    with ScriptedModel([ANSWER]) as model:
+        for name, of in (("first", suite), ("first", suite), ("second", wrong)):
+            async with agent(model, PaintedDesktop(), tmp_path):
+                with working_on(Bench(name, of, tmp_path, None)):
+                    found.append(await worked_on(item))
+        asked = len(model.requests)
+    assert (suite.begun, wrong.begun, asked) == (1, 1, 2)
+    assert [each.word for each in found] == ["success", "success", "silent wrong"]
+    assert found[0] == found[1]
+    took = took_by_key({found[0].trace})[found[0].trace, found[0].key]
+    assert (took.steps, took.calls, took.layer) == (1, 1, "model")
+    assert took.seconds > 0
+    assert took.before
+
+
+async def test_what_stops_a_whole_run_is_no_outcome_of_an_item(prefect: str, tmp_path: Path) -> None:
+    bench = Bench("b", Suite(), tmp_path, None)
+    with ScriptedModel(["no step", "no step", "no step", "no step", "no step"]) as model:
+        async with agent(model, PaintedDesktop(), tmp_path):
+            with working_on(bench):
+                outcome = await worked_on(Item("s", "t", 1))
+        assert (outcome.word, outcome.status) == ("error", "model_failed")
+    assert attempt.known.token == "{key}"  # type: ignore[attr-defined]
+
+
+def test_places_on_a_page_become_thousandths_of_the_screen() -> None:
+    act = {"tool": "click", "x": 400, "y": 160, "element": "a button"}
+    assert in_thousandths(act, 800, 640) == {"tool_name": "click", "x": 500, "y": 250, "element": "a button"}
+    assert in_thousandths({"tool": "none"}, 800, 640) is None
+    assert in_thousandths({"tool": "write", "content": "x"}, 800, 640) == {"tool_name": "write", "content": "x"}
+
+
+def test_each_task_is_one_that_an_oracle_does_or_is_said_why_not() -> None:
+    suite = MiniWob()
+    if not suite.every:
+        pytest.skip("MiniWoB++ is not installed: pip install --no-deps -r deployments/miniwob.lock")
+    assert NOT_BY_AN_ORACLE.keys() <= set(suite.every)
+    assert len(suite.tasks) + len(NOT_BY_AN_ORACLE) == len(suite.every)
+
+
+def test_office_tasks_are_judged_by_their_files(tmp_path: Path) -> None:
+    suite = Office()
+    for task, wrong in (("terminal", "there is no list-"), ("calc", "the file holds [('Name', 'Amount'), (")):
+        item = Item("office", task, 3)
+        work = tmp_path / suite.program(item) / "work"
+        suite.desktop(tmp_path, item)
+        trial = office_trial(item, work)
+        assert trial.why_wrong().startswith(wrong)
+        if isinstance(trial, Calc):
+            rows = "\n".join(f"{name},{amount}" for name, amount in trial.wanted())
+            (work / "amounts.csv").write_text(f"Name,Amount\n{rows}\n")
+        else:
+            name, people = trial.draw
+            (work / f"{name}.txt").write_text(f"{people}\n")
+        assert trial.why_wrong() == ""
+        assert trial.next_step(()) == {"tool_name": "answer", "content": "done"}
+
+
+def office_trial(item: Item, work: Path) -> OfficeTrial:
+    async def made() -> OfficeTrial:
+        return (Calc if item.task == "calc" else Terminal)(item, "key", cast("Run", None), work)
+
+    return asyncio.run(made())

@@ -1,0 +1,113 @@
+"""What the loop keeps from one step to the next, and what it tells the hands of the screen that it was decided on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from holo_tasks.core.errors import GaveUp, InvalidUsage, ScreenChanged
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.gestures import Click, Gesture, Receipt
+from holo_tasks.core.input_permit import Slip
+from holo_tasks.core.ports import Reply
+from holo_tasks.core.step import Step
+from holo_tasks.loop.executor import Executor
+from holo_tasks.loop.guide import Guide
+from holo_tasks.loop.loop import pursue
+from holo_tasks.loop.press_once import Once
+from holo_tasks.loop.screens import Screens
+from holo_tasks.loop.walk import Walk
+from tests.support.coloured_program import ColouredProgram, Colours, state
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripted_model import step
+from tests.support.shots import MemoryModel, a_step, as_model, walk_of, wrote
+
+CLICK = wrote(step("click", element="OK button", x=500, y=500))
+DONE = wrote(step("answer", content="done"))
+
+
+@pytest.mark.parametrize("rechecks", [True, False])
+async def test_hands_are_told_which_frame_a_press_was_decided_on(rechecks: bool) -> None:
+    class Numbered(PaintedDesktop):
+        async def look(self, *, after_action: bool = False) -> Frame:
+            return replace(await super().look(after_action=after_action), number=7 + len(self.gestures))
+
+    desktop = Numbered()
+    walk = walk_of(as_model(MemoryModel([])), desktop=desktop)
+    walk.doors = replace(walk.doors, recheck=rechecks)
+    for _ in range(2):
+        await walk.look()
+        await walk.act(a_step())
+    assert [slip.frame for slip in desktop.slips if slip] == ([7, 8] if rechecks else [0, 0])
+
+
+async def test_after_an_escape_that_was_not_pressed_the_screen_is_the_one_that_is_there_now() -> None:
+    class Late(ColouredProgram):
+        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+            self.screen = "menu"
+            raise ScreenChanged("It went by itself.")
+
+    program = Late("nothing known")
+    executor = Executor(walk_of(as_model(MemoryModel([])), desktop=program), Walk.act)
+    await executor.walk.look()
+    assert "not pressed" in await executor.escape()
+    assert executor.seen.frame.rgb == (await program.look()).rgb
+
+
+class Helper:
+    async def help(self, walk: Walk, question: str) -> str:
+        return "There you are."
+
+
+class Pressed(Once):
+    """Takes each click for one on a button that was pressed before."""
+
+    def __init__(self) -> None:
+        super().__init__(("OK",), self._not_done)
+        self.press(frozenset(["OK"]))
+
+    async def pressed_by(self, *args: object) -> frozenset[str]:
+        return frozenset(["OK"])
+
+    async def _not_done(self) -> bool:
+        return True
+
+
+def fits(text: str) -> str:
+    if text != "done":
+        raise ValueError("it says something else")
+    return text
+
+
+@pytest.mark.parametrize(
+    ("why", "between"),
+    [
+        ("the screen changed", CLICK),
+        ("it cannot be done", CLICK),
+        ("it was pressed before", CLICK),
+        ("it does not fit", wrote(step("answer", content="well"))),
+        ("it is a person's", wrote(step("ask_human", question="What now?"))),
+    ],
+)
+async def test_an_answer_that_came_too_early_is_the_last_but_one_whatever_comes_between(
+    why: str, between: Reply
+) -> None:
+    class Program(ColouredProgram):
+        async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
+            if isinstance(gesture, Click) and why != "it was pressed before":
+                raise (ScreenChanged if why == "the screen changed" else InvalidUsage)("Nothing was pressed.")
+            return await super().do(gesture, deadline=deadline, slip=slip)
+
+    async def decide(walk: Walk, final: bool) -> Step:
+        return await walk.decide(answer_only=final)
+
+    model = MemoryModel([DONE, between, DONE, DONE])
+    walk = walk_of(as_model(model), desktop=Program("menu"))
+    walk.doors = replace(walk.doors, person=Helper())
+    guide = Guide(Screens([state("menu"), state("filed")], timeout_seconds=0.1), after=("filed",))
+    once = Pressed() if why == "it was pressed before" else Once()
+    executor = Executor(walk, Walk.act, recognizer=Colours())
+    with pytest.raises(GaveUp):
+        await pursue(executor, read=fits, decide=decide, max_steps=9, guide=guide, once=once)
+    assert len(model.bodies) == 3

@@ -1,0 +1,167 @@
+"""Elements are found by role and name: one, where the picture agrees, and never a guess between two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.scripts.actions import Target
+from holo_tasks.scripts.element_search import Disagrees, NotFound
+from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook
+from holo_tasks.scripts.playbook_brain import needs_of
+from holo_tasks.scripts.rules import find
+from holo_tasks.scripts.script import screens_of
+from holo_tasks.scripts.script_view import Needs
+from holo_tasks.scripts.values import read_values
+from holo_tasks.vision.screen_text import Line, Sight
+from tests.support.elements import silent, tree_of
+
+ROW = Box(20, 20, 80, 20), Box(120, 20, 80, 20), Box(220, 20, 80, 20)
+BELOW = Box(20, 60, 80, 20), Box(120, 60, 80, 20), Box(220, 60, 80, 20)
+TABLE = tree_of(
+    ("label", "TX-1", ROW[0]),
+    ("label", "12.50", ROW[1]),
+    ("button", "Delete", ROW[2]),
+    ("label", "TX-2", BELOW[0]),
+    ("text field", "Amount", BELOW[1]),
+    ("button", "Delete", BELOW[2]),
+)
+TEXT = Line("Delete", Box(400, 300, 60, 20))
+
+
+def seen(tree: ElementTree | None, *lines: Line, why_not: str = "", reads: str | None = None) -> Sight:
+    return Sight(
+        lines, Size(600, 400), elements=tree, disagrees=lambda element, also: why_not, written=lambda box: reads
+    )
+
+
+def place(sight: Sight, **target: Any) -> Box:
+    return find(Target(**target), {"item": "TX-2"}, sight)
+
+
+def test_an_element_is_told_by_its_role_its_name_and_what_it_stands_beside() -> None:
+    assert place(seen(TABLE), role="text field") == BELOW[1]
+    assert place(seen(TABLE), role="push button", name="delete", right_of="TX-1") == ROW[2]
+    assert place(seen(TABLE), role="button", name="Delete", right_of="{item}") == BELOW[2]
+    assert place(seen(TABLE), role="button", near="12.50") == ROW[2]
+    assert place(seen(TABLE), role="label", above="TX-2", left_of="12.50") == ROW[0]
+    assert place(seen(TABLE), field="Amount") == BELOW[1]
+
+
+def test_two_that_fit_are_named_and_none_is_chosen() -> None:
+    with pytest.raises(NotFound, match=r"2 elements are button ‘Delete’: button ‘Delete’ at 80x20.220.20, button"):
+        place(seen(TABLE, TEXT), role="button", name="Delete", text="Delete")
+    hidden = replace(seen(TABLE), shown=seen(tree_of(*(("button", "", box) for box in (*ROW, *BELOW)))))
+    with pytest.raises(NotFound) as error:
+        place(hidden, role="button")
+    assert "Delete" not in str(error.value), "what is masked is not told"
+
+
+def test_a_heading_and_the_text_in_it_are_one() -> None:
+    heading = tree_of(("heading", "RECORD", ROW[0]), ("label", "RECORD", Box(22, 22, 60, 16)))
+    inside = replace(heading.elements[2], parent=1)
+    tree = replace(heading, elements=(*heading.elements[:2], inside))
+    assert place(seen(tree), name="RECORD") == inside.box
+
+
+def test_a_text_is_looked_for_only_where_programs_do_not_tell() -> None:
+    for tree in (None, silent()):
+        assert place(seen(tree, TEXT), role="button", name="Remove", text="Delete") == TEXT.box
+        with pytest.raises(NotFound, match="tells of"):
+            place(seen(tree, TEXT), role="button", name="Delete")
+    with pytest.raises(NotFound, match="no button ‘Remove’ among the elements"):
+        place(seen(TABLE, TEXT), role="button", name="Remove", text="Delete")
+    partly = replace(TABLE, complete=False, why_not="A program tells nothing.")
+    assert place(seen(partly, TEXT), role="button", name="Remove", text="Delete") == TEXT.box
+    assert place(seen(partly, TEXT), role="text field", text="Delete") == BELOW[1]
+
+
+def test_where_the_picture_disagrees_there_is_neither_an_element_nor_its_text() -> None:
+    lie = seen(TABLE, TEXT, why_not="the picture shows another text there")
+    with pytest.raises(Disagrees, match=r"tells of text field at 80x20.120.60, but the picture shows another text"):
+        place(lie, role="text field", text="Delete")
+    with pytest.raises(Disagrees):
+        place(lie, role="button", name="Delete", right_of="TX-1")
+    label = Line("Amount", Box(300, 200, 80, 20))
+    assert place(replace(lie, lines=(label,), fields=(Box(400, 200, 90, 20),)), field="Amount").left == 400
+
+
+@pytest.mark.parametrize(
+    ("read", "reads", "found"),
+    [
+        ({"element": {"role": "label", "right_of": "TX-1"}, "as": "money"}, "12.50", "12.50"),
+        ({"element": {"role": "label", "right_of": "TX-1"}, "as": "money"}, None, "12.50"),
+        ({"element": {"role": "label", "name": "TX-*", "left_of": "12.50"}, "line": r"TX-(\d)"}, "TX-1", "1"),
+        ({"element": {"name": "TX-7"}, "optional": True}, "", None),
+        ({"element": {"role": "label", "right_of": "TX-1"}, "optional": True}, "72.50", None),
+    ],
+)
+def test_a_value_is_what_the_program_tells_and_the_picture_shows(read: Any, reads: str | None, found: Any) -> None:
+    assert read_values({"it": Read.model_validate(read)}, seen(TABLE, reads=reads)) == {"it": found}
+
+
+def test_a_value_that_the_picture_does_not_show_is_none() -> None:
+    wanted = {"it": Read.model_validate({"element": {"role": "label", "right_of": "TX-1"}})}
+    with pytest.raises(Disagrees, match="another text of label"):
+        read_values(wanted, seen(TABLE, reads="72.50"))
+    password = tree_of(("password field", "Password", ROW[0]))
+    kept = replace(password, elements=(password.elements[0], replace(password.elements[1], protected=True)))
+    assert read_values({"it": Read.model_validate({"element": {"name": "Password"}})}, seen(kept)) is None
+    texts = (Line("Amount", Box(20, 20, 60, 20)), Line("9.00", Box(120, 20, 60, 20)))
+    either = {"it": Read.model_validate({"element": {"name": "Sum"}, "right_of": "Amount", "as": "money"})}
+    assert read_values(either, seen(silent(), *texts)) == {"it": "9.00"}
+    assert read_values(either, seen(TABLE, *texts)) is None
+
+
+def playbook(*rules: str) -> str:
+    return "name: n\ngoals:\n  g:\n    rules:\n" + "".join(f"      - {rule}\n" for rule in rules)
+
+
+@pytest.mark.parametrize(
+    ("rule", "needs"),
+    [
+        ("{id: a, do: [{click: Save, thought: t}]}", Needs.TEXT),
+        ("{id: a, do: [{wait: 1, thought: t}]}", Needs(0)),
+        ("{id: a, screen: {name: S}, do: [{click: {role: button, text: Save}, thought: t}]}", Needs.ELEMENTS),
+        ("{id: a, do: [{click: {field: Save}, thought: t}]}", Needs.TEXT | Needs.ELEMENTS),
+        ("{id: a, screen: [S, {role: label}], do: [{wait: 1, thought: t}]}", Needs.TEXT | Needs.ELEMENTS),
+        ("{id: a, read: {v: {element: {role: label}}}, do: [{wait: 1, thought: t}]}", Needs.ELEMENTS),
+    ],
+)
+def test_a_screen_is_read_only_if_something_goes_by_its_text(rule: str, needs: Needs) -> None:
+    assert needs_of(parse_playbook(playbook(rule)).rules_of("g")) == needs
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ("{id: a, do: [{click: {role: button, field: Save}, thought: t}]}", "not field:"),
+        ("{id: a, do: [{click: {role: ''}, thought: t}]}", "role"),
+        ("{id: a, screen: {text: Save}, do: [{wait: 1, thought: t}]}", "an element has a role: or a name:"),
+        ("{id: a, screen: {rolle: label}, do: [{wait: 1, thought: t}]}", "rolle"),
+        ("{id: a, read: {v: {element: {}}}, do: [{wait: 1, thought: t}]}", "an element has a role: or a name:"),
+        ("{id: a, read: {v: {element: {name: x}, line: '(a)', right_of: b}}, do: [{wait: 1, thought: t}]}", "value"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(rule: str, says: str) -> None:
+    with pytest.raises(BadPlaybook, match="playbook:5") as error:
+        parse_playbook(playbook(rule))
+    assert says in str(error.value)
+
+
+def test_marks_of_states_are_elements_too() -> None:
+    def declared(marks: Sequence[str]) -> str:
+        return "screens: {states: {s: [" + ", ".join(marks) + "]}}\n" + playbook("{id: a, do: [{wait: 1, thought: t}]}")
+
+    (state,) = screens_of(parse_playbook(declared(["{role: label, name: S, text: S}", "{not: {role: button}}"]))).states
+    assert repr(state.marks) == (
+        "(Widget(role='label', name='S', text='S'), Absent(mark=Widget(role='button', name=None, text='')))"
+    )
+    for marks in (["{role: label, picture: x.png}"], ["{role: label, window: W}"], ["{name: '*'}"]):
+        with pytest.raises(BadPlaybook):
+            parse_playbook(declared(marks))

@@ -1,0 +1,22 @@
+"""Trees of elements as programs tell them, for tests without a program."""
+
+from __future__ import annotations
+
+from holo_tasks.core.elements import SHOWING, Application, Element, ElementTree, How
+from holo_tasks.core.geometry import Box
+
+WINDOW = Box(0, 0, 10_000, 10_000)
+
+
+def tree_of(*elements: tuple[str, str, Box], value: str = "", how: How = "cache") -> ElementTree:
+    """Return a tree of one window with some elements in it: role, name and box; the first one holds ``value``."""
+    states = frozenset({SHOWING})
+    made = [Element(0, "window", "Program", states, WINDOW, -1, "program", 1)]
+    for number, (role, name, box) in enumerate(elements, 1):
+        made.append(Element(number, role, name, states, box, 0, "program", 1, value if number == 1 else ""))
+    return ElementTree(tuple(made), (Application("program", 1, "double", how),))
+
+
+def silent(why_not: str = "No program on this screen tells of its elements.") -> ElementTree:
+    """Return the tree of programs that tell nothing."""
+    return ElementTree((), (Application("program", 1, "", "none", note="it tells nothing"),), 0.0, False, why_not)

@@ -1,0 +1,69 @@
+"""The process of the Prefect server that tests share: the product's own, less of what no test looks at.
+
+Prefect has SQLite work in threads of its own, four times a statement, and two threads wait for one another each time.
+Here the loop asks SQLite itself, which answers from memory. Only where another connection holds the lock does a
+thread wait for it, as ever. What is asked, in which order and in which transaction stays Prefect's.
+
+What events tell (each task's runs, what automations hear) is written down while the file is there that the second
+argument names (`recorded` in the conftest), else dropped. Servers that tests or commands start for themselves are as
+their users' are.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sqlite3
+import sys
+from typing import Any
+
+import aiosqlite
+
+from holo_tasks.prefect_server import process
+
+_WAITS = "PRAGMA busy_timeout"
+_in_thread = aiosqlite.Connection._execute
+_serve = process._serve
+
+
+async def _execute(connection: aiosqlite.Connection, work: Any, *arguments: Any, **named: Any) -> Any:
+    if not connection._running or not connection._connection:
+        raise ValueError("Connection closed")
+    if arguments and isinstance(arguments[0], str) and arguments[0].startswith(_WAITS):
+        arguments = (f"{_WAITS} = 0", *arguments[1:])
+    try:
+        return work(*arguments, **named)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+    return await _in_thread(
+        connection, functools.partial(_patiently, connection._connection, work, *arguments, **named)
+    )
+
+
+def _patiently(database: sqlite3.Connection, work: Any, *arguments: Any, **named: Any) -> Any:
+    database.execute(f"{_WAITS} = 60000")
+    try:
+        return work(*arguments, **named)
+    finally:
+        database.execute(f"{_WAITS} = 0")
+
+
+def _serve_less(*arguments: Any) -> None:
+    """Serve, once Prefect may be loaded: it reads its settings as it is."""
+    from prefect.server.utilities.messaging import memory
+
+    publish = memory.Topic.publish
+
+    async def publish_if_asked(topic: memory.Topic, message: memory.MemoryMessage) -> None:
+        if os.path.exists(sys.argv[2]):  # noqa: PTH110  asked for each event
+            await publish(topic, message)
+
+    aiosqlite.Connection._execute = _execute
+    memory.Topic.publish = publish_if_asked
+    _serve(*arguments)
+
+
+if __name__ == "__main__":
+    process._serve = _serve_less
+    process.main()

@@ -1,0 +1,26 @@
+"""Starts the Prefect server that tests share: `prefect_process` says in what it is less than the product's own."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from holo_tasks.prefect_server import temporary
+
+MODULE = "tests.support.prefect_process"
+
+
+def start(environ: Mapping[str, str], login: str, recording: Path) -> temporary.TemporaryServer:
+    """Start one; it writes down what events tell while a file is there."""
+
+    def other(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+        python, private, _, _, *arguments = command
+        return subprocess.Popen([python, private, "-m", MODULE, *arguments, str(recording)], **options)
+
+    # The product's own object, but for the name of the module that it starts.
+    with mock.patch.object(temporary, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": other})):
+        return temporary.TemporaryServer(environ, login=login)

@@ -1,0 +1,156 @@
+"""Signed traces of runs on a program of painted pages, made without a desktop, a model or Prefect."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw, ImageFont
+
+from holo_tasks.audit import Destination
+from holo_tasks.core import events
+from holo_tasks.core.frame import Frame, RedactedFrame, Shot
+from holo_tasks.core.geometry import Point, Size
+from holo_tasks.loop.take_picture import frame_taken
+from holo_tasks.models.encoding import JpegEncoder
+
+SIZE = Size(720, 420)
+FONT = ImageFont.truetype("DejaVuSans.ttf", 16)
+GREY, WHITE, BLACK = (195, 195, 195), (255, 255, 255), (0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of a program: texts by where they begin, and fields by where they are, with what is in them.
+
+    ``icons`` are buttons with a drawing and no words.
+    """
+
+    texts: Mapping[tuple[int, int], str]
+    fields: Mapping[tuple[int, int], str]
+    icons: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def picture(self) -> Image.Image:
+        """The page as it looks on the screen."""
+        picture = Image.new("RGB", (SIZE.width, SIZE.height), GREY)
+        draw = ImageDraw.Draw(picture)
+        for (left, top), text in self.fields.items():
+            draw.rectangle((left, top, left + 220, top + 24), WHITE, BLACK)
+            draw.text((left + 6, top + 3), text, BLACK, FONT)
+        for left, top in self.icons:
+            draw.rectangle((left, top, left + 35, top + 35), "#d8d8d8", "#505050")
+            draw.ellipse((left + 7, top + 7, left + 20, top + 20), "#e8e8e8", "#103060", 3)
+            draw.line((left + 19, top + 19, left + 29, top + 29), "#103060", 5)
+        for place, text in self.texts.items():
+            draw.text(place, text, BLACK, FONT)
+        return picture
+
+    @property
+    def redacted(self) -> RedactedFrame:
+        """The page as it is taken off the screen, nothing painted over."""
+        return RedactedFrame(Frame(self.picture.tobytes(), SIZE, ":0"))
+
+    @property
+    def shot(self) -> Shot:
+        """The page as it is sent to a model."""
+        return JpegEncoder().encode(self.redacted)
+
+    def place(self, text: str) -> Point:
+        """Return where one clicks on a text, or on the field beside it."""
+        (left, top) = next(place for place, written in self.texts.items() if written == text)
+        beside = next((place for place in self.fields if abs(place[1] - top) < 12), None)
+        return Point(beside[0] + 40, beside[1] + 10) if beside else Point(left + 15, top + 10)
+
+
+@dataclass(frozen=True)
+class Act:
+    """What is done on a page: a click on a text (or its field), or what is typed; then the next page shows."""
+
+    page: Page
+    click: str = ""
+    write: str | None = None
+    at: Point | None = None
+    element: Mapping[str, str] = field(default_factory=dict)
+    """What the program says is hit."""
+
+
+def page(*texts: tuple[int, int, str], fields: Sequence[tuple[int, int, str]] = ()) -> Page:
+    """Return a page with texts and fields, each told as left, top and what is written."""
+    return Page({(x, y): text for x, y, text in texts}, {(x, y): text for x, y, text in fields})
+
+
+def record(
+    home: Path,
+    run_id: str,
+    goal: str,
+    acts: Sequence[Act],
+    last: Page,
+    answer: Any,
+    *,
+    status: events.Status = "answered",
+) -> str:
+    """Write the trace of a run that did these things one after the other; return its folder."""
+    return asyncio.run(_record(home, run_id, goal, acts, last, answer, status))
+
+
+async def _record(
+    home: Path, run_id: str, goal: str, acts: Sequence[Act], last: Page, answer: Any, status: events.Status
+) -> str:
+    said = answer if isinstance(answer, str) else json.dumps(answer)
+    recorder = Destination.parse(str(home / "runs")).open(run_id, home=home)
+    pages = [*(act.page for act in acts), last]
+    shots = [one.shot for one in pages]
+
+    async def tell(event: events.Event, step: int) -> None:
+        await recorder.record(event.model_copy(update={"subgoal": 1, "step": step}))
+
+    async def frame(one: Page, shot: Shot, step: int) -> None:
+        await recorder.keep(shot)
+        await tell(frame_taken(one.redacted.frame, shot, one.redacted), step)
+
+    await recorder.record(events.RunOpened(run_id=run_id, title=goal, library="test", signed_by=recorder.fingerprint))
+    await tell(events.SubgoalOpened(title=goal, goal=goal), 0)
+    await frame(pages[0], shots[0], 0)
+    for number, (act, before, after) in enumerate(zip(acts, shots, shots[1:], strict=False), start=1):
+        tool, arguments, kind, gesture = _told(act)
+        await tell(
+            events.Decided(note=None, thought="Going on.", tool_name=tool, arguments=arguments, label=tool), number
+        )
+        done = {"gesture_kind": kind, "gesture": gesture, "before": before.sha256, "element": dict(act.element)}
+        await tell(events.ActionIntended.model_validate(done | {"label": tool}), number)
+        await tell(events.ActionDone(took_us=1, input_events=1), number)
+        await frame(pages[number], after, number)
+        outcome = "changed" if before.sha256 != after.sha256 else "unchanged"
+        judged = {"outcome": outcome, "before": before.sha256, "after": after.sha256, "changed_box": []}
+        await tell(events.Judged.model_validate(judged), number)
+    steps = len(acts) + 1
+    told = {"note": None, "thought": "Done.", "tool_name": "answer", "arguments": {"content": said}, "label": "answer"}
+    await tell(events.Decided.model_validate(told), steps)
+    await tell(events.SubgoalClosed(status=status, answer=said, steps=steps, cost_micro_usd=0, layer="model"), steps)
+    await recorder.record(events.RunClosed(status=status, answer=said, steps=steps, cost_micro_usd=0))
+    await recorder.close()
+    return recorder.uri
+
+
+def _told(act: Act) -> tuple[str, dict[str, Any], str, dict[str, Any]]:
+    if act.write is not None:
+        told = {"content": act.write, "overwrite": True, "press_enter": False}
+        return "write", told, "write", {"text": act.write, "at": None}
+    at = act.at or act.page.place(act.click)
+    place = {"x": at.x * 1000 // SIZE.width, "y": at.y * 1000 // SIZE.height}
+    told = {"element": act.click, **place, "button": "left"}
+    return "click", told, "click", {"at": {"x": at.x, "y": at.y}, "button": "left", "count": 1}
+
+
+def sight_of(one: Page) -> Any:
+    """Return what is read on a page."""
+    from holo_tasks.vision.ocr_reader import shared_reader
+
+    with io.BytesIO(one.shot.data) as data, Image.open(data) as picture:
+        return shared_reader().read(picture.convert("RGB")).sight

@@ -1,0 +1,148 @@
+"""Starts commands and desktops that have loaded already what they load: `warm_process` holds it, and forks them.
+
+To load Prefect takes a command a second and a half of a core, what is of a screen takes a desktop's process most of a
+quarter, and a test run starts hundreds of each. Desktops that other processes start, commands among them, load it all
+themselves. What is started this way
+is a child of the tests' own process, as `subprocess.Popen` would have made it: it is waited for, gets signals, and is
+shown by `/proc` in the same way. Where the kernel does not permit that, commands are started as ever.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+PROGRAM = Path(__file__).with_name("warm_process.py")
+ROOT = PROGRAM.parent.parent.parent
+_PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None)
+SAME = ("LANG", "LC_ALL", "LC_CTYPE")
+"""What Python reads of an environment before any of its own code runs, besides what begins with PYTHON."""
+# Where a host finds its modules it is told; what others have read before is of no use to it.
+HARMLESS = ("PYTHONPATH", "PYTHON_HOLO_READ", "PYTHON_HOLO_READ_ANEW", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+
+
+_turn = threading.Lock()
+"""One is started at a time: whose child it becomes is a setting of this whole process."""
+
+
+class _Process:
+    """The process that has all loaded of what is named; it ends with this one."""
+
+    def __init__(self, *named: str) -> None:
+        ours, its = socket.socketpair()
+        env = {
+            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE") if name in os.environ
+        }
+        with its:
+            self._process = subprocess.Popen(
+                [sys.executable, str(PROGRAM), str(its.fileno()), *named],
+                env={**env, "PYTHONPATH": str(ROOT)},
+                stdin=subprocess.DEVNULL,
+                pass_fds=(its.fileno(),),
+                start_new_session=True,
+            )
+        self._link, self._owner = ours, os.getpid()
+        self.ready = ours.recv(1) == b"\n"
+        atexit.register(self._end)
+
+    @property
+    def ours(self) -> bool:
+        """Say whether this process has started it: what it forks is no child of a fork of this one."""
+        return self._owner == os.getpid()
+
+    def child(self, told: dict[str, Any], descriptors: Sequence[int]) -> int:
+        """Have it make a child that becomes a command and is this process's own; return its id."""
+        text = json.dumps({**told, "parent": os.getpid()}).encode()
+        with _turn:
+            # Whoever is left by its parent becomes this process's child: here that is the command.
+            _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            try:
+                socket.send_fds(self._link, [len(text).to_bytes(4, "big")], descriptors)
+                self._link.sendall(text)
+                return int.from_bytes(self._link.recv(4), "big")
+            finally:
+                _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+    def _end(self) -> None:
+        self._link.close()
+        self._process.wait()
+
+
+@functools.cache
+def _process(*named: str) -> _Process | None:
+    made = _Process(*named)
+    return made if made.ready else None
+
+
+class Popen(subprocess.Popen[Any]):
+    """A command of `holo-tasks` that has loaded what it loads; takes what a command's environment and streams are."""
+
+    _named: tuple[str, ...] = ()
+    """What the process that forks it has loaded, unless that is what commands load."""
+
+    def _execute_child(self, args: Any, *positional: Any) -> None:
+        names = ("executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo", "creationflags",
+                 "shell", "in_read", "in_write", "out_read", "out_write", "err_read", "err_write", "restore_signals",
+                 "gid", "gids", "uid", "umask", "session", "group")  # fmt: skip
+        given = dict(zip(names, positional, strict=True))
+        env = os.environ if given["env"] is None else given["env"]
+        odd = any(given[name] for name in ("preexec_fn", "shell"))
+        process = _process(*self._named) if self._takes(args, env) and not odd else None
+        if process is None or not process.ours:
+            super()._execute_child(args, *positional)  # type: ignore[misc]
+            return
+        pipes = tuple(given[name] for name in names[9:15])
+        streams = [number if pipe == -1 else pipe for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
+        told = {"arguments": self._arguments(args), "env": dict(env), "cwd": os.fspath(given["cwd"] or Path.cwd())}
+        passed = [*map(int, given["pass_fds"])]
+        told |= {"passed": passed, "umask": given["umask"], "session": given["session"]}
+        try:
+            self.pid = process.child(told, [*streams, *passed])
+        finally:
+            self._child_created = True
+            self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+    def _takes(self, args: Any, env: Any) -> bool:
+        """Say whether this can be started so."""
+        return _alike(env)
+
+    def _arguments(self, args: Any) -> list[str]:
+        return list(map(str, args))
+
+
+class HostPopen(Popen):
+    """The process of a desktop that has loaded what it loads; anything else is started as ever."""
+
+    _named = ("holo_tasks.desktop.host",)
+
+    def _takes(self, args: Any, env: Any) -> bool:
+        return list(args)[:4] == [sys.executable, "-P", "-m", *self._named] and _alike(env, HARMLESS)
+
+    def _arguments(self, args: Any) -> list[str]:
+        return list(map(str, args))[1:]
+
+
+class Starting:
+    """In the place of `subprocess` where desktops are started."""
+
+    Popen = HostPopen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(subprocess, name)
+
+
+def _alike(env: Any, harmless: Sequence[str] = ()) -> bool:
+    """Say whether a process with this environment would begin as the one that has all loaded did."""
+    same = all(env.get(name) == os.environ.get(name) for name in SAME)
+    return same and not any(name.startswith("PYTHON") and name not in harmless for name in env)

@@ -1,0 +1,280 @@
+"""A process that has loaded what commands load, and becomes a command in a child of its own for each that is asked for.
+
+Another one has loaded what hosts of desktops load, and becomes those: who is told by its second argument.
+
+A child is a process like any other: with an id, streams, an environment, a folder and a command line of its own, all
+of which the kernel tells to whoever asks. What it has loaded already counts as loaded only once it imports it, so that
+Prefect reads its settings no earlier than it does elsewhere. `warm` starts this, asks for commands, and is told ids.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import contextlib
+import ctypes
+import fcntl
+import gc
+import importlib
+import io
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+_last: list[Callable[[], object]] = []
+atexit.register(lambda: [one() for one in _last])
+"""A command registers first what is to be done last, before anything is loaded that has to do something at the end."""
+
+LOADED = (
+    "holo_tasks.cli.commands",
+    *("boto3", "botocore.session", "openai", "PIL.Image", "sqlalchemy.dialects.sqlite", "prefect.main"),
+    *(f"holo_tasks.cli.{name}" for name in ("run", "run_flow", "run_settings", "runs", "retry", "approve", "handoff")),
+    *(f"holo_tasks.cli.{name}" for name in ("verify", "index", "kill", "models", "live_lines", "exit")),
+    *("holo_tasks.cli.doctor.examination", "holo_tasks.audit.recorder", "holo_tasks.models.client"),
+)
+"""What commands load, and what loads the rest of it."""
+HOST = "holo_tasks.desktop.host"
+LOADED_BY_HOSTS = (
+    *(HOST, "PIL.Image", "mss", "mss.linux", "Xlib.display", "holo_tasks.accessibility.reader"),
+    *(f"holo_tasks.desktop.{name}" for name in ("x_session", "ear", "wm", "program", "hands", "eyes", "xlink")),
+    *(f"holo_tasks.desktop.{name}" for name in ("interpreter_scripts", "other_user", "owners", "direct_press")),
+    *(f"holo_tasks.desktop.{name}" for name in ("element_reader", "fields", "gesture_looks", "grabs", "keyboard")),
+    *(f"holo_tasks.desktop.{name}" for name in ("liveness_ping", "monitors", "pointer", "recent_frames", "screen")),
+    *(f"holo_tasks.desktop.{name}" for name in ("remote_input", "repaint_watch", "repaints", "secret_binding")),
+    *(f"holo_tasks.desktop.{name}" for name in ("secret_windows", "sleeping_clients", "stacking", "typist", "windows")),
+)
+"""What hosts load, but for what looks for a display as it is loaded."""
+MOST_DESCRIPTORS = 16
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.sbrk.restype = ctypes.c_void_p
+_libc.sbrk.argtypes = [ctypes.c_long]
+_PR_SET_NAME, _PR_SET_MM, _PR_SET_MM_MAP = 15, 35, 14
+
+
+class Later:
+    """Takes modules for not loaded until one of them is imported; then all are, and Prefect reads its settings."""
+
+    def __init__(self, modules: dict[str, ModuleType]) -> None:
+        self._modules = modules
+        for name in modules:
+            del sys.modules[name]
+
+    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name in self._modules else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = self._modules[spec.name]
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
+        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.modules.update(self._modules)
+        from prefect.context import refresh_global_settings_context
+        from prefect.logging import configuration
+
+        refresh_global_settings_context()
+        configuration.PROCESS_LOGGING_CONFIG.clear()
+        configuration.setup_logging()
+
+
+def main() -> None:
+    """Serve at the socket whose number is the argument, until nobody is at its other end."""
+    from holo_tasks.machine.lean import load_less
+    from holo_tasks.machine.memory import collect_seldom
+
+    load_less()
+    collect_seldom()
+    _tell_kernel(sys.argv, os.environ)  # if that does not go here, nothing is started this way
+    link = socket.socket(fileno=int(sys.argv[1]))
+    hosts = sys.argv[2:] == [HOST]
+    for name in LOADED_BY_HOSTS if hosts else LOADED:
+        importlib.import_module(name)
+    assert not hosts or "pyautogui" not in sys.modules, "it binds to a display"
+    later = {} if hosts else _with_prefect()
+    assert threading.active_count() == len(os.listdir("/proc/self/task")) == 1, "a thread is in no child"  # noqa: PTH208
+    gc.collect()
+    gc.freeze()
+    link.sendall(b"\n")
+    while asked := _asked(link):
+        _serve(link, later, *asked)
+
+
+def _with_prefect() -> dict[str, ModuleType]:
+    """Return Prefect's modules, and all of ours that hold something of theirs, or of one another's, since loaded."""
+    found = {name for name in sys.modules if name.partition(".")[0] == "prefect"}
+    ours = {name: module for name, module in sys.modules.items() if name.startswith("holo_")}
+    while more := {name for name, module in ours.items() if name not in found and _sources(module) & found}:
+        found |= more
+    return {name: sys.modules[name] for name in found}
+
+
+def _sources(module: ModuleType) -> set[object]:
+    """Return the names of the modules that what a module holds is from."""
+    held = vars(module).values()
+    names = (one.__name__ if isinstance(one, ModuleType) else getattr(one, "__module__", None) for one in held)
+    return {name for name in names if not str(name).startswith(f"{module.__name__}.")}
+
+
+def _asked(link: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    said, ancillary, _, _ = link.recvmsg(4, socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize))
+    if not said:
+        return None
+    streams = array.array("i", ancillary[0][2]).tolist()
+    size, text = int.from_bytes(said, "big"), b""
+    while len(text) < size:
+        text += link.recv(size - len(text))
+    return json.loads(text.decode(errors="surrogateescape")), streams
+
+
+def _serve(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, Any], streams: list[int]) -> None:
+    between = os.fork()
+    if between == 0:
+        if os.fork() == 0:
+            with _traced():
+                _become(link, later, asked, streams)
+        os._exit(0)  # so that the child is the tests' own
+    os.waitpid(between, 0)
+    for stream in streams:
+        os.close(stream)
+
+
+@contextlib.contextmanager
+def _traced() -> Any:
+    """What goes wrong before a command runs is told, and ends the process."""
+    try:
+        yield
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+
+
+def _become(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, Any], streams: list[int]) -> NoReturn:
+    while os.getppid() != asked["parent"]:
+        time.sleep(0.0005)
+    link.sendall(os.getpid().to_bytes(4, "big"))
+    link.close()
+    if asked["session"]:
+        os.setsid()
+    if asked["umask"] >= 0:
+        os.umask(asked["umask"])
+    _put(streams, [0, 1, 2, *asked["passed"]])
+    os.chdir(asked["cwd"])
+    os.environ.clear()
+    os.environ.update(asked["env"])
+    _tell_kernel(asked["arguments"], asked["env"])
+    tempfile.tempdir = None
+    _open_streams()
+    importlib.invalidate_caches()
+    if asked["arguments"][:3] == ["-P", "-m", HOST]:
+        _become_host(asked["arguments"][3:])
+    sys.argv = asked["arguments"]
+    sys.path[0] = str(Path(sys.argv[0]).parent)
+    sys.meta_path.insert(0, Later(later))
+    _run_command()
+
+
+def _put(received: Sequence[int], wanted: Sequence[int]) -> None:
+    """Give descriptors the numbers that they have where they come from, and close all others."""
+    above = max(*received, *wanted) + 1
+    aside = [fcntl.fcntl(one, fcntl.F_DUPFD, above) for one in received]
+    os.closerange(3, above)
+    for one, number in zip(aside, wanted, strict=True):
+        os.dup2(one, number)
+    os.closerange(above, max(aside) + 1)
+
+
+def _become_host(arguments: list[str]) -> NoReturn:
+    """Be the process of a desktop, found where its environment says."""
+    from holo_tasks.desktop import host
+
+    sys.argv = [host.__file__, *arguments]
+    sys.path[:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    _run(host.main)
+
+
+def _tell_kernel(arguments: Sequence[str], env: Mapping[str, str]) -> None:
+    """Have `/proc` tell the command line and the environment, as of any process."""
+    program = sys.executable if arguments[0].startswith("-") else arguments[0]
+    _libc.prctl(_PR_SET_NAME, Path(program).name.encode(), 0, 0, 0)
+    ends = []
+    for text in ([sys.executable, *arguments], [f"{name}={value}" for name, value in env.items()]):
+        held = ctypes.create_string_buffer(b"".join(os.fsencode(one) + b"\0" for one in text))
+        _kept.append(held)
+        ends += [ctypes.addressof(held), ctypes.addressof(held) + len(held) - 1]
+    told = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    code, stack, data, heap = told[23:25], told[25], told[42:44], told[44]
+    fields = [*map(int, (*code, *data, heap)), _libc.sbrk(0), int(stack), *ends]
+    shape = struct.pack("=11QQIi", *fields, 0, 0, -1)
+    if _libc.prctl(_PR_SET_MM, _PR_SET_MM_MAP, shape, ctypes.c_ulong(len(shape)), 0):
+        raise OSError(ctypes.get_errno(), "the kernel takes no other command line")
+
+
+_kept: list[Any] = []
+
+
+def _open_streams() -> None:
+    old = sys.stdin, sys.stdout, sys.stderr
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        raw = io.open(number, "rb" if number == 0 else "wb", closefd=False)  # noqa: SIM115, UP020
+        tty = os.isatty(number)
+        stream = io.TextIOWrapper(raw, old[number].encoding, old[number].errors, line_buffering=tty or number == 2)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def _run_command() -> NoReturn:
+    """Run the command that this process has become."""
+    from holo_tasks.cli import commands
+
+    class First:
+        """In its place: what a command registers before anything is loaded is done after all else."""
+
+        @staticmethod
+        def register(do: Callable[..., object], *arguments: object) -> None:
+            _last.append(lambda: do(*arguments))
+
+    commands.atexit = First  # type: ignore[attr-defined]
+    _run(commands.main)
+
+
+def _run(program: Callable[[], object]) -> NoReturn:
+    """Run a program, and end as the interpreter does."""
+    code: object = 0
+    try:
+        program()
+    except SystemExit as ended:
+        code = ended.code
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        code = -signal.SIGINT
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    if code == -signal.SIGINT:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+if __name__ == "__main__":
+    main()

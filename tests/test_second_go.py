@@ -1,0 +1,42 @@
+"""What failed among others gets one more go, alone; what is broken still fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support import second_go
+
+
+def of(tmp_path: Path, failed: list[str]) -> Path:
+    kept = tmp_path / "lastfailed"
+    kept.write_text(json.dumps(dict.fromkeys(failed, True)), encoding="utf-8")
+    return kept
+
+
+def test_what_passes_alone_is_named_and_lets_the_others_work_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert second_go.main(of(tmp_path, ["a::b[c d]"]), lambda test: test == "a::b[c d]") == 0
+    assert "UNSTEADY: failed among the others, passed alone; see why: a::b[c d]" in capsys.readouterr().out
+
+
+def test_what_fails_twice_is_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert second_go.main(of(tmp_path, ["a", "b"]), lambda test: test == "a") == 1
+    assert "FAILED TWICE: b" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("failed", [0, second_go.MOST + 1])
+def test_many_that_fail_are_no_accident_and_none_that_is_known_is_no_pass(tmp_path: Path, failed: int) -> None:
+    assert second_go.main(of(tmp_path, [str(n) for n in range(failed)]), lambda _: True) == 1
+    assert second_go.main(tmp_path / "nothing", lambda _: True) == 1
+
+
+def test_it_is_really_run_again(tmp_path: Path) -> None:
+    broken = tmp_path / "test_broken.py"
+    broken.write_text("def test_it():\n    assert False\n", encoding="utf-8")
+    assert second_go.main(of(tmp_path, [f"{broken}::test_it"])) == 1
+    broken.write_text("def test_it():\n    assert True\n", encoding="utf-8")
+    assert second_go.main(of(tmp_path, [f"{broken}::test_it"])) == 0

@@ -1,0 +1,39 @@
+"""What earlier test runs have read, and programs that tests start need not read again, is what the engine reads."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from holo_tasks.vision.ocr import Ocr
+from tests.support.started import read_before
+
+
+def test_what_is_kept_is_what_the_engine_reads() -> None:
+    known, shown, ocr = read_before.known(), read_before.pictures(), Ocr()
+    if not known:
+        pytest.skip("it is another engine's: make durations keeps anew what this one reads")
+    assert len(shown) > 10
+    for key, picture in shown.items():
+        pixels = np.ascontiguousarray(np.asarray(Image.open(io.BytesIO(picture)))[..., ::-1])
+        assert read_before.key_of("text", pixels) == key
+        said, sure = ocr.read(pixels)
+        assert said == known[key][0]
+        assert sure == pytest.approx(known[key][1], abs=0.02)
+
+
+def test_nothing_counts_that_another_engine_has_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, path = tmp_path / "read", tmp_path / "readings.zip"
+    folder.mkdir()
+    (folder / "ab").write_text(json.dumps(["Save", 0.9]))
+    (folder / "cd.17.42").write_text("half of o")
+    monkeypatch.delenv(read_before.ANEW, raising=False)
+    read_before.keep(folder, path)
+    assert read_before.known.__wrapped__(path) == {"ab": ["Save", 0.9]}
+    monkeypatch.setattr(read_before, "version", lambda name: "99")
+    assert read_before.known.__wrapped__(path) == {}
