@@ -125,7 +125,8 @@ docs: setup
 
 lock:
 	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \
-	  --extra demo --extra postgres --extra redaction --extra mcp --group dev --group docs pyproject.toml --custom-compile-command "make lock" -o requirements.lock
+	  --extra demo --extra postgres --extra redaction --extra mcp --extra redis --extra docker --extra kubernetes \
+	  --extra otel --group dev --group docs pyproject.toml --custom-compile-command "make lock" -o requirements.lock
 
 clean:
 	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache demo-output bench-output benchmark-output faults-output nasty-output tests/fuzz/crashes-output .interop
