@@ -88,6 +88,12 @@ def pytest_sessionstart() -> None:
     child.subprocess = warm.Starting()  # type: ignore[attr-defined]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("long") is not None:
+            item.add_marker(pytest.mark.timeout(7200))
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()  # six thousand tests are no garbage, and take long to look through
 

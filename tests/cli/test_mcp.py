@@ -166,7 +166,7 @@ def test_what_no_run_could_do_is_refused_before_there_is_a_client(
     tmp_path.chmod(0o755)
     (tmp_path / "open").chmod(0o644)
     for folder in tmp_path.parents:  # of the test run's own folder
-        if folder.stat().st_uid == os.geteuid() and folder.name.startswith("pytest-"):
+        if folder.stat().st_uid == os.geteuid() and folder.name.startswith(("pytest-", "popen-")):
             folder.chmod(0o755)
     with pytest.raises(InvalidUsage, match=re.escape(said)):
         carry_out(["mcp", *words])
