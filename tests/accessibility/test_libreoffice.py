@@ -22,6 +22,7 @@ pytestmark = [
         shutil.which("soffice") is None, reason="needs the Debian packages libreoffice-calc and libreoffice-gtk3"
     ),
 ]
+LATE = "did not answer in time"
 PATIENCE_S = 90.0
 ROWS = (("Reference", "Merchant", "Amount"), ("TX-20418", "Ada Supplies", "12.50"), ("TX-20419", "Cafe Nord", "7.00"))
 NAMESPACE = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -46,12 +47,12 @@ def cell(text: str) -> str:
 
 
 async def found(desktop: VirtualDesktop, role: str, name: str | None, **held: str) -> tuple[ElementTree, Element]:
-    """Wait until an element is told of that holds this, and return it with its tree."""
+    """Wait until an element is told of that holds this, in time for once, and return it with its tree."""
     end = time.monotonic() + PATIENCE_S
     while True:
         tree = await desktop.elements()
         for each in tree.find(role, name):
-            if all(getattr(each, what) == text for what, text in held.items()):
+            if LATE not in tree.why_not and all(getattr(each, what) == text for what, text in held.items()):
                 return tree, each
         assert time.monotonic() < end, (tree.why_not, tree.find(role))
         await asyncio.sleep(0.1)
