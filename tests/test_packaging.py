@@ -24,7 +24,8 @@ NOT_IMPORTED = {"prefect-holo", "fastapi", "onnxruntime", "presidio-analyzer", "
     *("prefect-redis", "prefect-docker", "prefect-kubernetes"),
     *("pyotp", "opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"),
 }
-"""Extras of this package, a bound on what Prefect brings, three that are loaded by name, a program, what Prefect loads; those of extras."""
+"""Extras of this package, a bound on what Prefect brings, three that are loaded by name, a program, what Prefect loads,
+and what only extras use."""
 FLOWS = sorted((ROOT / "flows").glob("*.py"))
 
 
