@@ -28,6 +28,8 @@ LATE_S = 8.0
 """What is only late is waited for so long before somebody is asked to do a step."""
 
 
+UNDECIDED = ("wait", "ask_human", "ask_model")
+"""What does nothing: before it is settled for, all of the screen is read."""
 DONE = "done"
 """What a probe answers where it finds what was done."""
 
@@ -73,8 +75,7 @@ class PlaybookBrain:
         if self._answer is not None and self._probe is not None:
             return await self._probed(walk, self._probe, self._answer)
         self._hear(walk)
-        sight = await self.look(walk)
-        decision = await asyncio.to_thread(self._follow(sight), self._past)  # it may read what is on an element
+        sight, decision = await self._decided(walk)
         if not decision.unmet:
             self._met = _steps(self._past)
         step = Step.model_validate(decision.step)
@@ -92,6 +93,19 @@ class PlaybookBrain:
         self.given, self.intent = decision, Intent() if action is None else Intent(action.safe, action.expect or "")
         self._ears.gave(step, walk)
         return step
+
+    async def _decided(self, walk: Walk) -> tuple[Sight, Decision]:
+        """Return what the rules say, and the sight that they say it of: by what programs tell, if that is enough.
+
+        Only what is to be done is taken from that. Before it waits or stops all of the screen is read.
+        """
+        if self._needs == Needs.TEXT | Needs.ELEMENTS:
+            sight = await self._eyes.sight(walk, self._needs, told=True)
+            decision = await asyncio.to_thread(self._follow(sight), self._past)
+            if not (decision.lost or decision.unmet) and decision.action and decision.action.kind not in UNDECIDED:
+                return sight, decision
+        sight = await self.look(walk)
+        return sight, await asyncio.to_thread(self._follow(sight), self._past)  # it may read what is on an element
 
     async def _probed(self, walk: Walk, probe: PlaybookBrain, answer: tuple[Step, Decision]) -> Step:
         """Return the next step of the probe; where it finds what was done, the answer that waits for that.

@@ -185,7 +185,9 @@ def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight) -> bool:
     def visible(wanted: Condition) -> bool:
         return is_visible(wanted, values, sight)
 
-    if not any(all(map(visible, screen)) for screen in rule.screens) or any(map(visible, rule.not_)):
+    if not any(all(map(visible, screen)) for screen in rule.screens):
+        return False
+    if any(is_visible(wanted, values, sight.as_read) for wanted in rule.not_):
         return False
     if rule.any_of and not any(map(visible, rule.any_of)):
         return False

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Flag, auto
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
+from typing import Generic, TypeVar, overload
 
 from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage
@@ -21,10 +24,11 @@ from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.take_picture import Seen
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.actions import Target
-from holo_tasks.vision.element_check import ElementCheck
+from holo_tasks.vision.element_check import ElementCheck, shared_check
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.picture_targets import with_pictures
-from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.screen_text import Line, Sight
+from holo_tasks.vision.template_match import Found
 from holo_tasks.vision.told_elements import seen_in, with_elements
 
 SCRIPT, PLAYBOOK = "script", "playbook"
@@ -58,13 +62,15 @@ class Eyes:
 
     def __init__(self, reader: Reader | None = None) -> None:
         self._reader = reader or shared_reader()
-        self._check = ElementCheck(self._reader)
+        self._check = shared_check() if reader is None else ElementCheck(reader)
         self._last: tuple[Seen, Sight] | None = None
 
-    async def sight(self, walk: Walk, needs: Needs = Needs.TEXT) -> Sight:
+    async def sight(self, walk: Walk, needs: Needs = Needs.TEXT, *, told: bool = False) -> Sight:
         """Return what is on the screen, as far as it is needed; its pixels are of the part that the walk is shown.
 
-        Where programs do not all tell of their elements, it is read, too.
+        Where programs do not all tell of their elements, it is read, too. Where they do, and ``told`` is wanted, it is
+        read only where they tell of the texts that are asked for, and as a whole where that is not enough: such a sight
+        is to be asked in another thread.
         """
         seen = walk.seen
         if seen is None:
@@ -74,20 +80,52 @@ class Eyes:
         reads = Needs.TEXT in needs or (Needs.ELEMENTS in needs and (tree is None or not tree.complete))
         if self._last is None or self._last[0] is not seen:
             self._last = None
-        if reads and self._last is None:
+        instead = told and reads and tree is not None and tree.complete and self._last is None
+        if reads and self._last is None and not instead:
             self._last = seen, await asyncio.to_thread(self._read, seen, seen.shot.region)
-        read = _unread(seen) if self._last is None else self._last[1]
+        read = self._later(seen) if instead else _unread(seen) if self._last is None else self._last[1]
         if tree is None or elements is None:
             return read
         shown = known(tree, seen.masks, elements.tell, unseen=elements.unseen)
-        return await asyncio.to_thread(self._with_elements, read, tree, shown, seen)
+        return await asyncio.to_thread(self._with_elements, read, tree, shown, seen, instead)
 
-    def _with_elements(self, sight: Sight, tree: ElementTree, shown: ElementTree, seen: Seen) -> Sight:
+    def _with_elements(
+        self, sight: Sight, tree: ElementTree, shown: ElementTree, seen: Seen, instead: bool = False
+    ) -> Sight:
         """Return a sight with what programs tell; nothing that is masked is in what is shown outside."""
         region = seen.shot.region
-        found = with_elements(sight, _part(seen.frame, region), seen_in(tree, region), self._check)
+        found = with_elements(sight, _part(seen.frame, region), seen_in(tree, region), self._check, instead=instead)
         outside, part = seen_in(shown, region), _part(seen.redacted, region)
-        return replace(found, shown=with_elements(sight.shown or sight, part, outside, self._check))
+        shows = with_elements(sight.shown or sight, part, outside, self._check, instead=instead)
+        return replace(self._until_read(found, seen), shown=self._until_read(shows, seen))
+
+    def _until_read(self, sight: Sight, seen: Seen) -> Sight:
+        """Return a sight that goes by what was read as soon as all of the screen was."""
+
+        def has(label: str) -> bool | None:
+            return None if self._last and self._last[0] is seen else sight.told(label)
+
+        def row(label: str) -> Sequence[Line] | None:
+            return None if self._last and self._last[0] is seen else sight.row(label)
+
+        return replace(sight, told=has, row=row)
+
+    def _later(self, seen: Seen) -> Sight:
+        """Return what is on the screen, which is read when something is asked that only that tells."""
+
+        @cache
+        def read() -> Sight:
+            self._last = seen, self._read(seen, seen.shot.region)
+            return self._last[1]
+
+        def later(of: Callable[[], Sight]) -> Sight:
+            lines, fields = Later(lambda: of().lines), Later(lambda: of().fields)
+            colored = Later(lambda: of().colored_fields)
+            return replace(_unread(seen), lines=lines, fields=fields, colored_fields=colored, pictures=_pictures(of))
+
+        found = later(read)
+        masked = seen.redacted.rgb != seen.frame.rgb
+        return replace(found, shown=later(lambda: read().shown or read())) if masked else found
 
     def _read(self, seen: Seen, region: Box | None) -> Sight:
         sight = self._read_frame(seen.frame, region)
@@ -103,6 +141,33 @@ class Eyes:
         sight = self._reader.read(picture).sight
         lines = tuple(replace(line, text=defused(line.text)) for line in sight.lines)
         return with_pictures(replace(sight, lines=lines), picture)
+
+
+T = TypeVar("T")
+
+
+class Later(Sequence[T], Generic[T]):
+    """Things that are found when somebody first asks for them."""
+
+    def __init__(self, find: Callable[[], Sequence[T]]) -> None:
+        self._find = find
+
+    def __len__(self) -> int:
+        return len(self._find())
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+        return self._find()[place]
+
+
+def _pictures(of: Callable[[], Sight]) -> Callable[[Path], Sequence[Found]]:
+    """Return what finds smaller pictures on what is read later."""
+    return lambda file: of().pictures(file)
 
 
 def _part(frame: Frame, region: Box | None) -> Frame:

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.elements import Element, ElementTree
@@ -76,7 +77,8 @@ SHORT, SHORT_LIKENESS = 4, 0.6
 SURE = 0.99
 ROOM, AROUND = 8, 3
 MOST_OF, HIGH = 0.6, 60
-KEPT = 512
+KEPT = 2048
+"""So many places are remembered by their pixels, with what is written on them."""
 _PLACE = re.compile(r"[A-Z]{1,3}[1-9]\d{0,6}")
 """What a cell of a spreadsheet is called."""
 _SHORTCUT = re.compile(r"(?:ctrl|shift|alt|super|meta|cmd|f\d+|.*\+.*|\W+|\d+)", re.IGNORECASE)
@@ -116,9 +118,9 @@ class ElementCheck:
 
     def _by_text(self, frame: Frame, tree: ElementTree, element: Element, also: str) -> str:
         """Return what is said against an element by what is written in its box."""
-        lines = self._lines(frame, element.box)
+        lines = self.lines(frame, element.box)
         if contradicted(element, _text(lines), _others(tree, element), also):
-            lines = self._lines(frame, element.box, room=True)  # a text at the very edge is read better with room
+            lines = self.lines(frame, element.box, room=True)  # a text at the very edge is read better with room
             read = _text(lines)
             if not any(agrees(text, read) for text in _texts(element)) or contradicted(
                 element, read, _others(tree, element), also
@@ -133,10 +135,10 @@ class ElementCheck:
 
     def read(self, frame: Frame, box: Box, *, room: bool = False) -> str:
         """Return what is written in a box, in one line, read with ``room`` around it if wanted; empty without OCR."""
-        return _text(self._lines(frame, box, room=room))
+        return _text(self.lines(frame, box, room=room))
 
-    def _lines(self, frame: Frame, box: Box, *, room: bool = False) -> tuple[Line, ...]:
-        """Return the lines in a box, at their places on the screen."""
+    def lines(self, frame: Frame, box: Box, *, room: bool = False) -> tuple[Line, ...]:
+        """Return the lines in a box, at their places on the screen, read with ``room`` around it if wanted."""
         import numpy as np
 
         if not can_read():
@@ -145,16 +147,17 @@ class ElementCheck:
         if part.width < LEAST_PIXELS or part.height < LEAST_PIXELS:
             return ()
         key = hashlib.blake2b(pixels.tobytes(), digest_size=16).digest() + repr((pixels.shape, room)).encode()
-        if key not in self._known:
+        known = self._known.get(key)
+        if known is None:
             # Its own edges go on around it: a text is read better with some room, and neighbors are not to be read.
             grown = pixels if room else np.pad(pixels, ((ROOM, ROOM), (ROOM, ROOM), (0, 0)), mode="edge")
             inside = box.moved(-part.left, -part.top) if room else Box(0, 0, grown.shape[1], grown.shape[0])
             lines = (line for line in self._reader.read_piece(grown) if inside.contains(line.box.center))
-            self._known[key] = in_reading_order(lines)
+            known = self._known[key] = in_reading_order(lines)
             if len(self._known) > KEPT:
                 self._known.popitem(last=False)
         by = 0 if room else ROOM
-        return tuple(replace(line, box=line.box.moved(part.left - by, part.top - by)) for line in self._known[key])
+        return tuple(replace(line, box=line.box.moved(part.left - by, part.top - by)) for line in known)
 
     def _label_of_another(self, frame: Frame, tree: ElementTree, element: Element) -> str:
         """Return `ANOTHER_LABEL` if the label beside a field is that of another one."""
@@ -163,8 +166,8 @@ class ElementCheck:
         if element.role not in WRITTEN_INTO or not element.name or not names:
             return ""
         box = element.box
-        beside = self._lines(frame, Box(max(0, box.left - WIDEST), box.top, min(WIDEST, box.left), box.height))
-        above = self._lines(frame, Box(box.left, max(0, box.top - HIGHEST), box.width, min(HIGHEST, box.top)))
+        beside = self.lines(frame, Box(max(0, box.left - WIDEST), box.top, min(WIDEST, box.left), box.height))
+        above = self.lines(frame, Box(box.left, max(0, box.top - HIGHEST), box.width, min(HIGHEST, box.top)))
         if any(agrees(element.name, line.text) for line in (*beside[-1:], *above)):
             return ""
         for line in beside[-1:]:
@@ -188,6 +191,12 @@ class ElementCheck:
             if agrees(element.name, line.text) and not any(box.contains(line.box.center) for box in told):
                 return ELSEWHERE
         return ""
+
+
+@cache
+def shared_check() -> ElementCheck:
+    """Return the one of this process: what one part of it has read on an element, the others need not read again."""
+    return ElementCheck()
 
 
 def is_bare(frame: Frame, box: Box) -> bool:

@@ -91,7 +91,7 @@ class Reader:
                 continue
             changed = changed_blocks(before, pixels)
             if changed.sum() < 0.7 * dirty.sum():
-                dirty, kept, from_scratch = changed, sight.lines, False
+                dirty, kept, from_scratch = changed, tuple(sight.lines), False
         regions, lines = _to_read(dirty, kept, size)
         for region in regions:
             lines += self._read_region(pixels, region)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -45,18 +45,26 @@ class Sight:
     ``pictures`` returns where a smaller picture is on it. ``shown`` is what may be known of it outside this machine,
     where that is less: values are read from there. ``elements`` is what programs tell, in pixels of the picture; None
     where nobody was asked. ``disagrees`` returns why an element is not what the picture shows, empty if it is, and
-    ``written`` what is written in a box, None if nobody can read.
+    ``written`` what is written in a box, None if nobody can read. ``told`` says whether a text shows and ``row`` what
+    is written in the row of a label, where programs tell where to look; None where only ``lines`` say it.
     """
 
-    lines: tuple[Line, ...]
+    lines: Sequence[Line]
     size: Size
-    fields: tuple[Box, ...] = ()
-    colored_fields: tuple[Box, ...] = ()
+    fields: Sequence[Box] = ()
+    colored_fields: Sequence[Box] = ()
     pictures: Callable[[Path], Sequence[Found]] = field(default=lambda picture: (), compare=False, repr=False)
     shown: Sight | None = None
     elements: ElementTree | None = None
     disagrees: Callable[[Element, str], str] = field(default=lambda element, also: "", compare=False, repr=False)
     written: Callable[[Box], str | None] = field(default=lambda box: None, compare=False, repr=False)
+    told: Callable[[str], bool | None] = field(default=lambda label: None, compare=False, repr=False)
+    row: Callable[[str], Sequence[Line] | None] = field(default=lambda label: None, compare=False, repr=False)
+
+    @cached_property
+    def as_read(self) -> Sight:
+        """The same, but that all of it is read whatever programs tell of its texts."""
+        return replace(self, told=lambda label: None, row=lambda label: None)
 
     def find(self, label: str) -> list[Line]:
         """Return the lines that are this label, best match first; `matches` says what counts.
@@ -69,6 +77,9 @@ class Sight:
 
     def has(self, label: str) -> bool:
         """Say whether some line is this label, or words of one text that were read one by one are."""
+        told = self.told(label)
+        if told is not None:
+            return told
         return any(matches(label, line.text) for line in self.lines) or any(
             matches(label, phrase) for phrase in self._phrases
         )
@@ -97,6 +108,11 @@ class Sight:
 
     def right_of(self, label: str) -> str | None:
         """Return the text on the same row, right of a label; None unless there is one such label and text."""
+        read = self.row(label)
+        found = None if read is None else replace(self.as_read, lines=read).right_of(label)
+        return self._right_of(label) if found is None else found
+
+    def _right_of(self, label: str) -> str | None:
         anchor = self.anchor(label)
         if anchor is None:
             return None
@@ -147,6 +163,7 @@ def matches(label: str, text: str) -> bool:
     return likeness(label, text) >= LIKENESS
 
 
+@lru_cache(maxsize=16_384)
 def likeness(label: str, text: str) -> float:
     """Rate how well a text is a label, from 0 to 1.
 
@@ -198,6 +215,7 @@ def _looks_alike(one: str, other: str, here: tuple[int, int], there: tuple[int, 
     return set(lost) <= THIN or (len(lost) == 1 and lost in beside)
 
 
+@lru_cache(maxsize=4096)
 def plain(text: str, keep_case: bool = False) -> str:
     """Reduce a text to what a reader rarely confuses: letters without accents or case, and digits.
 
@@ -206,6 +224,12 @@ def plain(text: str, keep_case: bool = False) -> str:
     split = unicodedata.normalize("NFKD", text if keep_case else text.casefold())
     kept = "".join(c if c.isalnum() else " " for c in split if not unicodedata.combining(c))
     return re.sub(r"(?<!\d) +| +(?!\d)", "", re.sub(r" +", " ", kept).strip())
+
+
+@lru_cache(maxsize=1024)
+def gapped(label: str) -> re.Pattern[str]:
+    """Return a pattern for a label as `plain` has it, in whose gaps (``*``) anything may stand."""
+    return _with_gaps([plain(piece) for piece in label.split("*")])
 
 
 def _with_gaps(pieces: list[str]) -> re.Pattern[str]:

@@ -11,16 +11,26 @@ from holo_tasks.core.outside import defused
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.told_texts import ToldTexts
 
 
-def with_elements(sight: Sight, frame: Frame, tree: ElementTree, check: ElementCheck) -> Sight:
-    """Return what was read on a frame, with the elements that programs tell of, in the frame's pixels."""
-    return replace(
+def with_elements(
+    sight: Sight, frame: Frame, tree: ElementTree, check: ElementCheck, *, instead: bool = False
+) -> Sight:
+    """Return what was read on a frame, with the elements that programs tell of, in the frame's pixels.
+
+    With ``instead``, texts are looked for where programs tell of them, and the frame is read only if that says nothing.
+    """
+    found = replace(
         sight,
         elements=tree,
         disagrees=lambda element, also: check.why_not(frame, tree, element, also),
         written=lambda box: check.read(frame, box) if can_read() else None,
     )
+    if not instead:
+        return found
+    texts = ToldTexts(frame, tree, check)
+    return replace(found, told=texts.has, row=texts.row_of)
 
 
 def seen_in(tree: ElementTree, region: Box | None) -> ElementTree:

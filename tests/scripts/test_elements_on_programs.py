@@ -19,6 +19,7 @@ from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.scripts.hands import Hands
+from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.script import Script, screens_of
 from holo_tasks.vision.ocr_reader import Reader, Reading
 from holo_tasks.vision.state_recognizer import ScreenRecognizer
@@ -36,6 +37,54 @@ class NoReader(Reader):
 
     def read(self, picture: Any) -> Reading:
         raise AssertionError("a whole screen was read")
+
+
+class CountingReader(Reader):
+    """Counts how often a screen was read as a whole."""
+
+    wholes = 0
+
+    def read(self, picture: Any) -> Reading:
+        self.wholes += 1
+        return super().read(picture)
+
+
+BY_TEXT = parse_playbook("""
+name: by-text
+goals:
+  look:
+    params: {reference: text}
+    rules:
+      - id: read
+        screen: [TRANSACTION DETAIL, "{reference}"]
+        read: {amount: {right_of: Amount, as: money}}
+        do: [{answer: {amount: "{amount}"}, thought: Read it.}]
+      - id: menu
+        screen: MAIN MENU
+        do: [{click: {role: button, name: Transaction search}, thought: Open the search., then: TRANSACTION SEARCH}]
+      - id: search
+        screen: [TRANSACTION SEARCH, Reference]
+        max: 2
+        do:
+          - {click: {field: Reference}, thought: Go to the reference.}
+          - {write: {text: "{reference}", overwrite: true}, thought: Write the reference.}
+          - {click: {role: button, name: Search}, thought: Search., then: TRANSACTION DETAIL}
+      - id: sign-on
+        screen: MERIDIAN LEDGER - SIGN ON
+        max: 2
+        do:
+          - {click: {role: text field, name: User}, thought: Go to the user.}
+          - {write: {text: auditor, overwrite: true}, thought: Write the user.}
+          - {click: {role: password field, name: Password}, thought: Go to the password.}
+          - {write: {text: "{{secret:portal_password}}", overwrite: true}, thought: Write the password by its name.}
+          - {click: {role: button, name: Log in}, thought: Log in., then: MAIN MENU}
+  leave:
+    rules:
+      - id: leave
+        screen: MAIN MENU
+        do: [{click: {role: button, name: Exit}, thought: Leave.}, {answer: left, thought: It is left.}]
+""")
+"""Its conditions and values are texts, as those of compiled playbooks are."""
 
 
 @pytest.fixture
@@ -63,6 +112,23 @@ async def test_all_is_found_by_the_tree_and_no_screen_is_read(ledger) -> None:
     assert walk.seen is not None
     assert await recognizer.recognize(walk.seen.frame, screens.states) is screens.state("saved")
     assert PASSWORD not in repr(told.last)
+
+
+async def test_texts_are_read_only_where_the_program_tells_of_them(ledger) -> None:
+    desktop, _ = ledger
+    reader, walk = CountingReader(), walk_on(desktop)
+    answer = await done(walk, Script(BY_TEXT, "look", reference=CAFE.reference).brain(reader=reader))
+    assert answer == '{"amount": "1284.50"}'
+    # One that came up while it was looked at may be read: without the tree each of nine is.
+    assert reader.wholes < walk.step / 2
+
+
+async def test_a_text_that_is_told_and_not_shown_is_not_there(ledger) -> None:
+    desktop, _ = ledger
+    lying = Told(desktop, lambda tree: replace(tree, elements=tuple(map(as_menu, tree.elements))))
+    with pytest.raises(GaveUp, match="no rule of goal 'leave' for this screen"):
+        await done(walk_on(lying, now_s=Fast()), Script(BY_TEXT, "leave").brain())
+    assert (await desktop.elements()).find("label", "MERIDIAN LEDGER - SIGN ON"), "nobody has left the screen"
 
 
 async def test_without_the_tree_nothing_is_found_and_nothing_is_clicked(ledger) -> None:

@@ -1,0 +1,98 @@
+"""Texts are looked for where programs tell of them, and count where the picture shows them: nowhere else is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.frame import Frame
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.vision.element_check import ElementCheck
+from holo_tasks.vision.ocr_reader import Reader, Reading
+from holo_tasks.vision.told_texts import ToldTexts
+from tests.support.elements import tree_of
+
+SIZE = Size(520, 300)
+HEADING, ORDER, NUMBER = Box(20, 20, 220, 26), Box(20, 70, 90, 26), Box(140, 70, 110, 26)
+SAVE, CANVAS = Box(20, 120, 130, 34), Box(280, 120, 200, 40)
+TEXTS = {"ORDER RECORD": HEADING, "Order": ORDER, "AB-1207": NUMBER, "Save note": SAVE, "Drawn by hand": CANVAS}
+
+
+class NoReader(Reader):
+    """Reads pieces, and no picture as a whole."""
+
+    def read(self, picture: Any) -> Reading:
+        raise AssertionError("a whole picture was read")
+
+
+CHECK = ElementCheck(NoReader())
+
+
+def drawn(texts: dict[str, Box]) -> Frame:
+    image = Image.new("RGB", (SIZE.width, SIZE.height), "#d8d8d8")
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(size=18)
+    for text, box in texts.items():
+        draw.text((box.left + 3, box.top + 1), text, fill="black", font=font)
+    return Frame(image.tobytes(), SIZE, ":told")
+
+
+FRAME = drawn(TEXTS)
+TREE = tree_of(
+    *(("label", text, box) for text, box in TEXTS.items() if box not in (SAVE, CANVAS)),
+    ("button", "Save note", SAVE),
+    ("panel", "", CANVAS),
+)
+
+
+def told(tree: ElementTree = TREE, frame: Frame = FRAME) -> ToldTexts:
+    return ToldTexts(frame, tree, CHECK)
+
+
+def test_a_text_shows_where_the_program_tells_of_it_and_the_picture_has_it() -> None:
+    assert told().has("ORDER RECORD")
+    assert told().has("AB-*")
+    assert told().has("Save note")
+    assert told().has("NOTE SAVED") is False
+    assert told().has("AB-1208") is False, "digits are never alike"
+
+
+def test_what_a_program_tells_and_the_picture_does_not_show_is_for_the_whole_picture_to_say() -> None:
+    lying = tree_of(*(("label", "NOTE SAVED" if text == "ORDER RECORD" else text, box) for text, box in TEXTS.items()))
+    assert told(lying).has("NOTE SAVED") is None
+    nowhere = drawn({text: box for text, box in TEXTS.items() if text != "AB-1207"})
+    assert told(frame=nowhere).has("AB-1207") is None
+
+
+def test_texts_side_by_side_may_be_one() -> None:
+    assert told().has("Order AB-1207") is None
+    assert told().has("AB-1207 Save note") is False, "those are two rows"
+
+
+def test_a_line_of_a_longer_text_is_read() -> None:
+    box = Box(20, 200, 300, 60)
+    tree = tree_of(("label", "The note goes to the customer, too. Send it?", box))
+    frame = drawn({"The note goes to the": Box(20, 200, 300, 26), "customer, too. Send it?": Box(20, 230, 300, 26)})
+    assert told(tree, frame).has("The note goes to the")
+    assert told(tree, frame).has("the customer") is None
+
+
+@pytest.mark.parametrize(("role", "shows"), [("drawing area", True), ("canvas", True), ("panel", False)])
+def test_what_draws_for_itself_may_show_what_nobody_tells(role: str, shows: bool) -> None:
+    tree = tree_of(("label", "ORDER RECORD", HEADING), (role, "", CANVAS))
+    assert told(tree).has("Drawn by hand") is shows
+
+
+def test_a_row_is_read_around_the_one_label_that_is_told() -> None:
+    assert [line.text for line in told().row_of("Order") or ()] == ["Order", "AB-1207"]
+    assert told().row_of("Customer") is None
+    twice = tree_of(("label", "Order", ORDER), ("label", "Order", HEADING))
+    assert told(twice).row_of("Order") is None
+
+
+def test_a_screen_of_too_many_texts_is_left_to_the_reader() -> None:
+    many = tree_of(*(("label", f"Item {n}", Box(n % 400, n // 400, 20, 10)) for n in range(401)))
+    assert told(many).has("NOTE SAVED") is None
+    assert told(many).row_of("Item 7") is None
