@@ -145,6 +145,11 @@ def check_command(words: list[str], block: Block) -> None:
             assert set(packages) <= set((ROOT / "deployments" / "setup.sh").read_text(encoding="utf-8").split()) | {
                 "xvfb"
             }
+        case ["env", setting, *rest]:
+            assert setting == "PWD=/opt/holo"  # where the image has the flows
+            check_command(rest, block)
+        case ["python", "deployments/pools/make.py", kind]:
+            assert (ROOT / "deployments" / "pools" / f"{kind}.json").is_file()
         case ["python", "-c", code]:
             compile(code, block.where, "exec")
         case ["python", name]:

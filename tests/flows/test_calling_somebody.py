@@ -36,7 +36,8 @@ async def test_a_hand_off_calls_somebody_by_the_shipped_automation(server: str, 
         block = CustomWebhookNotificationBlock(
             name="phone", url=f"{phone.base_url}/call", json_data={"said": "{{subject}}\n{{body}}"}
         )
-        (shipped,) = yaml.safe_load(SHIPPED.read_text())["automations"]
+        automations = yaml.safe_load(SHIPPED.read_text())["automations"]
+        (shipped,) = (one for one in automations if one["name"] == "Holo: call somebody")
         shipped["actions"][0]["block_document_id"] = await block.asave("phone", overwrite=True)
         async with get_client() as client:
             await client.create_automation(AutomationCore.model_validate(shipped))

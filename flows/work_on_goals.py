@@ -1,0 +1,63 @@
+"""Work on goals in plain words that are on a list, on several desktops at once."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from prefect import flow, get_run_logger
+from pydantic import Field
+
+from holo_blocks import holo_agents
+from holo_tasks import WorkList, cost_guardrail
+from holo_tasks.core.visible_text import exact
+from holo_tasks.run.log_filter import one_line_errors
+from holo_tasks.run.secret_filter import HushedName
+from run_goal import pursue_goal
+
+
+@flow(name="Work on goals", flow_run_name=HushedName("{work_list}"), persist_result=False)
+@cost_guardrail(max_cost_usd="{max_cost_usd}")
+async def work_on_goals(
+    work_list: str = Field(
+        default="goals",
+        min_length=1,
+        max_length=300,
+        description="Name of the list. Each item has a goal, and a token under which that is pursued once.",
+    ),
+    most: int = Field(default=100, ge=1, description="How many items this run takes at most."),
+    desktops: int = Field(default=1, ge=1, le=100, description="So many work at once."),
+    allow: Literal["read", "act"] = Field(
+        default="read",
+        description="read only looks and answers; act may use the mouse and the keyboard, unless the desktop block's "
+        "rules say read.",
+    ),
+    model: str = Field(default="holo", description="Name of a Holo Model block."),
+    desktop: str = Field(default="holo", description="Name of a Holo Desktop block, which starts a program."),
+    audit: str = Field(default="holo", description="Name of a Holo Audit Bucket block."),
+    max_steps: int = Field(default=50, ge=1, le=10_000, description="The agent stops a goal after so many steps."),
+    max_cost_usd: float = Field(default=20.0, ge=0, description="The run stops before it costs more."),
+) -> dict[str, int]:
+    """Take items that are ready, the most urgent first, and count what came of them.
+
+    `Work through a list` begins runs of it, on as many machines as there are.
+    """
+    one_line_errors()
+    log, counted = get_run_logger(), {"done": 0, "not done": 0}
+    async with holo_agents(
+        f"Goals of {exact(work_list)}",
+        desktops=min(desktops, most),
+        model=model,
+        desktop=desktop,
+        audit=audit,
+        allow=allow,
+        max_steps=max_steps,
+    ) as agents:
+        async for one in WorkList(work_list).map(pursue_goal, agents, most=most):
+            counted["done" if one.error is None else "not done"] += 1
+            if one.error is not None:
+                log.warning("%s: %s", one.item.key, one.error)
+    return counted
+
+
+if __name__ == "__main__":
+    work_on_goals.serve(name="fleet", limit=1)
