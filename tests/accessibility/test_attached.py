@@ -9,17 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.accessibility import bus
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from tests.accessibility.test_programs import until_there
+from tests.support.own_bus import own_bus
 
 pytestmark = pytest.mark.desktop
 
 
 async def test_the_bus_that_a_display_names_is_used_if_it_is_asked_for(form, tmp_path: Path, monkeypatch) -> None:
-    theirs = bus.listening(bus.launch(tmp_path, os.environ, lambda: None))
-    assert theirs.process is not None, theirs.why_not
-    try:
+    with own_bus(tmp_path) as theirs:
+        assert theirs.process is not None, theirs.why_not
         async with VirtualDesktop() as lent:
             env = {**os.environ, "DISPLAY": lent.display, "XAUTHORITY": str(lent.authority)}
             program = subprocess.Popen(form("gtk3"), env=env | theirs.environment())
@@ -39,6 +38,3 @@ async def test_the_bus_that_a_display_names_is_used_if_it_is_asked_for(form, tmp
                 assert {each.pid for each in tree.elements} == {program.pid}
             program.kill()
             program.wait()
-    finally:
-        theirs.process.terminate()
-        theirs.process.wait()

@@ -21,6 +21,7 @@ from holo_tasks.core.ports import TellsElements
 from holo_tasks.desktop import VirtualDesktop, processes
 from tests.accessibility.conftest import APPS, DEBIAN_PYTHON
 from tests.support.command_line import until
+from tests.support.own_bus import own_bus
 
 OUTER = "org.example.TheirKeyring"
 
@@ -30,13 +31,11 @@ def outer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A person's own bus, where programs find it by the environment and by XDG_RUNTIME_DIR."""
     runtime = tmp_path / "run"
     runtime.mkdir(mode=0o700)
-    started = bus.listening(bus.launch(runtime, os.environ, lambda: None))
-    assert started.process is not None, started.why_not
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", started.address)
-    yield started.address
-    started.process.terminate()
-    started.process.wait()
+    with own_bus(runtime) as started:
+        assert started.process is not None, started.why_not
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", started.address)
+        yield started.address
 
 
 @pytest.mark.desktop
@@ -115,11 +114,9 @@ def test_a_folder_may_be_called_anything() -> None:
     with tempfile.TemporaryDirectory() as short:
         folder = Path(short) / "a b,c;d=<&%é"
         folder.mkdir()
-        found = bus.listening(bus.launch(folder, os.environ, lambda: None))
-        assert found.process is not None, (folder / "bus.log").read_text()
-        assert (folder / "bus").is_socket()
-        found.process.terminate()
-        found.process.wait()
+        with own_bus(folder) as found:
+            assert found.process is not None, (folder / "bus.log").read_text()
+            assert (folder / "bus").is_socket()
 
 
 @pytest.mark.parametrize(

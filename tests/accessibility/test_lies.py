@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.accessibility import bus, protocol
+from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import DEEPEST, MOST_ELEMENTS, PARTLY
 from holo_tasks.accessibility.node import NAME_CHARACTERS
 from holo_tasks.accessibility.placement import TopWindow, View
@@ -21,6 +21,7 @@ from holo_tasks.accessibility.sheet_cells import MOST_CELLS
 from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.geometry import Box, Point, Size
 from tests.support.liar import ENTRY, FRAME, INTERFACES, PASSWORD, SHOWS, Liar, Told
+from tests.support.own_bus import own_bus
 
 WINDOW = Box(100, 100, 400, 300)
 SCREEN = Size(1280, 800)
@@ -31,12 +32,10 @@ TEXTS = [*INTERFACES, protocol.TEXT]
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    started = bus.listening(bus.launch(tmp_path, os.environ, lambda: None))
-    if started.process is None or started.why_not:
-        pytest.skip(started.why_not)
-    yield started.address
-    started.process.terminate()
-    started.process.wait()
+    with own_bus(tmp_path) as started:
+        if started.process is None or started.why_not:
+            pytest.skip(started.why_not)
+        yield started.address
 
 
 @pytest.fixture

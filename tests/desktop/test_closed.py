@@ -51,7 +51,7 @@ OPEN_OUTSIDE = {
 @pytest.fixture
 def answering() -> Iterator[Any]:
     """Begins to listen at an address, and answers each connection with what it was sent and a word."""
-    listening: list[socket.socket] = []
+    listening: list[tuple[socket.socket, threading.Thread]] = []
 
     def serve(made: socket.socket) -> None:
         while True:
@@ -66,13 +66,17 @@ def answering() -> Iterator[Any]:
         made = socket.socket(family)
         made.bind(address)
         made.listen()
-        listening.append(made)
-        threading.Thread(target=serve, args=[made], daemon=True).start()
+        serving = threading.Thread(target=serve, args=[made], daemon=True)
+        listening.append((made, serving))
+        serving.start()
         return made.getsockname()
 
     yield begin
-    for each in listening:
+    for each, serving in listening:
+        each.shutdown(socket.SHUT_RDWR)  # to close it ends no wait for a connection
         each.close()
+        serving.join(60)
+        assert not serving.is_alive()
 
 
 @pytest.fixture

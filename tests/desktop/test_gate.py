@@ -51,14 +51,21 @@ class Served:
 
     def __init__(self, desktop: Desktop, inputs: Inputs, folder: Path) -> None:
         self.desktop, self.inputs, self.folder = desktop, inputs, folder
-        self.alive = True
-        threading.Thread(target=self._renew, daemon=True).start()
+        self.alive, self._over = True, threading.Event()
+        self._renewing = threading.Thread(target=self._renew, daemon=True)
+        self._renewing.start()
 
     def _renew(self) -> None:
-        while True:
+        while not self._over.is_set():
             if self.alive:
                 self.desktop.renew(boot_s() + 0.8)
-            time.sleep(0.1)
+            self._over.wait(0.1)
+
+    async def close(self) -> None:
+        """Have nobody keep up the lease any more, and end the desktop."""
+        self._over.set()
+        self._renewing.join()
+        await self.desktop.close()
 
     async def do(self, gesture: Gesture, deadline: float | None = None, **slip: Any) -> Any:
         return await self.desktop.do(gesture, deadline, Slip(gesture_digest(gesture), **in_time(**slip)))
@@ -112,7 +119,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One for the tests that leave it as it was; each test has an event loop of its own."""
     one = asyncio.run(serving(tmp_path_factory.mktemp("served")))
     yield one
-    asyncio.run(one.desktop.close())
+    asyncio.run(one.close())
 
 
 @pytest.fixture
@@ -120,7 +127,7 @@ async def doomed(tmp_path: Path) -> AsyncIterator[Served]:
     """One whose input is stopped for good."""
     one = await serving(tmp_path)
     yield one
-    await one.desktop.close()
+    await one.close()
 
 
 @pytest.mark.parametrize("gesture", GESTURES, ids=lambda gesture: type(gesture).__name__)
