@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flow
 
 from holo_tasks.machine.memory import collect_seldom  # noqa: E402  they need the path
 from tests.support import authorities, in_memory, schedule, warm  # noqa: E402
+from tests.support.compiled_once import compiled_once  # noqa: E402
 from tests.support.started import read_before  # noqa: E402
 
 collect_seldom()
@@ -86,6 +87,12 @@ def pytest_sessionstart() -> None:
     from holo_tasks.desktop import child
 
     child.subprocess = warm.Starting()  # type: ignore[attr-defined]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    with compiled_once(getattr(session.config, "workerinput", {}).get("testrunuid", "")):
+        return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

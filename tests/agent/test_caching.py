@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 from prefect import flow
-from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
+from prefect.context import get_settings_context
 
 from holo_tasks import LimitReached, ModelFailed, PolicyRefused, pursue, subgoal
 from holo_tasks.core.frame import Frame
@@ -30,9 +30,11 @@ SCRIPT = [CLICK, CLICK, step("answer", content="done")]
 
 
 @pytest.fixture(autouse=True)
-def _results(tmp_path: Path) -> Iterator[None]:
-    """Prefect keeps results in a folder of this test alone."""
-    with temporary_settings({PREFECT_LOCAL_STORAGE_PATH: tmp_path / "results"}):
+def _results(prefect: str, tmp_path: Path) -> Iterator[None]:
+    """Prefect keeps results in a folder of this test alone. To make all settings anew takes as long as some tests."""
+    entered = get_settings_context()
+    results = entered.settings.results.model_copy(update={"local_storage_path": tmp_path / "results"})
+    with entered.model_copy(update={"settings": entered.settings.model_copy(update={"results": results})}):
         yield
 
 

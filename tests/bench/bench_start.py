@@ -19,6 +19,7 @@ from common import command, fresh_home, headline, served
 
 HOMES = ("fresh", "used")
 """A home is used by the second command in it."""
+LOADED = ("prefect", "openai", "holo_tasks.cli.run_flow")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--at-once", type=int, default=10)
     parser.add_argument("--homes", nargs="+", choices=HOMES, default=HOMES)
+    parser.add_argument("--loaded", nargs="+", choices=LOADED, default=LOADED)
     options = parser.parse_args()
     headline(__file__, "how long a command takes to begin and to end")
     rows: dict[str, list[Took]] = {}
@@ -55,7 +57,7 @@ def main() -> None:
         first, last, cpu = (statistics.median(getattr(took, part) for took in times) for part in Took.__annotations__)
         print(f"{name:24}{first:14.2f} s{aim:>8}{last:13.2f} s{cpu:8.2f} s")
     print(f"{options.at_once} at once on one server: {together}")
-    for module in ("prefect", "openai", "holo_tasks.cli.run_flow"):
+    for module in options.loaded:
         print(f"{'loading ' + module:24}{_loading(module):14.2f} s")
 
 

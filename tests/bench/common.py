@@ -82,9 +82,15 @@ def fresh_home() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def served(environ: dict[str, str]) -> Iterator[dict[str, str]]:
-    """Run a Prefect server of another home's own; gives what a command needs to reach it."""
+    """Run a Prefect server of another home's own; gives what a command needs to reach it.
+
+    Short forms are given one by ``SHARED``.
+    """
     from holo_tasks.prefect_server.temporary import TemporaryServer
 
+    if url := os.environ.get(SHARED):
+        yield {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": os.environ["PREFECT_API_AUTH_STRING"]}
+        return
     access: dict[str, str] = {}
     server = TemporaryServer({**environ, "PREFECT_HOME": f"{environ['HOME']}/.prefect"}, blocks=False)
     try:

@@ -8,16 +8,33 @@ from collections.abc import Iterator
 import pytest
 
 from holo_tasks.prefect_server.temporary import TemporaryServer
+from tests.support.schedule import unit
+
+_running: list[TemporaryServer] = []
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def _deployments_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    yield str(tmp_path_factory.mktemp("prefect"))
+    _end()
+
+
+@pytest.fixture
+def server(_deployments_home: str) -> str:
     """A whole Prefect server, with the services that schedule runs and watch for events."""
-    home = tmp_path_factory.mktemp("prefect")
-    server = TemporaryServer(
-        {**os.environ, "PREFECT_HOME": str(home)}, ui=True, login=os.environ["PREFECT_API_AUTH_STRING"]
-    )
-    try:
-        yield server.wait()
-    finally:
-        server.stop()
+    if not _running:
+        environ = {**os.environ, "PREFECT_HOME": _deployments_home}
+        _running.append(TemporaryServer(environ, ui=True, login=os.environ["PREFECT_API_AUTH_STRING"]))
+    return _running[0].wait()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """End it with the tests of deployments: its services work without being asked, as long as it is there."""
+    if nextitem is None or unit(nextitem.nodeid) != unit(item.nodeid):
+        _end()
+
+
+def _end() -> None:
+    while _running:
+        _running.pop().stop()

@@ -1,0 +1,32 @@
+"""Where no test is compiled yet, one worker compiles all of them and the others wait, instead of each all of them."""
+
+from __future__ import annotations
+
+import fcntl
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+
+
+@contextmanager
+def compiled_once(run: str, tests: Path = TESTS) -> Iterator[bool]:
+    """Wait until the first process of a test run that gets here is done; return whether this is it.
+
+    Nobody waits where pytest has compiled the last of them before, or where Python keeps nothing of what it compiles.
+    """
+    if not run or sys.dont_write_bytecode or any(tests.glob("vision/__pycache__/*-pytest-*.pyc")):
+        yield False
+        return
+    with Path(tempfile.gettempdir(), f"holo-compiled-{run}").open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        if file.read():
+            fcntl.flock(file, fcntl.LOCK_UN)
+            yield False
+            return
+        yield True
+        file.write("compiled\n")
