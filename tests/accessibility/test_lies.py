@@ -14,6 +14,7 @@ import pytest
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import DEEPEST, MOST_ELEMENTS, PARTLY
+from holo_tasks.accessibility.assembly import TOO_LATE
 from holo_tasks.accessibility.node import NAME_CHARACTERS
 from holo_tasks.accessibility.placement import TopWindow, View
 from holo_tasks.accessibility.reader import LONGEST_S, Reader
@@ -27,6 +28,7 @@ WINDOW = Box(100, 100, 400, 300)
 SCREEN = Size(1280, 800)
 ROOM_S = 5.0
 """How much longer than its time a reading may take on a busy machine."""
+MOST_READINGS = 20
 TEXTS = [*INTERFACES, protocol.TEXT]
 
 
@@ -210,7 +212,6 @@ async def test_a_program_that_hangs_holds_nobody_up(address, entered, silent) ->
 )
 async def test_a_table_that_lies_about_its_cells_has_an_end(address, entered, answers) -> None:
     """It says that its corners hold the first cell and the last of billions, and each cell is the same one."""
-    corners = iter((0, 1, 0, 1))
     elements = window(
         table=Told(
             "Sheet", 55, SHOWS | protocol.MANAGES, (110, 110, 300, 200), interfaces=[*INTERFACES, protocol.TABLE]
@@ -233,7 +234,12 @@ async def test_a_table_that_lies_about_its_cells_has_an_end(address, entered, an
     )
     entered.append(liar)
     await liar.enter(address)
-    tree = await read(address)
+    for _ in range(MOST_READINGS if not answers else 1):  # on a busy machine it may be too late to answer
+        corners = iter((0, 1, 0, 1))
+        liar.asked.clear()
+        tree = await read(address)
+        if TOO_LATE not in tree.why_not:
+            break
     told = tree.find("cell")
     assert len(told) <= 1
     assert [each.value[:3] for each in told] in ([], ["Ada"], ["xxx"])
