@@ -5,6 +5,8 @@ JOBS := 4
 # How long `make fuzz` takes, and how many of its processes work side by side.
 SECONDS ?= 3600
 WORKERS ?= 1
+# What `make fleet` is to do: sizes, kills. `tests/bench/bench_fleet.py --help` names them.
+FLEET ?= --kills 6
 
 # Which modules take longest is known (tests/support/durations.json): they come first, so that all workers end together.
 # What programs that tests start read on their screens is known, too (tests/support/started/readings.zip).
@@ -16,7 +18,7 @@ FAST := tests/core tests/models tests/machine tests/test_arrows.py tests/contrac
 # What is compiled once, tests among it, need not be compiled at every start of every process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test test-fast test-long durations check style bench bench-look bench-models bench-replay benchmark interop faults fuzz nasty docs lock clean
+.PHONY: help setup demo test test-fast test-long durations check style bench bench-look bench-models bench-replay benchmark fleet interop faults fuzz nasty docs lock clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
@@ -29,6 +31,7 @@ help:
 	@echo "                 and steps and calls of twenty tasks with and without inventory and tree (about 7 minutes)"
 	@echo "make bench-replay  replay compiled playbooks in three toolkits under 33 drifts (about 20 minutes)"
 	@echo "make benchmark  do suites of tasks with judges of their own, at three scales; resumes (about 15 minutes)"
+	@echo "make fleet  lists of 1,000 items on 1, 10 and 20 desktops of three machines, with kills; resumes (over an hour; FLEET=)"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make faults   shared budgets at length, 100 kills and deadlines, then the expense audit killed at every durable"
 	@echo "              write and 300 random moments (about two hours)"
@@ -101,6 +104,10 @@ bench-replay: setup
 benchmark:
 	@deployments/setup.sh benchmark
 	@$(PY) flows/benchmarks --suite miniwob miniwob-clock office ledger --scale 1 1.25 2 --desktops 2 --out benchmark-output
+
+fleet:
+	@deployments/setup.sh fleet
+	@$(PY) tests/bench/bench_fleet.py $(FLEET)
 
 interop: setup
 	@tests/interop/build_llama_server.sh .interop

@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Makes a fresh Debian machine ready: Debian packages, .venv, locked Python packages, this project.
-# Usage: deployments/setup.sh demo|test|benchmark
+# Usage: deployments/setup.sh demo|test|benchmark|fleet
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 for_demo=(xvfb openbox fonts-dejavu-core python3-tk tigervnc-scraping-server novnc libx11-6 libxcb1 libxcb-shm0 libxcb-randr0 libxcb-xfixes0 libglib2.0-0)
 for_test=(chromium bubblewrap dbus-bin dovecot-imapd openssl xdotool x11-utils x11-xserver-utils xterm tigervnc-standalone-server fonts-noto-cjk procps postgresql
   dbus at-spi2-core python3-gi gir1.2-gtk-3.0 gir1.2-gtk-4.0 libreoffice-calc libreoffice-gtk3 libegl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0)
+for_fleet=(postgresql redis-server bubblewrap procps)
 for_benchmark=(chromium dbus at-spi2-core xterm libreoffice-calc libreoffice-gtk3)
-case "${1:?demo, test or benchmark}" in
+case "${1:?demo, test, benchmark or fleet}" in
   demo) packages=("${for_demo[@]}") ;;
-  test) packages=("${for_demo[@]}" "${for_test[@]}") ;;
+  test) packages=("${for_demo[@]}" "${for_test[@]}" "${for_fleet[@]}") ;;
   benchmark) packages=("${for_demo[@]}" "${for_benchmark[@]}") ;;
-  *) echo "setup: give demo, test or benchmark" >&2; exit 2 ;;
+  fleet) packages=("${for_demo[@]}" "${for_fleet[@]}") ;;
+  *) echo "setup: give demo, test, benchmark or fleet" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }

@@ -21,6 +21,7 @@ SHORT = {
     "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2 --repeats 1",
     "tests/bench/bench_discovery.py": "--tasks 1 --programs Qt --arms inventory",
     "tests/bench/bench_elements.py": "--repeats 1",
+    "tests/bench/bench_fleet.py": "--items 2 --by model --desktops 1 --again 0 --model-seconds 0.1 --out OUT",
     "tests/bench/bench_images.py": "--repeats 1 --looks 2",
     "tests/bench/bench_memory.py": "--steps 2",
     "tests/bench/bench_pool.py": "--desktops 2 --items 1 --steps 2 --model-seconds 0.1",
@@ -39,7 +40,7 @@ SHORT = {
 
 
 ON_A_SHARED_SERVER = {
-    *(f"tests/bench/{name}.py" for name in ("bench", "bench_cache", "bench_pool", "bench_skipping")),
+    *(f"tests/bench/{name}.py" for name in ("bench", "bench_cache", "bench_fleet", "bench_pool", "bench_skipping")),
     *("tests/faults/faults.py", "tests/nasty/runs.py"),
 }
 

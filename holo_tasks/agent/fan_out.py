@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -22,10 +22,11 @@ from holo_tasks.audit.recorder import new_run_id
 from holo_tasks.core.errors import InvalidUsage, LimitReached, NeedsPerson
 from holo_tasks.core.money import usd
 from holo_tasks.core.visible_text import exact
-from holo_tasks.machine.patience import is_away
+from holo_tasks.machine.patience import awaited, is_away
 from holo_tasks.run.artifacts import publish_progress, publish_table, update_progress
 from holo_tasks.run.business_item import Books
 from holo_tasks.run.flow_context import flow_run_id
+from holo_tasks.run.janitor import crashed
 from holo_tasks.safety.fleet import ListSeen, look_at_list
 from holo_tasks.safety.work_items import PRIORITIES, Counts, Priority
 
@@ -52,8 +53,9 @@ async def fan_out(
     names for the most urgent of them; which items it takes is decided when it takes them. It begins no run twice,
     whoever tries this flow run again. Ends when every item of the list has come to an end, well or not.
 
-    What workers had that died goes back to the list meanwhile. A batch that reached a limit is the last: those under
-    way end, and `LimitReached` is raised. Some batches one after the other that came to nothing raise `NeedsPerson`.
+    What workers had that died goes back to the list meanwhile, and their runs become Crashed, which make room for
+    others: Prefect alone would take them for Running. A batch that reached a limit is the last: those under way end,
+    and `LimitReached` is raised. Some batches one after the other that came to nothing raise `NeedsPerson`.
     """
     if batch < 1 or at_once < 1:
         raise InvalidUsage("batch= and at_once= are 1 or more.")
@@ -64,7 +66,8 @@ async def fan_out(
         batches = _Batches(client, deployment, flow_run_id() or new_run_id(), dict(queues or {}))
         batches.parameters = {**(parameters or {}), "work_list": listed.name, "most": batch}
         while True:
-            await listed.return_lapsed()
+            await awaited(listed.return_lapsed)
+            await batches.bury(listed.lost)
             counts = await listed.counts()
             await batches.look(counts)
             if not batches.under_way and (batches.limit or not counts.open):
@@ -120,6 +123,12 @@ class _Batches:
         if run.id not in self.under_way:
             self.under_way.append(run.id)
         return True
+
+    async def bury(self, lost: Collection[str]) -> None:
+        """Let Prefect know of those whose process is gone."""
+        for one in self.under_way:
+            if str(one) in lost:
+                await crashed(self.client, str(one))
 
     async def look(self, counts: Counts) -> None:
         """Drop those that have ended. Raises `NeedsPerson` when they come to nothing."""

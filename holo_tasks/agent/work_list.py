@@ -29,6 +29,8 @@ from holo_tasks.core.errors import (
     UnfitItem,
 )
 from holo_tasks.core.visible_text import exact
+from holo_tasks.kill import draining
+from holo_tasks.machine.home import holo_home
 from holo_tasks.machine.patience import awaited
 from holo_tasks.run.business_item import Books
 from holo_tasks.run.fair_map import FairMap, Outcome
@@ -149,6 +151,11 @@ class WorkList:
         self._lapsed = lapsed = self._lapsed or _store()
         return await asyncio.to_thread(lapsed.return_lapsed, self.name)
 
+    @property
+    def lost(self) -> set[str]:
+        """The flow runs of workers that `return_lapsed` found to be gone."""
+        return set() if self._lapsed is None else set(self._lapsed.lost)
+
     async def map(
         self,
         work: Callable[..., Awaitable[R]],
@@ -168,7 +175,8 @@ class WorkList:
         What came of an item is noted on the list. `BusinessFailure` (and whatever else says that the item itself is
         wrong) is final. What only a person knows more of waits for one, in `holo-tasks runs`. All else is technical:
         the item is tried again, later and by whoever is free, as often as it may be. What ends the whole run, as one of
-        its limits, counts for no item: those under way go back to the list.
+        its limits, counts for no item: those under way go back to the list. On a machine that is being drained
+        (`holo-tasks drain`) no more items are taken: those under way end, and so does this.
         """
         mine = _Worker(self.name, _Work.of(work), WorkItems(Books.here().ledger.store), Books.here(), self._pause_s)
         async with mine.at_work():
@@ -258,6 +266,9 @@ class _Worker:
         assert self.claim is not None
         take, number = partial(self.items.take, self.name, self.claim, flow_run_id()), 0
         while not self._leaving and (most is None or number < most):
+            if await asyncio.to_thread(draining.asked, holo_home()):
+                logger.warning("This machine is being drained (holo-tasks drain): no more items are taken here.")
+                return
             item = await awaited(lambda: asyncio.to_thread(take))
             if item is not None:
                 number += 1

@@ -289,6 +289,13 @@ def _kill(options: argparse.Namespace) -> int:
     return put("\n".join(found.lines or (none,)), 15 if found.doubts else 0)
 
 
+def _drain(options: argparse.Namespace) -> int:
+    from holo_tasks.cli.drain import drain
+    from holo_tasks.machine.home import holo_home
+
+    return put(*drain(holo_home(), options.wait, off=options.off))
+
+
 def _doctor(options: argparse.Namespace) -> int:
     from holo_tasks.cli.doctor.examination import Asked, examine
     from holo_tasks.prefect_server import local_only
@@ -325,6 +332,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "approve": _approve,
     "handoff": _handoff,
     "kill": _kill,
+    "drain": _drain,
     "runs": _runs,
     "fleet": _fleet,
     "retry": _retry,

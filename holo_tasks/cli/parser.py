@@ -40,6 +40,7 @@ def command_line() -> argparse.ArgumentParser:
     _add_approve(commands)
     _add_handoff(commands)
     _add_kill(commands)
+    _add_drain(commands)
     _add_runs(commands)
     _add_fleet(commands)
     _add_retry(commands)
@@ -331,6 +332,18 @@ def _add_kill(commands: Commands) -> None:
     which.add_argument("--run", metavar="ID", help="a run's id, or its flow run's")
     which.add_argument("--all", action="store_true", help="all runs that have begun by now")
     kill.add_argument("--reason", metavar="TEXT", default="", help="kept in the run's trace")
+
+
+def _add_drain(commands: Commands) -> None:
+    drain = commands.add_parser(
+        "drain",
+        help="have no more items of lists taken on this machine, before it is stopped",
+        description="Have no more items of lists taken on this machine; its runs end with the items that they have. "
+        "That holds until --off, or until the machine is started again.",
+        epilog="exit codes: 0 nobody is at work any more, or nobody was to be waited for; 15 some run still is",
+    )
+    drain.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="for its runs to end (%(default)g)")
+    drain.add_argument("--off", action="store_true", help="let items be taken again")
 
 
 def _add_runs(commands: Commands) -> None:

@@ -69,7 +69,7 @@ async def clear(home: Path | None = None, *, pause_s: float = RENEW_S) -> Cleare
         await asyncio.to_thread(_interrupted, book, row)
     on_paper = sorted({*work.lost, *(row.flow_run_id for row in dead)} - {""})
     async with get_client() as client:
-        ended = [one for one in on_paper if await _crashed(client, one)]
+        ended = [one for one in on_paper if await crashed(client, one)]
     left = await asyncio.to_thread(clear_away)
     return Cleared(items, freed, tuple(ended), tuple(row.run_id for row in dead), tuple(left))
 
@@ -92,7 +92,7 @@ def _interrupted(book: RunBook, row: RunRow) -> None:
     book.ended(row.run_id, status="interrupted", reason=why, steps=row.steps, spent_micro=None)
 
 
-async def _crashed(client: PrefectClient, flow_run_id: str) -> bool:
+async def crashed(client: PrefectClient, flow_run_id: str) -> bool:
     """Let Prefect know that nobody works on a flow run any more; False if it knew, or cannot be told now."""
     try:
         found = await client.read_flow_run(UUID(flow_run_id))

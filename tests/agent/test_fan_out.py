@@ -26,6 +26,7 @@ from prefect.states import Completed, Crashed, Failed, Running
 from holo_tasks import InvalidUsage, LimitReached, NeedsPerson, WorkList, step
 from holo_tasks.agent import fan_out
 from holo_tasks.run.business_item import Books
+from holo_tasks.safety.work_items import GOAL, WorkItems, new_worker
 from work_through import add_table, add_to_list, work_through
 
 Batch = Callable[[int, FlowRun], Awaitable[State[Any]]]
@@ -115,10 +116,29 @@ async def test_runs_are_begun_for_what_is_ready_until_every_item_has_come_to_an_
     assert rows["done"] == rows["done in the last hour"] == 5
 
 
-def _take(claim: Any) -> None:
-    from holo_tasks.safety.work_items import WorkItems
+async def test_the_place_of_a_run_whose_machine_went_down_is_another_ones() -> None:
+    reports = WorkList("dead", check)
+    await reports.add_rows([{"report": str(number)} for number in range(2)])
 
-    assert WorkItems(claim.ledger.store).take("some", claim) is not None
+    async def dead_at_first(number: int, run: FlowRun) -> State[Any]:
+        if number > 1:
+            return await worked(number, run)
+        with Books.here().ledger.claim(new_worker(str(run.id)), GOAL) as claim:
+            await asyncio.to_thread(_take, claim, "dead")
+        await asyncio.Event().wait()  # nobody tells Prefect of its end
+        raise AssertionError
+
+    async with workers("dead", dead_at_first) as had, asyncio.timeout(60):
+        counts = await fan_out.fan_out("dead", "checking/dead", batch=2, at_once=1)
+        assert (counts.done, len(had)) == (2, 2)
+    async with get_client() as client:
+        state = (await client.read_flow_run(had[0].id)).state
+    assert state is not None
+    assert state.is_crashed()
+
+
+def _take(claim: Any, name: str = "some") -> None:
+    assert WorkItems(claim.ledger.store).take(name, claim) is not None
 
 
 async def test_a_run_that_is_tried_again_begins_no_batch_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,10 +24,13 @@ from holo_tasks import (
     step,
     subgoal,
 )
+from holo_tasks.cli.drain import drain
 from holo_tasks.cli.retry import retry
 from holo_tasks.core.errors import UnfitItem
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
+from holo_tasks.kill import draining
+from holo_tasks.kill.run_registry import Registration, Running
 from holo_tasks.run.business_item import Books
 from holo_tasks.safety.scrubbing import hushing
 from holo_tasks.safety.work_items import Counts
@@ -151,6 +154,43 @@ async def test_a_limit_of_the_whole_run_sends_items_back_and_counts_no_try(tmp_p
     first = await reports.find("file-1")
     assert first is not None
     assert first.tries == 0
+
+
+async def test_a_machine_that_is_drained_ends_what_it_has_and_leaves_the_rest(home: Path) -> None:
+    reports, begun = WorkList("reports"), []
+
+    @step(key="slowly-{report}")
+    async def slowly(report: str) -> str:
+        begun.append(report)
+        if len(begun) == 2:
+            assert drain(home, 0, off=False) == ("No more items are taken on this machine; no run is at work.", 0)
+        return report
+
+    await WorkList("reports", slowly).add_rows([{"report": str(number)} for number in range(6)])
+    outcomes = [one.result async for one in reports.map(slowly, at_once=2, to_the_end=True)]
+    assert sorted(outcomes) == sorted(begun)
+    assert 2 <= len(begun) <= 3  # one may have been taken already
+    assert await reports.counts() == Counts(ready=6 - len(begun), done=len(begun), ready_by={"normal": 6 - len(begun)})
+    assert drain(home, 0, off=True) == ("Items are taken again.", 0)
+    assert drain(home, 0, off=True) == ("Items were taken all the time.", 0)
+    left = 6 - len(begun)
+    assert [one.item.tries async for one in reports.map(slowly)] == [0] * left
+    assert await reports.counts() == Counts(done=6)
+
+
+def test_who_drains_a_machine_waits_for_its_runs_and_says_which_still_work(home: Path) -> None:
+    home.mkdir()
+    working = Registration(home, Running.here("r-1", "File reports", "t", ""))
+    assert drain(home, 0, off=False) == (
+        "No more items are taken on this machine; one run is at work.\nr-1  File reports", 0,
+    )  # fmt: skip
+    assert drain(home, 0.01, off=False)[1] == 15
+    working.close()
+    assert drain(home, 60, off=False)[1] == 0
+    (home / "draining").write_text("before the machine was started")
+    assert not draining.asked(home)
+    with pytest.raises(InvalidUsage, match="--wait"):
+        drain(home, float("nan"), off=False)
 
 
 async def test_who_leaves_early_gives_back_what_is_not_begun() -> None:

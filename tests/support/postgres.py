@@ -92,6 +92,11 @@ class Postgres:
         self._server = subprocess.Popen(self._start, **self._as, stdout=self._log, stderr=self._log)
         self._wait()
 
+    @property
+    def pid(self) -> int:
+        """Its first process."""
+        return self._server.pid
+
     def new_database(self) -> str:
         """Create an empty database and return its URL."""
         self._databases += 1

@@ -1,0 +1,213 @@
+"""`make fleet`: lists of reports, filed by a fleet that is all real on this machine, and what becomes of them.
+
+Postgres, Redis, two Prefect servers behind a front, SeaweedFS and a model over HTTP are started; then machines with a
+Prefect worker each, closed in so that they take one another for other machines. A list is worked through by one desktop
+and by more, by the model and by a compiled playbook; with ``--kills`` machines, workers and flow runs are killed at
+random moments meanwhile; and a list is begun again of which nearly all was done. What was filed is counted in the
+program's own log. Each round that is over is written down: whoever runs this again goes on after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from common import ROOT, SHARED, headline, scratch_home, table
+
+from tests.bench.fleet.killing import FAULTS, KINDS
+from tests.bench.fleet.parts import Parts
+from tests.bench.fleet.rounds import Asked, Came, Round, deploy, median, memory_of_a_desktop
+
+OUT = ROOT / "bench-output"
+WITHIN_S, BEGUN_S = 120.0, 30.0
+"""Within what time the items of a killed worker are to be done elsewhere, and a list that is run again begun."""
+
+
+def main() -> int:
+    options = _options()
+    headline(__file__, "lists of work on a fleet")
+    journal = Journal(options.out, anew=options.anew)
+    wanted = [one for one in _rounds(options) if not journal.has(one)]
+    if wanted:
+        with scratch_home() as home:
+            os.environ["HOLO_PATIENCE"] = "120"
+            parts = Parts(home / "fleet", options.model_seconds, api=os.environ.get(SHARED, ""))
+            with parts:
+                os.environ.update(parts.env)
+                asyncio.run(_work(parts, wanted, journal))
+    return _tell(options, journal)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=1000, help="of a list (%(default)s)")
+    parser.add_argument("--alone", type=int, default=30, help="of the list that one desktop works on (%(default)s)")
+    parser.add_argument("--by", nargs="+", choices=["model", "playbook"], default=["model", "playbook"])
+    parser.add_argument("--desktops", type=int, nargs="+", default=[1, 10, 20])
+    parser.add_argument("--workers", type=int, default=3, help="machines with a Prefect worker (%(default)s)")
+    parser.add_argument("--model-seconds", type=float, default=1.5, help="what the model takes (%(default)s)")
+    parser.add_argument("--kills", type=int, default=0, help="over one more round (%(default)s)")
+    parser.add_argument("--faults", nargs="+", choices=FAULTS, default=[], help="what else befalls that round")
+    parser.add_argument("--again", type=int, default=10_000, help="items of the list that is run again; 0: none")
+    parser.add_argument("--new", type=int, default=10, help="how many of those are not done (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments of kills (%(default)s)")
+    parser.add_argument("--anew", action="store_true", help="do again what the journal has")
+    parser.add_argument("--out", type=Path, default=OUT, help="folder of journal and results")
+    return parser.parse_args()
+
+
+def _rounds(options: argparse.Namespace) -> list[Asked]:
+    found = []
+    for by in options.by:
+        for desktops in options.desktops:
+            items = options.items if desktops > 1 else min(options.alone, options.items)
+            found.append(Asked(by, desktops, min(options.workers, desktops), items, options.model_seconds))
+    most = min(10, max(options.desktops))
+    workers = min(options.workers, most)
+    if options.kills or options.faults:
+        more = {"kills": options.kills, "seed": options.seed, "faults": " ".join(options.faults)}
+        found.append(Asked(options.by[0], most, workers, options.items, options.model_seconds, **more))
+    if options.again:
+        done = options.again - options.new
+        found.append(Asked(options.by[0], most, workers, options.again, options.model_seconds, done=done))
+    return found
+
+
+class Journal:
+    """What rounds came to, a line each; and all of them in one file at the end."""
+
+    def __init__(self, folder: Path, *, anew: bool) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file, self._all = folder / "fleet.jsonl", folder / "fleet.json"
+        if anew:
+            self._file.unlink(missing_ok=True)
+        lines = self._file.read_text().splitlines() if self._file.exists() else []
+        self.rounds = {Asked(**one["asked"]): Came(**one["came"]) for one in map(json.loads, lines)}
+
+    def has(self, asked: Asked) -> bool:
+        if asked in self.rounds:
+            print(f"  {asked.name}: the journal has it ({self._file})")
+        return asked in self.rounds
+
+    def keep(self, asked: Asked, came: Came) -> None:
+        self.rounds[asked] = came
+        with self._file.open("a") as file:
+            file.write(json.dumps(_line(asked, came)) + "\n")
+
+    def write(self, asked: Sequence[Asked]) -> Path:
+        """Write what these rounds came to in one file."""
+        told = [_line(one, self.rounds[one]) for one in asked]
+        self._all.write_text(json.dumps(told, indent=1) + "\n")
+        return self._all
+
+
+def _line(asked: Asked, came: Came) -> dict[str, Any]:
+    return {"asked": asdict(asked), "came": asdict(came)}
+
+
+async def _work(parts: Parts, wanted: Sequence[Asked], journal: Journal) -> None:
+    await deploy(parts)
+    for number, asked in enumerate(wanted, start=1):
+        print(f"  {asked.name}", flush=True)
+        came = await Round(parts, asked, number).work()
+        journal.keep(asked, came)
+        print(
+            f"    {came.done:,} done, {came.failed} not, {came.doubled} doubled, {came.lost} lost;"
+            f" {came.an_hour:,.0f} an hour ({came.load})",
+            flush=True,
+        )
+
+
+def _tell(options: argparse.Namespace, journal: Journal) -> int:
+    asked = _rounds(options)
+    plain = [one for one in asked if not one.disturbed and not one.done]
+    rows = [_row(one, journal.rounds[one], _alone(plain, one, journal)) for one in plain]
+    columns = ["by", "desktops", "machines", "items", "an hour", "ratio", "failed", "doubled", "lost"]
+    columns += ["MB each", "MB share", "start s", "Prefect CPU", "Prefect wait", "CPU", "load"]
+    table("a list on a fleet", columns, rows)
+    print("  an hour: from the first flow run's begin to the last effect; ratio: to one desktop, by the same means")
+    print("  MB each: PSS of a desktop beside its program; MB share: of the flow run's process, by its desktops")
+    print("  start: median until a desktop is there; Prefect CPU: of its servers and workers, of all CPU time but the")
+    print("  model's; Prefect wait: what flow runs wait for its answers, of an item's time; CPU: of all, of one CPU")
+    problems = [problem for one in asked for problem in _problems(one, journal.rounds[one])]
+    for one in asked:
+        if one.disturbed:
+            _tell_kills(one, journal.rounds[one])
+        elif one.done:
+            came = journal.rounds[one]
+            print(f"\n{one.name}: the first new one is filed after {came.first_s:.1f} s (aim ≤ {BEGUN_S:.0f} s)")
+    print(f"\nall of it: {journal.write(asked)}")
+    for problem in problems:
+        print(f"PROBLEM: {problem}")
+    return 1 if problems else 0
+
+
+def _alone(plain: Sequence[Asked], one: Asked, journal: Journal) -> Came | None:
+    return next((journal.rounds[other] for other in plain if other.by == one.by and other.desktops == 1), None)
+
+
+def _row(asked: Asked, came: Came, alone: Came | None) -> list[str]:
+    each, share = memory_of_a_desktop(came)
+    busy = sum(came.cpu_s.values())
+    of_prefect = came.cpu_s.get("Prefect's servers", 0.0) + came.cpu_s.get("Prefect's workers", 0.0)
+    without_model = max(0.001, busy - came.cpu_s.get("model", 0.0))
+    return [
+        asked.by,
+        str(asked.desktops),
+        str(asked.workers),
+        f"{asked.items:,}",
+        f"{came.an_hour:,.0f}",
+        f"{came.an_hour / alone.an_hour:.1f}" if alone and alone.an_hour else "",
+        str(came.failed),
+        str(came.doubled),
+        str(came.lost),
+        f"{each:.0f}",
+        f"{share:.0f}",
+        f"{median(came.desktop_s):.1f}",
+        f"{100 * of_prefect / without_model:.0f} %",
+        f"{100 * came.api_item_s / came.item_s:.0f} %" if came.item_s and math.isfinite(came.item_s) else "",
+        f"{100 * busy / came.wall_s:.0f} %",
+        came.load.removeprefix("load ").partition(" ")[0],
+    ]
+
+
+def _tell_kills(asked: Asked, came: Came) -> None:
+    had = [one for one in came.kills if one["had"]]
+    slowest = max((one["elsewhere_s"] or math.inf for one in had), default=0.0)
+    kinds = ", ".join(
+        f"{sum(one['kind'] == kind for one in came.kills)} {kind}s"
+        for kind in (*KINDS, *FAULTS)
+        if any(one["kind"] == kind for one in came.kills)
+    )
+    print(f"\n{asked.name}")
+    print(f"  killed: {len(came.kills)} ({kinds}), {sum(len(one['had']) for one in had)} items under way")
+    print(f"  effects doubled: {came.doubled}, lost: {came.lost}, items without a result: {came.failed}")
+    print(f"  the last item of a killed one was done elsewhere after {slowest:.0f} s (aim ≤ {WITHIN_S:.0f} s)")
+    print(f"  left: {', '.join(came.left) or 'no slot, no seat, no X server'}; {came.an_hour:,.0f} items an hour")
+
+
+def _problems(asked: Asked, came: Came) -> list[str]:
+    found = []
+    if came.doubled or came.lost or came.failed:
+        found.append(f"{came.doubled} doubled, {came.lost} lost, {came.failed} without a result; {came.errors}")
+    if came.left:
+        found.append(f"left over: {', '.join(came.left)}")
+    if len(came.kills) < asked.kills + len(asked.faults.split()):
+        found.append(f"only {len(came.kills)} kills and faults came before the list was done")
+    if any(one["had"] and (one["elsewhere_s"] or math.inf) > WITHIN_S for one in came.kills):
+        found.append("items of a killed worker took longer")
+    if asked.done and came.first_s > BEGUN_S:
+        found.append(f"the first new item took {came.first_s:.0f} s")
+    return [f"{asked.name}: {one}" for one in found]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""The blocks that the flow of a fleet loads by name."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from pydantic import SecretStr
+from tk_python import tk_python
+
+from holo_blocks import AuditBucket, HoloDesktop, HoloModel
+from tests.bench.fleet.parts import Parts
+
+BLOCK = "fleet"
+
+
+async def save_blocks(parts: Parts, log: Path) -> None:
+    """Save a model, a desktop whose program files into a log, and the bucket for evidence."""
+    program = Path(__file__).with_name("program.py")
+    model = HoloModel(base_url=parts.model_url, model="holo3-1-35b-a3b")
+    desktop = HoloDesktop(app=shlex.join([tk_python(), str(program), str(log)]))
+    evidence = AuditBucket(
+        bucket=parts.s3.bucket,
+        prefix="fleet",
+        endpoint_url=parts.s3.endpoint,
+        access_key_id=SecretStr(parts.s3.access_key),
+        secret_access_key=SecretStr(parts.s3.secret_key),
+    )
+    for block in (model, desktop, evidence):
+        await block.asave(BLOCK, overwrite=True)
