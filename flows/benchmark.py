@@ -23,13 +23,13 @@ from benchmarks.evidence import took_by_key
 from benchmarks.figures import row, rows_by
 from benchmarks.ledger import Ledger
 from benchmarks.miniwob import MiniWob
-from benchmarks.office import Office
+from benchmarks.office.suite import Office
 from benchmarks.oracle import Oracle, serving
 from benchmarks.page import past_rows, write_page
 from benchmarks.results import PAGE, Kept, Plan, Shelf
 from benchmarks.suite import Suite
 from benchmarks.values import Item, Outcome, Result, Took
-from benchmarks.work import Bench, failed, worked_on, working_on
+from benchmarks.work import Bench, outcome_of, worked_on, working_on
 from holo_blocks import AuditBucket, HoloModel, holo_agents, load_block
 from holo_tasks import InvalidUsage, publish_markdown, publish_table
 from holo_tasks.machine.private import private_folder
@@ -56,12 +56,13 @@ async def benchmark(
     audit: str = Field(default="", description="Name of a Holo Audit Bucket block; else a folder by the results."),
     compare: str = Field(default="", description="Name of an earlier benchmark to show beside this one."),
     tree: bool = Field(default=False, description="Have programs tell of their elements."),
+    replay: bool = Field(default=False, description="Have playbooks do what they can before anybody is asked."),
     name: str = Field(default="", description="Of this benchmark; the time it begins, or the one that was stopped."),
 ) -> str:
     """Work on every item, write down what came of each, and return the name under which the results are."""
     one_line_errors()
     shelf = Shelf(reports_folder())
-    chosen = [_suite(each, tree) for each in suites]
+    chosen = [_suite(each, tree=tree, replay=replay) for each in suites]
     decides, who = await _model(model)
     plan = Plan(
         suites=suites,
@@ -70,6 +71,7 @@ async def benchmark(
         scales=scales,
         model=who,
         tree=tree,
+        replay=replay,
     )
     name = name or shelf.unfinished(plan) or f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
     place = shelf.begin(name, plan)
@@ -111,7 +113,7 @@ async def _worked_through(
             max_steps=MOST_STEPS,
         ) as agents:
             async for one in agents.map(worked_on, items):
-                outcome = one.result or failed(bench, one.item, one.error)
+                outcome = outcome_of(bench, one)
                 found[one.item] = outcome
                 tell = log.info if outcome.good else log.warning
                 tell("%s: %s %s", one.item.name, outcome.word, outcome.reason or outcome.judged.why)
@@ -140,9 +142,10 @@ async def _shown(shelf: Shelf, kept: Kept, other: Kept | None, left_out: Sequenc
     await publish_markdown(f"benchmark-page-{kept.name}", markdown, f"Benchmark {kept.name}")
 
 
-def _suite(name: str, tree: bool) -> Suite:
+def _suite(name: str, *, tree: bool, replay: bool) -> Suite:
     suites: dict[str, Suite] = {
-        suite.name: suite for suite in (MiniWob(tree=tree), MiniWob(tree=tree, clock=True), Ledger(), Office())
+        suite.name: suite
+        for suite in (MiniWob(tree=tree), MiniWob(tree=tree, clock=True), Ledger(replay=replay), Office())
     }
     if name not in suites:
         raise InvalidUsage(f"There is no suite {name!r}; there are: {', '.join(suites)}.")

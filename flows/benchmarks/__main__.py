@@ -67,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     read.add_argument("--first-seed", type=int, default=0, metavar="N", help="the first of them (%(default)s)")
     read.add_argument("--scale", type=float, nargs="+", default=[1.0], help="of the display, for example 1 1.25 2")
     read.add_argument("--desktops", type=int, default=1, metavar="N", help="so many at once (%(default)s)")
+    read.add_argument("--replay", action="store_true", help="have playbooks do what they can before anybody is asked")
     read.add_argument("--compare", metavar="NAME", help="show it beside this earlier benchmark")
     read.add_argument("--tree", action="store_true", help="have programs tell of their elements")
     read.add_argument("--name", default="", help="of this benchmark; else the time")
@@ -89,6 +90,7 @@ def _told(options: argparse.Namespace) -> int:
         "desktops": options.desktops,
         "compare": options.compare or "",
         "tree": options.tree,
+        "replay": options.replay,
         "name": options.name,
     }
 

@@ -70,6 +70,7 @@ class Row:
     @property
     def cells(self) -> dict[str, str]:
         """Return it as a person reads it, by column."""
+        of = sum(self.layers.values())
         money = "unknown" if self.micro_usd is None else f"{self.micro_usd / 1e6:.4f}"
         return {
             "what": self.name,
@@ -85,7 +86,7 @@ class Row:
             "steps / fewest": f"{self.steps} / {self.fewest}",
             "looked again": str(self.looked_again),
             "perceive · decide · act": f"{self.perceive:.0%} · {self.decide:.0%} · {self.act:.0%}",
-            "layers": ", ".join(f"{name} {count}" for name, count in self.layers.items()) or "–",
+            "layers": ", ".join(f"{name} {count / of:.0%}" for name, count in self.layers.items()) or "–",
         }
 
 

@@ -16,9 +16,10 @@ from receipts_mailbox import transactions
 from tk_python import NoTkPython, tk_python
 
 from benchmarks.values import Item, Judgement
-from expense_audit import PortalRecord, Reason, file_flag, look_up, sign_on
+from expense_audit import SCRIPTS, PortalRecord, Reason, file_flag, look_up, sign_on
 from holo_blocks import HoloDesktop
 from holo_tasks.run.run import Run
+from receipts.learned import looked_up_by
 
 PROGRAM = Path(__file__).parents[1] / "demo" / "legacy_ledger.py"
 REASONS: tuple[Reason, ...] = ("Wrong amount", "Unknown merchant", "Duplicate receipt")
@@ -26,13 +27,19 @@ DATABASE = "meridian.db"
 
 
 class Ledger:
-    """The suite. Without a model the rehearsal model plays, which reads the screen and follows a playbook."""
+    """The suite. Without a model the rehearsal model plays, which reads the screen and follows a playbook.
+
+    With ``replay`` records are looked up by a playbook, and nobody is asked as long as it fits.
+    """
 
     name = "ledger"
     about = "the demo's legacy program, judged by its database"
     every: tuple[str, ...] = ("look-up", "flag")
     tasks = quick = every
     scales: tuple[float, ...] = (1.0,)
+
+    def __init__(self, *, replay: bool = False) -> None:
+        self.replay = replay
 
     def why_not(self) -> str:
         try:
@@ -60,7 +67,9 @@ class Ledger:
     async def trial(self, item: Item, key: str, run: Run, folder: Path) -> AsyncIterator[LedgerTrial]:
         """Choose what is looked up or flagged by the seed."""
         known = transactions()
-        yield LedgerTrial(item, str(known[item.seed % len(known)]["reference"]), key, LedgerFile(folder / DATABASE))
+        reference = str(known[item.seed % len(known)]["reference"])
+        with looked_up_by(SCRIPTS if self.replay else None):
+            yield LedgerTrial(item, reference, key, LedgerFile(folder / DATABASE))
 
 
 class LedgerTrial:

@@ -34,6 +34,7 @@ class Plan(BaseModel):
     scales: tuple[float, ...] = (1.0,)
     model: str = ""
     tree: bool = False
+    replay: bool = False
 
     @property
     def played(self) -> str:
@@ -43,7 +44,8 @@ class Plan(BaseModel):
     @property
     def told(self) -> str:
         """Say what may be different from another benchmark of the same items."""
-        return f"{self.played}{', with the tree' if self.tree else ''}"
+        more = (", with the tree" if self.tree else "", ", by playbooks first" if self.replay else "")
+        return f"{self.played}{''.join(more)}"
 
 
 @dataclass(frozen=True)

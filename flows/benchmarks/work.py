@@ -21,6 +21,7 @@ from holo_tasks import (
     current_run,
     subgoal,
 )
+from holo_tasks.run.fair_map import Outcome as Told
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,12 @@ async def attempt(key: str, suite: str, task: str, seed: int, scale: float) -> O
     )
 
 
-def failed(bench: Bench, item: Item, error: Exception | None) -> Outcome:
+def outcome_of(bench: Bench, told: Told[Item, Outcome]) -> Outcome:
+    """Return what came of an item, also of one that an error stopped: that one fails, and the others go on."""
+    return told.result if told.error is None else _failed(bench, told.item, told.error)
+
+
+def _failed(bench: Bench, item: Item, error: Exception) -> Outcome:
     """Return what an item comes to that was never judged."""
     status = error.status if isinstance(error, HoloError) else "error"
     why = Judgement(right=False, why="it was never judged")

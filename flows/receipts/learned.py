@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -20,7 +20,13 @@ async def learned(name: str | None) -> AsyncIterator[None]:
 
     Raises `InvalidUsage` if it is not there, or does not do with a reference alone.
     """
-    path = playbook_named(name) if name else None
+    with looked_up_by(playbook_named(name) if name else None):
+        yield
+
+
+@contextmanager
+def looked_up_by(path: Path | None) -> Iterator[None]:
+    """Have records read by the playbook in a file, where one is given; raises as `learned` does."""
     if path is not None:
         try:
             Script(path, reference=EXAMPLE)

@@ -1,7 +1,7 @@
 """The cells of a table that has too many of them to be told: those that show and hold something.
 
-A sheet of LibreOffice has billions of cells, and none of them is among its children. The program is asked what is in
-the table's corners, and then for each cell between them.
+A sheet of LibreOffice has billions of cells, and none of them is among its children; neither are those of a list of
+GTK 3. The program is asked what is in the table's corners, and then for each cell between them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ MOST_CELLS = 1_500
 """So many cells of one table are asked for, the upper rows first."""
 INSIDE = 2
 """Pixels from a table's corner to where the cell in it is asked for."""
+HEADERS = 80
+"""Pixels: so far down the first row is looked for below the headers of columns, which are no cells."""
+LINE = 8
+MOST_PARTS = 10
+"""So many parts of one cell are asked for."""
 
 All: TypeAlias = Callable[..., Awaitable[list[Any]]]
 """Asks many things at once, a few at a time; None stands for what is not answered."""
@@ -48,7 +53,9 @@ async def _corners(connection: Connection, name: str, path: str) -> tuple[tuple[
     left, top, width, height = extents
     if not sound(extents) or min(width, height) <= 2 * INSIDE:
         return None
-    first = await _place_of(connection, name, path, left + INSIDE, top + INSIDE)
+    for below in range(INSIDE, min(HEADERS, height), LINE):
+        if (first := await _place_of(connection, name, path, left + INSIDE, top + below)) is not None:
+            break
     last = await _place_of(connection, name, path, left + width - INSIDE, top + height - INSIDE)
     if first is None:
         return None
@@ -75,12 +82,25 @@ async def _place_of(connection: Connection, name: str, path: str, x: int, y: int
 
 
 async def _cell(connection: Connection, name: str, path: str, row: int, column: int) -> str:
-    """Return the path of a cell that holds a text; empty if it holds none."""
+    """Return the path of a cell that holds a text, or of the part of it that does; empty if none does.
+
+    A cell of GTK 3 that shows a picture and a text holds neither by itself: both are parts of it.
+    """
     its_name, cell = await connection.value(name, path, protocol.TABLE, "GetAccessibleAt", "(so)", row, column)
     if its_name != name or cell == protocol.NULL:
         return ""
+    if (text := await _text(connection, name, cell)) is not None:
+        return str(cell) if text else ""
+    parts = await connection.value(name, cell, protocol.ACCESSIBLE, "GetChildren", "a(so)")
+    for its_name, part in parts[:MOST_PARTS]:
+        if its_name == name and await _text(connection, name, part):
+            return str(part)
+    return ""
+
+
+async def _text(connection: Connection, name: str, path: str) -> str | None:
+    """Return how a cell's text begins; None if it is not one that holds a text."""
     try:
-        text = await connection.value(name, cell, protocol.TEXT, "GetText", "s", 0, 1)
+        return str(await connection.value(name, path, protocol.TEXT, "GetText", "s", 0, 1))
     except NoAnswer:
-        return ""
-    return str(cell) if text else ""
+        return None

@@ -42,6 +42,19 @@ def ink(frame, box: Box) -> int:
     return len({part[place : place + 3] for place in range(0, len(part), 3)})
 
 
+async def test_the_rows_of_a_list_of_gtk_3_are_told_where_they_are() -> None:
+    """A cell that shows a picture and a text, below headers that are no cells; and a row that is scrolled to."""
+    async with VirtualDesktop(app=["/usr/bin/python3", str(APPS / "list_gtk3.py")], app_timeout_s=60) as desktop:
+        tree = await until_there(desktop, "cell", "invoice-03.txt")
+        assert not tree.find("cell", "invoice-90.txt", hidden=True), "what is scrolled out of sight is not told"
+        (third,) = tree.find("cell", "invoice-03.txt")
+        assert [each.name for each in tree.find("cell", "3 bytes")] == ["3 bytes"]
+        assert ink(await desktop.look(), third.box) > 2
+        await desktop.do(Click(third.box.center))
+        await desktop.look(after_action=True)
+        tree = await until_there(desktop, "label", "invoice-03.txt is chosen.")
+
+
 async def check_form(desktop: VirtualDesktop, file: Path) -> ElementTree:
     """Check that the form's elements are told, lie where they are drawn, and hold no password."""
     tree = await until_there(desktop, "button", "Save")

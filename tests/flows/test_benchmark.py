@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import zipfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,19 +17,31 @@ import pytest
 from benchmarks.evidence import took_by_key
 from benchmarks.figures import Share, fewest_steps, quantile, regressed, row
 from benchmarks.miniwob import NOT_BY_AN_ORACLE, MiniWob, in_thousandths
-from benchmarks.office import Calc, Office, OfficeTrial, Terminal
+from benchmarks.office.calc import Calc
+from benchmarks.office.editor import Editor
+from benchmarks.office.files import Files
+from benchmarks.office.suite import TASKS, Office
+from benchmarks.office.trial import OfficeTrial
+from benchmarks.office.writer import SPACE, Writer, letter_to, write_letter
 from benchmarks.oracle import serving
 from benchmarks.page import write_page
 from benchmarks.results import Kept, Plan, Shelf, compared, history
 from benchmarks.values import Item, Judgement, Outcome, Result, Took
-from benchmarks.work import Bench, attempt, worked_on, working_on
+from benchmarks.work import Bench, attempt, outcome_of, worked_on, working_on
+from holo_blocks import AuditBucket, HoloModel, holo_agent
 from holo_tasks import InvalidUsage, pursue
+from holo_tasks.run.fair_map import Outcome as Told
 from holo_tasks.run.run import Run
 from tests.support.agents import agent
 from tests.support.handmade import Dialect, Talk, made
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel
 
+BOLD = (
+    f'<office:automatic-styles xmlns:style="{SPACE}style:1.0" xmlns:fo="{SPACE}xsl-fo-compatible:1.0">'
+    '<style:style style:name="P1" style:family="paragraph"><style:text-properties fo:font-weight="bold"/></style:style>'
+    "</office:automatic-styles>"
+)
 MODEL = {"model": "rehearsal"}
 PLAYBOOK = Path(__file__).parents[2] / "flows" / "expense_audit.playbook.yaml"
 
@@ -247,26 +260,82 @@ def test_each_task_is_one_that_an_oracle_does_or_is_said_why_not() -> None:
     assert len(suite.tasks) + len(NOT_BY_AN_ORACLE) == len(suite.every)
 
 
-def test_office_tasks_are_judged_by_their_files(tmp_path: Path) -> None:
-    suite = Office()
-    for task, wrong in (("terminal", "there is no list-"), ("calc", "the file holds [('Name', 'Amount'), (")):
-        item = Item("office", task, 3)
-        work = tmp_path / suite.program(item) / "work"
-        suite.desktop(tmp_path, item)
-        trial = office_trial(item, work)
-        assert trial.why_wrong().startswith(wrong)
-        if isinstance(trial, Calc):
-            rows = "\n".join(f"{name},{amount}" for name, amount in trial.wanted())
-            (work / "amounts.csv").write_text(f"Name,Amount\n{rows}\n")
-        else:
-            name, people = trial.draw
-            (work / f"{name}.txt").write_text(f"{people}\n")
-        assert trial.why_wrong() == ""
-        assert trial.next_step(()) == {"tool_name": "answer", "content": "done"}
+def done_by_hand(trial: OfficeTrial) -> None:
+    """Leave the files as the task wants them."""
+    name, people = trial.draw
+    match trial:
+        case Calc():
+            rows = "\n".join(f"{each},{amount}" for each, amount in trial.wanted())
+            (trial.work / "amounts.csv").write_text(f"Name,Amount\n{rows}\n")
+        case Writer():
+            letter = trial.work / "letter.odt"
+            write_letter(letter, [*letter_to(people), trial.last])
+            assert trial.why_wrong() == f"the letter's last line is [('{trial.last}', False)]", "it is to be in bold"
+            with zipfile.ZipFile(letter) as whole:
+                parts = {each: whole.read(each).decode() for each in whole.namelist()}
+            parts["content.xml"] = parts["content.xml"].replace("<office:body>", f"{BOLD}<office:body>")
+            plain = f"<text:p>{trial.last}"
+            parts["content.xml"] = parts["content.xml"].replace(
+                plain, plain.replace("<text:p>", '<text:p text:style-name="P1">')
+            )
+            with zipfile.ZipFile(letter, "w") as whole:
+                for each, text in parts.items():
+                    whole.writestr(each, text)
+        case Editor():
+            (trial.work / f"{name}.txt").write_text(trial.wanted())
+        case Files():
+            (trial.work / f"{people[1]}.txt").rename(trial.work / "Paid" / f"{people[1]}.txt")
+        case _:
+            (trial.work / f"{name}.txt").write_text(f"{', '.join(people)}\n")
+
+
+@pytest.mark.parametrize(
+    ("task", "wrong"),
+    [
+        ("terminal", "there is no list-"),
+        ("calc", "the file holds [('Name', 'Amount'), ("),
+        ("writer", "the letter's last line is [('Best regards', False)]"),
+        ("editor", "list-"),
+        ("files", "there are ["),
+    ],
+)
+def test_office_tasks_are_judged_by_their_files(tmp_path: Path, task: str, wrong: str) -> None:
+    suite, item = Office(), Item("office", task, 3)
+    suite.desktop(tmp_path, item)
+    trial = office_trial(item, tmp_path / suite.program(item) / "work")
+    assert trial.why_wrong().startswith(wrong)
+    done_by_hand(trial)
+    assert trial.why_wrong() == ""
+    assert trial.next_step(()) == {"tool_name": "answer", "content": "done"}
 
 
 def office_trial(item: Item, work: Path) -> OfficeTrial:
     async def made() -> OfficeTrial:
-        return (Calc if item.task == "calc" else Terminal)(item, "key", cast("Run", None), work)
+        return TASKS[item.task](item, "key", cast("Run", None), work)
 
     return asyncio.run(made())
+
+
+def test_an_error_fails_its_item_and_no_other(tmp_path: Path) -> None:
+    bench, item = Bench("b", Suite(), tmp_path, None), Item("s", "t", 1)
+    stopped = outcome_of(bench, Told(item, 1, error=RuntimeError("503 Service Unavailable")))
+    assert (stopped.word, stopped.reason) == ("error", "RuntimeError: 503 Service Unavailable")
+    assert (stopped.key, stopped.judged.right) == (bench.key(item), False)
+    good = result().outcome
+    assert outcome_of(bench, Told(item, 1, good)) is good
+
+
+@pytest.mark.desktop
+@pytest.mark.parametrize("task", ["editor", "files"])
+async def test_the_oracle_does_office_tasks_in_real_programs(prefect: str, tmp_path: Path, task: str) -> None:
+    suite, item = Office(), Item("office", task, 1)
+    if task not in suite.tasks:
+        pytest.skip(f"needs the Debian packages {TASKS[task].packages}")
+    with serving(PLAYBOOK) as (oracle, url):
+        model = HoloModel(base_url=url, model="rehearsal")
+        bucket = AuditBucket(local_folder=str(tmp_path / "evidence"))
+        screen = suite.desktop(tmp_path, item)
+        async with holo_agent("office", model=model, desktop=screen, audit=bucket, allow="act", max_steps=30):
+            with working_on(Bench("b", suite, tmp_path, oracle)):
+                outcome = await worked_on(item)
+    assert (outcome.word, outcome.judged.why) == ("success", "")
