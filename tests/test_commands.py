@@ -29,7 +29,7 @@ SHORT = {
     "tests/bench/bench_redaction.py": "4",
     "tests/bench/bench_replay.py": "--toolkits tk --recorded 1 --drifts none",
     "tests/bench/bench_skipping.py": "--items 20 --new 1",
-    "tests/bench/bench_start.py": "--starts 1 --at-once 1 --homes fresh",
+    "tests/bench/bench_start.py": "--starts 1 --at-once 1 --homes fresh --loaded openai",
     "tests/bench/bench_states.py": "--rounds 1",
     "tests/bench/bench_trace.py": "50",
     "tests/faults/faults.py": "--points 1 --moments 0 --workers 1 --out OUT",
@@ -40,7 +40,7 @@ SHORT = {
 
 
 ON_A_SHARED_SERVER = {
-    *(f"tests/bench/{name}.py" for name in ("bench", "bench_cache", "bench_fleet", "bench_pool", "bench_skipping")),
+    *(f"tests/bench/bench{name}.py" for name in ("", "_cache", "_fleet", "_memory", "_pool", "_skipping", "_start")),
     *("tests/faults/faults.py", "tests/nasty/runs.py"),
 }
 
@@ -73,7 +73,7 @@ def _access(prefect_url: str) -> dict[str, str]:
 def test_it_works_in_its_short_form(command: str, options: str, tmp_path: Path, prefect_url: str) -> None:
     how = [str(ROOT / command)] if command.endswith(".py") else ["-m", command]
     # As somebody types it: with nothing of this test run's own homes, and of its server where that need not be one's
-    # own. bench_start and what holds commands against one another start theirs.
+    # own. A command without a server, of which bench_start has one, starts its own.
     env = {name: text for name, text in os.environ.items() if not name.startswith(("PREFECT_", "HOLO_", "PYTEST_"))}
     home = {"HOLO_HOME": str(tmp_path / "holo"), "PREFECT_HOME": str(tmp_path / "prefect")}
     home |= _access(prefect_url) if command in ON_A_SHARED_SERVER else {}
