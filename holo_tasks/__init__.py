@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from holo_tasks.core.geometry import Box
     from holo_tasks.core.inventory import Discover
     from holo_tasks.core.person import Answer, HandOff
+    from holo_tasks.core.remote_screen import Rdp, Vnc
     from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Widget, Window
     from holo_tasks.handoff.hand_over import hand_over
     from holo_tasks.loop.screens import Interruption, Route, Screens, Way
@@ -116,6 +117,8 @@ _HOMES = {
     "Discover": "core.inventory",
     "Answer": "core.person",
     "HandOff": "core.person",
+    "Rdp": "core.remote_screen",
+    "Vnc": "core.remote_screen",
     "Absent": "core.states",
     "AnyOf": "core.states",
     "Asked": "core.states",
@@ -191,6 +194,7 @@ __all__ = [
     "Outcome",
     "Picture",
     "PolicyRefused",
+    "Rdp",
     "Redaction",
     "RedactionFailed",
     "Route",
@@ -205,6 +209,7 @@ __all__ = [
     "SubgoalOptions",
     "Text",
     "TokenConflict",
+    "Vnc",
     "Way",
     "Widget",
     "Window",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -28,10 +29,13 @@ from holo_tasks.core.inventory import Discover
 from holo_tasks.core.monitors import wanted_monitor
 from holo_tasks.core.network import Network, wanted_network
 from holo_tasks.core.person import HandOff
+from holo_tasks.core.remote_screen import Remote
 from holo_tasks.core.renamed import renamed
 from holo_tasks.core.secret import Secret
+from holo_tasks.core.this_machine import loopback_address
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
 from holo_tasks.desktop.sandbox.folders import check_evidence
+from holo_tasks.desktop.wanted_program import Wanted
 from holo_tasks.live_view.view import LiveView, open_live_view
 from holo_tasks.loop.corrections import CORRECTIONS
 from holo_tasks.machine.patience import awaited
@@ -110,6 +114,7 @@ async def holo_agent(
     discover: Discover | bool = False,
     network: Network | None = None,
     seat: Seat | str | None = None,
+    remote: Remote | None = None,
 ) -> AsyncIterator[Run]:
     """Bring up model and evidence, and the desktop once it is needed, for the sub-goals inside.
 
@@ -119,8 +124,9 @@ async def holo_agent(
     monitor that it sees and touches, and ``network`` what the program reaches ("none", "host", or a list of hosts with
     their ports), both instead of the desktop block's. ``seat`` is what only so many may use at a time, as
     ``Seat("SAP login", of=3)``, or by its name what only one may: it is waited for before the desktop is started, and
-    given back when that is closed; input stops when it is lost. All else is as in `RunOptions`: looks only, unless
-    ``allow="act"``.
+    given back when that is closed; input stops when it is lost. ``remote`` is the screen of another machine, `Vnc` or
+    `Rdp`, that is shown on all of a new desktop of the block's size instead of its program. All else is as in
+    `RunOptions`: looks only, unless ``allow="act"``.
     What can be checked is checked before anything is started; everything is taken down again when this is left.
     """
     options: Options = {
@@ -137,7 +143,7 @@ async def holo_agent(
     }
     async with AsyncExitStack() as stack:
         wanted = _wanted(seat)
-        made = await _prepared(stack, model, desktop, audit, advisors or {}, (monitor, network), options)
+        made = await _prepared(stack, model, desktop, audit, advisors or {}, (monitor, network, remote), options)
         views, seated = AsyncExitStack(), AsyncExitStack()
         taken: list[Claim] = []
 
@@ -148,6 +154,7 @@ async def holo_agent(
             return await made.start(views)
 
         screen = LazyDesktop(start, rebuilt=made.block.makes_its_own)
+        screen.far, screen.password = made.far, remote.secret if remote else None
         try:
             async with open_agent(title=title, desktop=screen, **made.opened) as run:
                 run.live_view = made.block.live_view
@@ -205,7 +212,7 @@ async def holo_agents(
     check_desktops(desktops, spares, fresh)
     wanted = _wanted(seat)
     async with AsyncExitStack() as stack:
-        made = await _prepared(stack, model, desktop, audit, advisors or {}, (monitor, network), options)
+        made = await _prepared(stack, model, desktop, audit, advisors or {}, (monitor, network, None), options)
         made.seat = wanted
         if not made.block.makes_its_own:
             raise InvalidUsage("The desktop block names a display, of which there is one: use holo_agent() on it.")
@@ -232,14 +239,20 @@ class _Prepared:
     secrets: Mapping[str, Secret]
     monitor: str
     network: str
+    remote: Remote | None
     opened: dict[str, Any]
     seat: Seat | None = None
     views: dict[int, AsyncExitStack] = field(default_factory=dict)
     seats: dict[int, tuple[AsyncExitStack, Claim]] = field(default_factory=dict)
 
+    @property
+    def far(self) -> str:
+        """Where the remote screen is that a desktop shows; empty for one with programs of this machine."""
+        return Wanted.of(self.remote or self.block.app, os.environ, alone=True).far
+
     async def start(self, views: AsyncExitStack) -> VirtualDesktop | AttachedDesktop:
         """Bring a desktop up, and show it to whoever may watch the run."""
-        desktop = await self.block.start(self.secrets, monitor=self.monitor, network=self.network)
+        desktop = await self.block.start(self.secrets, monitor=self.monitor, network=self.network, remote=self.remote)
         if self.block.live_view == "always":
             try:
                 view = await views.enter_async_context(open_live_view(desktop))
@@ -300,12 +313,13 @@ async def _prepared(
     desktop: HoloDesktop | str,
     audit: AuditBucket | str,
     advisors: Mapping[str, HoloModel | str],
-    instead: tuple[str | int, Network | None],
+    instead: tuple[str | int, Network | None, Remote | None],
     options: Options,
 ) -> _Prepared:
-    """Check all that can be checked before anything is started; ``instead`` are a monitor and a network that count more
-    than the desktop block's.
+    """Check all that can be checked before anything is started; ``instead`` are a monitor, a network and a remote
+    screen that count more than the desktop block's.
     """
+    remote = instead[2]
     monitor, network = wanted_monitor(instead[0]), wanted_network(instead[1])
     model, desktop = await _block(HoloModel, model), await _block(HoloDesktop, desktop)
     destination = (await _block(AuditBucket, audit)).destination()
@@ -322,10 +336,12 @@ async def _prepared(
     if here:
         enter_late(os.environ, prefect_url)
         desktop.check_here()
+        if remote is not None:
+            loopback_address(remote.host, socket.getaddrinfo, "the remote screen")
     named = {name: await stack.enter_async_context(each.advisor(local_only=here)) for name, each in others.items()}
     if here:
         destination = await asyncio.to_thread(check_rest, destination, prefect_url)
-    known = await desktop.resolved_secrets()
+    known = await desktop.resolved_secrets(starts=remote is not None)
     await awaited(lambda: asyncio.to_thread(destination.check))
     opened = {
         "endpoint": endpoint,
@@ -336,7 +352,7 @@ async def _prepared(
         "advisors": named,
         "secrets": known,
     }
-    return _Prepared(desktop, known, monitor, network, opened)
+    return _Prepared(desktop, known, monitor, network, remote, opened)
 
 
 def _wanted(seat: Seat | str | None) -> Seat | None:

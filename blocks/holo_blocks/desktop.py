@@ -14,6 +14,7 @@ from holo_blocks.addresses import page, picture
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Size
 from holo_tasks.core.network import HOST, Network
+from holo_tasks.core.remote_screen import Remote
 from holo_tasks.core.secret import Secret as TypedSecret
 from holo_tasks.core.secret import check_bound
 from holo_tasks.core.this_machine import check_display
@@ -113,11 +114,16 @@ class HoloDesktop(Block):
         """Whether each start makes a new virtual desktop: no display of somebody else's is used."""
         return not self.display
 
-    async def resolved_secrets(self, more: Iterable[SecretSpec] = ()) -> dict[str, TypedSecret]:
-        """Return what may be typed here by name; raise `InvalidUsage` if a value is missing or may go nowhere."""
+    async def resolved_secrets(
+        self, more: Iterable[SecretSpec] = (), *, starts: bool = False
+    ) -> dict[str, TypedSecret]:
+        """Return what may be typed here by name; raise `InvalidUsage` if a value is missing or may go nowhere.
+
+        ``starts`` says that something is started here beside what the block names.
+        """
         given = {name: str(value) for name, value in self.secrets.get_secret_value().items()}
         found = await resolved((*self.named_secrets, *more), given=given)
-        check_bound(found, starts=self.app is not None)
+        check_bound(found, starts=starts or self.app is not None)
         return found
 
     def check_here(self) -> None:
@@ -131,11 +137,15 @@ class HoloDesktop(Block):
         *,
         monitor: str | int = "",
         network: Network = "",
+        remote: Remote | None = None,
     ) -> VirtualDesktop | AttachedDesktop:
         """Bring the desktop up; close it after use. ``secrets`` are those of `resolved_secrets` unless given.
 
-        ``monitor`` is the one it is bound to, and ``network`` what its program reaches, instead of the block's.
+        ``monitor`` is the one it is bound to, ``network`` what its program reaches, and ``remote`` the screen that is
+        shown, instead of the block's.
         """
+        if remote is not None and self.display:
+            raise InvalidUsage("The desktop block names a display; a remote screen is shown on a desktop of its own.")
         network = network or self.network
         monitor = monitor or self.monitor
         secrets = await self.resolved_secrets() if secrets is None else secrets
@@ -153,7 +163,7 @@ class HoloDesktop(Block):
         size = Size(self.width, self.height)
         return await VirtualDesktop.start(
             size=size,
-            app=self.app,
+            app=remote or self.app,
             env=self.environment,
             secrets=secrets,
             run_as=self.run_as,

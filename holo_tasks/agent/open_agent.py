@@ -49,6 +49,7 @@ from holo_tasks.prefect_server.local_only import check_advisors, check_rest, ent
 from holo_tasks.prefect_server.temporary import OPEN, is_open
 from holo_tasks.run.dead_letters import file_noted
 from holo_tasks.run.discovery import Discovery
+from holo_tasks.run.far_rules import check_far
 from holo_tasks.run.flow_context import attempt, deployment_id, flow_run_id
 from holo_tasks.run.hooks import Subscribed
 from holo_tasks.run.journal import not_untouched
@@ -121,7 +122,9 @@ async def open_agent(
         enter_late(os.environ, prefect_url)
     one_line_errors()
     known: Mapping[str, Secret] = getattr(desktop, "secrets", {}) if secrets is None else secrets
-    scrubber = Scrubber(known.values())
+    check_far(getattr(desktop, "far", ""), options.policy, redaction, known)
+    password: Secret | None = getattr(desktop, "password", None)
+    scrubber = Scrubber([*known.values(), *([password] if password else [])])
     title, model, advisors = _without_values(
         scrubber, options.key, named(title, TITLE_CHARACTERS), model_at(endpoint, profile, dialect), advisors or {}
     )

@@ -9,6 +9,17 @@ from pathlib import Path
 
 from holo_tasks.core.geometry import Box
 
+VIEWERS = frozenset(
+    {
+        "xfreerdp", "xfreerdp3", "wlfreerdp", "sdl-freerdp", "sdl-freerdp3", "xtigervncviewer", "vncviewer",
+        "tigervncviewer", "xtightvncviewer", "xvnc4viewer", "ssvncviewer", "gvncviewer", "rdesktop", "remmina",
+        "krdc", "vinagre", "gnome-connections", "virt-viewer", "remote-viewer", "spicy", "x2goclient", "xpra",
+    }
+)  # fmt: skip
+"""Programs whose one window shows the screen of another machine, and windows of any program in it."""
+
+FAR = "it shows the screen of another machine, and whose a window is there nobody here can tell"
+
 
 @dataclass(frozen=True)
 class Owner:
@@ -51,9 +62,19 @@ def runs(owner: Owner, programs: Sequence[str]) -> bool:
 
 
 def may_run(owner: Owner, programs: Sequence[str]) -> bool:
-    """Say whether a window's program is one of these, or may be: for what is to be kept away from them."""
+    """Say whether a window's program is one of these, or may be: for what is to be kept away from them.
+
+    In a viewer's window any program of the other machine may be shown.
+    """
+    if is_viewer(owner):
+        return True
     names = {Path(program).name for program in programs}
     return not owner.executable or runs(owner, programs) or not names.isdisjoint(owner.said)
+
+
+def is_viewer(owner: Owner) -> bool:
+    """Say whether a window shows the screen of another machine: whose the windows in it are, nobody here can say."""
+    return any(Path(file).name in VIEWERS for file in (owner.executable, owner.script) if file)
 
 
 def _is(file: Path, program: str) -> bool:

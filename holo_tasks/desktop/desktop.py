@@ -6,7 +6,6 @@ import asyncio
 import logging
 import math
 import os
-import shlex
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ from holo_tasks.core.monitors import wanted_monitor
 from holo_tasks.core.network import Network
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.remote_input import ByHand
+from holo_tasks.core.remote_screen import Remote, lost, reconnected
 from holo_tasks.core.secret import Secret, by_name, check_bound
 from holo_tasks.core.this_machine import check_display, switched_on
 from holo_tasks.desktop import element_messages, ipc_messages
@@ -37,11 +37,11 @@ from holo_tasks.desktop.sandbox.asked import Closed
 from holo_tasks.desktop.sandbox.bounds import Bounds
 from holo_tasks.desktop.sandbox.folders import Access
 from holo_tasks.desktop.settle import Settle
+from holo_tasks.desktop.wanted_program import USUAL_SETTLE, Wanted
 from holo_tasks.desktop.windows import Window
 
 LARGEST = 16384
 USUAL_SIZE = Size(1280, 800)
-USUAL_SETTLE = Settle()
 BEGINS_AGAIN = "The program asks for OpenGL: its desktop is started again with it; HOLO_OPENGL=1 has it at once."
 MISSES_OPENGL = "asks for OpenGL, which its desktop was started without: if it needs that, set HOLO_OPENGL=1."
 
@@ -59,7 +59,7 @@ class Desktop(Measured):
     def __init__(
         self,
         *,
-        app: Sequence[str] | str | None,
+        app: Sequence[str] | str | Remote | None,
         env: Mapping[str, str] | None,
         secrets: Mapping[str, Secret | str] | None,
         settle: Settle,
@@ -74,17 +74,19 @@ class Desktop(Measured):
         memory_mb: int = 0,
         cpus: float = 0.0,
     ) -> None:
-        self._app = command(app) if app is not None else None
+        alone = network == "host" and not (folders or memory_mb or cpus or run_as)
+        self._wanted = Wanted.of(app, os.environ, alone=alone)
+        self.far, self.password = self._wanted.far, self._wanted.password
         self._closed = Closed.asked_for(network, folders or {}, Bounds(memory_mb, cpus), starts=app is not None)
         self._monitor = wanted_monitor(monitor)
         self._env = dict(env or {})
         self._inherits = inherits
-        if run_as and self._app is None:
+        if run_as and app is None:
             raise InvalidUsage("run_as says whose the program is, and this desktop starts none.")
         self._run_as = other_user(run_as) if run_as else None
         self.secrets = by_name(secrets or {})
-        self._settle = settle
-        check_bound(self.secrets, starts=self._app is not None)
+        self._settle = self._wanted.settle(settle)
+        check_bound(self.secrets, starts=app is not None)
         if not (math.isfinite(app_timeout_s) and app_timeout_s > 0):
             raise InvalidUsage(f"app_timeout_s is a positive number of seconds, not {app_timeout_s!r}.")
         self._app_timeout_s = app_timeout_s
@@ -139,6 +141,8 @@ class Desktop(Measured):
             answer = await child.ask("look", **how, windows=self.tells_windows)
             rgb = child.pixels(answer["bytes"])
         self.size = Size(**answer["size"])
+        if answer["reconnected"]:
+            self._tell(reconnected(self.far))
         if (who := answer["asked_for_opengl"]) is not None:
             self._tell(f"{who or 'A program'} {MISSES_OPENGL}")
         return Frame(
@@ -157,6 +161,7 @@ class Desktop(Measured):
             holds=self._holds,
             typed_in=tuple((window, Box(**box) if box else None) for window, box in answer["typed_in"]),
             monitor=Box(**answer["monitor"]) if answer["monitor"] else None,
+            reconnected=answer["reconnected"],
         )
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
@@ -339,11 +344,13 @@ class Desktop(Measured):
         self.size = Size(**answer["size"])
         self.scale = answer["scale"]
         self.started_s = answer["times"]
+        for notice in [*answer["notices"], *([lost(self.far)] if self.far else [])]:
+            self._tell(notice)
         self._opened(self._running(), answer)
 
     async def _begin(self, *, opengl: bool | None) -> ipc_messages.Message:
         """Start a process of a desktop and all that belongs to it; return what it says of itself."""
-        values = [secret.value for secret in self.secrets.values()]
+        values = [secret.value for secret in self.secrets.values()] + self._wanted.values
         ours = for_ours(os.environ, values) | {n: text for n, text in self._env.items() if n == "XAUTHORITY"}
         making = asyncio.ensure_future(asyncio.to_thread(Child, ours, self._borrowed))
         try:
@@ -360,7 +367,7 @@ class Desktop(Measured):
                     "start",
                     folder=str(child.folder),
                     watch=child.watch,
-                    app=self._app,
+                    **self._wanted.told(),
                     env=child.env,
                     # Not in the environment of the process that starts it, nor of the X server: they need none of it.
                     app_env=for_programs(os.environ, self._env, values, inherits=self._inherits),
@@ -393,7 +400,7 @@ class VirtualDesktop(Desktop):
         self,
         *,
         size: Size = USUAL_SIZE,
-        app: Sequence[str] | str | None = None,
+        app: Sequence[str] | str | Remote | None = None,
         env: Mapping[str, str] | None = None,
         secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
@@ -432,7 +439,7 @@ class VirtualDesktop(Desktop):
     async def start(
         cls,
         size: Size = USUAL_SIZE,
-        app: Sequence[str] | str | None = None,
+        app: Sequence[str] | str | Remote | None = None,
         env: Mapping[str, str] | None = None,
         secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
@@ -449,7 +456,8 @@ class VirtualDesktop(Desktop):
     ) -> Self:
         """Start a desktop; if a program is named, return when its window is there and at rest.
 
-        ``app`` is a command, as a list or as a text that is split like in a shell. ``env`` is
+        ``app`` is a command, as a list or as a text that is split like in a shell, or a remote screen, `Vnc` or `Rdp`,
+        which a client shows on all of the desktop. ``env`` is
         added to its environment, which has no more of ours than any program needs, or with ``inherits="plain"`` all
         that looks like no key and no login (`environment`). ``secrets`` are values for ``{{secret:NAME}}`` in texts to
         write; one without a binding of its own is typed only into windows of this program and of what it started.
@@ -505,7 +513,7 @@ class AttachedDesktop(Desktop):
         self,
         display: str,
         *,
-        app: Sequence[str] | str | None = None,
+        app: Sequence[str] | str | Remote | None = None,
         env: Mapping[str, str] | None = None,
         secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
@@ -538,7 +546,7 @@ class AttachedDesktop(Desktop):
     async def start(
         cls,
         display: str,
-        app: Sequence[str] | str | None = None,
+        app: Sequence[str] | str | Remote | None = None,
         env: Mapping[str, str] | None = None,
         secrets: Mapping[str, Secret | str] | None = None,
         settle: Settle = USUAL_SETTLE,
@@ -587,14 +595,3 @@ class AttachedDesktop(Desktop):
 def _on_screen(told: dict[str, Any]) -> OnScreen:
     owners = tuple(Owner(**owner) for owner in told["owners"])
     return OnScreen(Box(**told["box"]), owners, told["solid"])
-
-
-def command(app: Sequence[str] | str) -> list[str]:
-    """Return a command as a list of arguments; a text is split like a shell does."""
-    try:
-        parts = shlex.split(app) if isinstance(app, str) else [os.fspath(part) for part in app]
-    except ValueError as error:
-        raise InvalidUsage(f"The command {app!r} cannot be read: {error}.") from None
-    if not parts or not parts[0]:
-        raise InvalidUsage("The command of the program is empty: name a program, or none at all.")
-    return parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 from holo_tasks.core import keynames
 from holo_tasks.core.errors import InvalidUsage, SecretRefused
@@ -21,8 +22,10 @@ from holo_tasks.core.gestures import (
     Typed,
     Write,
 )
+from holo_tasks.core.remote_screen import untypable
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import clipboard
+from holo_tasks.desktop.far_typing import FarTyping
 from holo_tasks.desktop.fields import Fields
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.keyboard import Keyboard
@@ -53,6 +56,7 @@ class Hands:
         vault: SecretStore,
         fields: Fields,
         bound: Bound,
+        far: FarTyping,
     ) -> None:
         self._link = link
         self._pointer = pointer
@@ -63,6 +67,7 @@ class Hands:
         self._vault = vault
         self._fields = fields
         self._bound = bound
+        self._far = far
         self._value_events = 0
         self.typed: list[Typed] = []
 
@@ -122,7 +127,7 @@ class Hands:
                 _in_range("notches", notches, MOST_NOTCHES)
                 pointer.scroll(at, direction, notches)
             case Write():
-                self._write(gesture)
+                return self._write(gesture)
             case Hotkey(keys, repeat):
                 _in_range("repeats", repeat, MOST_REPEATS)
                 self._check_pasted(clipboard.pasted_by(keys), None)
@@ -157,14 +162,18 @@ class Hands:
             if found and (refusal := self._gate.binding(found, at)):
                 raise SecretRefused(f"What would be pasted holds a secret's value. {refusal} Nothing was pasted.")
 
-    def _write(self, gesture: Write) -> None:
-        parts = self._vault.parts(gesture.text)
+    def _write(self, gesture: Write) -> str:
+        """Type a text; return what has to be said of how it arrived, if that is not certain."""
+        parts = list(self._vault.parts(gesture.text))
         for part in parts:
             self._typist.check(part.value if isinstance(part, Secret) else part)
         if gesture.at is not None:
             self._check(gesture.at)
         else:
             self._check_keys()
+        if client := self._far.client(gesture.at):
+            self._far.check(parts, client)
+        said = ""
         secrets = [part for part in parts if isinstance(part, Secret)]
         for secret in secrets:
             self._typist.check_alone(secret)
@@ -180,10 +189,16 @@ class Hands:
                 for part in parts:
                     if isinstance(part, Secret):
                         self._write_secret(part, self._gate.field)
+                    elif client and untypable(part):
+                        said = self._far.paste(part, self._press_codes, self._keyboard)
                     else:
                         self._typist.type(part)
-                if gesture.press_enter:
+                if gesture.press_enter and not said:
                     self._typist.type("\n")
+        return said
+
+    def _press_codes(self, codes: Sequence[int]) -> None:
+        self._press_together([Stroke(code) for code in codes])
 
     def _write_secret(self, secret: Secret, field: Box | None = None) -> None:
         """Type a value, and note where on the screen that shows, before anything else is done.
@@ -243,7 +258,10 @@ class Hands:
             symbols = {key: keynames.small(symbol) for key, symbol in symbols.items()}
         keyboard = self._keyboard
         self._gate.compare()
+        client = self._far.client(None)
         with keyboard.plain(keep_locks=not keynames.LOCKS.isdisjoint(symbols.values())):
+            if client:
+                self._far.check_keys(symbols.values(), keyboard, client)
             self._typist.make_typable(list(symbols.values()))
             strokes = {key: self._typist.stroke(symbol) for key, symbol in symbols.items()}
             for key in hold:

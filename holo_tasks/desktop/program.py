@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from holo_tasks.core.errors import DesktopFailed
@@ -33,7 +35,9 @@ class Program:
         kept_back: Sequence[str] = (),
         lodging: Lodging | None = None,
         sandbox: Sandbox | None = None,
+        feed: bytes = b"",
     ) -> None:
+        """Start it; ``feed`` is what it reads from its standard input, up to a pipe's size."""
         self.command = command
         self._kept_back = kept_back
         self._closed = sandbox is not None
@@ -44,11 +48,11 @@ class Program:
         another = f" as {user.name}" if user else ""
 
         def popen(words: Sequence[str], pass_fds: Collection[int] = ()) -> subprocess.Popen[bytes]:
-            with self._log.open("wb") as log:
+            with self._log.open("wb") as log, _fed(feed) as stdin:
                 return subprocess.Popen(
                     words,
                     env=dict(env),
-                    stdin=subprocess.DEVNULL,
+                    stdin=stdin,
                     stdout=log,
                     stderr=log,
                     pass_fds=pass_fds,
@@ -98,9 +102,33 @@ class Program:
                 )
             interrupt.sleep(0.01)
 
+    @property
+    def ended(self) -> bool:
+        """Whether its process is no more."""
+        return self.process.poll() is not None
+
+    def last_words(self) -> str:
+        """Return what it said last, or nothing."""
+        return processes.last_words(self._log)
+
     def _hint(self) -> str:
         """Name a few variables that the program might have needed and did not get."""
         if not self._kept_back:
             return ""
         names = ", ".join(self._kept_back[:MOST_NAMED]) + (", …" if len(self._kept_back) > MOST_NAMED else "")
         return f" (It did not get {names}, which may be private: name in HOLO_PROGRAM_ENV what it needs of that.)"
+
+
+@contextmanager
+def _fed(feed: bytes) -> Iterator[int]:
+    """Hold a pipe open with what a program reads, all of it: once it was read it is nowhere any more."""
+    if not feed:
+        yield subprocess.DEVNULL
+        return
+    reads, writes = os.pipe()
+    try:
+        with open(writes, "wb") as told:  # noqa: PTH123
+            told.write(feed)
+        yield reads
+    finally:
+        os.close(reads)

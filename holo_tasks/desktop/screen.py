@@ -29,6 +29,11 @@ class Picture:
     def top(self) -> int:
         return 0
 
+    @property
+    def plain(self) -> bool:
+        """Whether all pixels are of one color."""
+        return bytes(self.bgrx[:4]) * (len(self.bgrx) // 4) == bytes(self.bgrx)
+
     def rgb(self) -> bytes:
         size = (self.size.width, self.size.height)
         return Image.frombuffer("RGB", size, self.bgrx, "raw", "BGRX", 0, 1).tobytes()

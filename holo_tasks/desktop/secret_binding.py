@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from holo_tasks.core.geometry import Point
-from holo_tasks.core.programs import Owner, runs
+from holo_tasks.core.programs import FAR, Owner, is_viewer, runs
 from holo_tasks.core.secret import Secret
 
 OwnerOf = Callable[[Point | None], Owner]
@@ -34,6 +34,11 @@ class Binding:
             )
         owner = self._owner_of(at)
         for secret in secrets:
+            if is_viewer(owner) and (secret.title or not secret.fields):
+                return (
+                    f"The secret {secret.name!r} is not typed into {owner.name}: {FAR}, nor its title. There only a "
+                    "secret that is bound to a field by its labels (fields), and to no title, is typed."
+                )
             ours = runs(owner, (secret.program,)) if secret.program else self._is_ours(owner.pid)
             if not (ours and secret.title in owner.title):
                 found = owner.name or f"no known program ({owner.why or 'nobody can say which'})"

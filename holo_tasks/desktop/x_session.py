@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holo_tasks.accessibility import bus
-from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Killed
+from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Killed, ScreenChanged
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Drag, Gesture, Pause, Scroll, Typed
 from holo_tasks.core.remote_input import ByHand
@@ -30,9 +30,16 @@ from holo_tasks.desktop.settle import Settle
 if TYPE_CHECKING:
     from holo_tasks.desktop.element_reader import Elements
     from holo_tasks.desktop.program import Program
+    from holo_tasks.desktop.remote_session import RemoteSession
     from holo_tasks.desktop.sandbox.start import Sandbox
     from holo_tasks.desktop.secret_windows import Places
     from holo_tasks.desktop.xlink import XLink
+
+
+PAINTS_S, PAINT_NAP_S = 3.0, 0.05
+HALF_WAY = (
+    "The connection to the remote screen dropped meanwhile: nobody can say how much of it was done there. Look first."
+)
 
 
 class XSession:
@@ -49,6 +56,8 @@ class XSession:
         self._bus: bus.Bus | None = None
         self._elements: Elements | None = None
         self._sandbox: Sandbox | None = None
+        self._remote: RemoteSession | None = None
+        self._notices: list[str] = []
         self._display: str = order["display"] or ""
         self._times: dict[str, float] = {}
         self._clock = time.monotonic()
@@ -95,6 +104,7 @@ class XSession:
             "scale": self._scale(),
             "server_pid": self._server.process.pid if self._server else 0,
             "times": self._times,
+            "notices": self._notices,
         }
 
     @cached_property
@@ -125,13 +135,23 @@ class XSession:
                 raise Asked
 
         try:
-            program.await_window(self._order["app_timeout_s"], self._gate, self._living, heed)
+            if self._remote is not None:
+                self._remote.await_picture(self._order["app_timeout_s"])
+                self._await_paint()
+            else:
+                program.await_window(self._order["app_timeout_s"], self._gate, self._living, heed)
             self._eyes.met()
             self._eyes.look(after_action=False)
         except DesktopFailed:
             heed(until_now=True)
             raise
         heed(until_now=True)
+
+    def _await_paint(self) -> None:
+        """Wait until the client has drawn anything, for a while: a screen may be of one color."""
+        until = time.monotonic() + PAINTS_S
+        while self._screen.take().plain and time.monotonic() < until:
+            self._gate.sleep(PAINT_NAP_S)
 
     def _lap(self, name: str) -> None:
         now = time.monotonic()
@@ -199,6 +219,8 @@ class XSession:
             user = OtherUser(**order["run_as"])
             lodging = lodge(user, self._folder, self._display, Path(env["XAUTHORITY"]))
             env = lodging.environment(env, order["added"]) | {"XAUTHORITY": str(lodging.authority)}
+        if order["remote"]:
+            return self._connect_far(env)
         if self._bus is not None and not self._bus.why_not:
             command = bus.telling(command)
         start = lodging.start if lodging else Path.cwd()
@@ -213,6 +235,18 @@ class XSession:
                 self._helpers += self._sandbox.helpers
         remember(self._link, Started(program.process, command, start, closed=self._sandbox is not None))
         return program
+
+    def _connect_far(self, env: Mapping[str, str]) -> Program:
+        """Start the client of a remote screen; it keeps nothing, and finds no settings of this user's."""
+        from holo_tasks.core.remote_screen import of_told
+        from holo_tasks.desktop.remote_session import RemoteSession, starter
+
+        home = self._folder / "client"
+        home.mkdir(mode=0o700)
+        remote = of_told(self._order["remote"])
+        begin = starter(remote, self._link, self._folder, {**env, "HOME": str(home)}, self._notices.append)
+        self._remote = RemoteSession(remote, self._link, self._gate, begin)
+        return self._remote.begin()
 
     def _walls(self, env: Mapping[str, str], start: Path) -> Sandbox:
         """Return what closes the program in: the order says what it reaches through it."""
@@ -241,6 +275,7 @@ class XSession:
         from holo_tasks.desktop.direct_press import Direct
         from holo_tasks.desktop.element_reader import Elements, named_by
         from holo_tasks.desktop.eyes import Eyes
+        from holo_tasks.desktop.far_typing import PASTE_S, FarTyping
         from holo_tasks.desktop.fields import Fields
         from holo_tasks.desktop.gesture_looks import Glance
         from holo_tasks.desktop.grabs import held
@@ -272,7 +307,9 @@ class XSession:
         pulse = self._pulse = Pulse(link, repaints)
         settle = Settle(**self._order["settle"])
         mute = self._sandbox.mute if self._sandbox else ()
-        sleepers = Sleepers(link, self._server.process.pid, self._bus_pid, mute) if self._server else None
+        # Who waits for another machine sleeps, too, and is about to draw.
+        near = self._server is not None and not self._order["far"]
+        sleepers = Sleepers(link, self._server.process.pid, self._bus_pid, mute) if self._server and near else None
         asleep = sleepers.look if sleepers else lambda: None
         on = self._bus or named_by(link, asked_for=self._order["accessibility"])
         self._elements = Elements(link, on, repaints, self.vault, lambda: self._bound.box)
@@ -286,7 +323,9 @@ class XSession:
         self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
         self._typed_in = TypedIn(link)
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
-        hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound)
+        paste_s = PASTE_S + self._remote.remote.answers_within_s if self._remote and self._remote.remote.paste else 0.0
+        far = FarTyping(self._display, lambda at: owner_of(link, at), gate, paste_s)
+        hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound, far)
         self._hands = Hands(*hands)
         gate.owner_at = lambda at: _owner_at(link, at)
         self._stirs = RepaintWatch(repaints, XLink(self._display), lambda: gate.held)
@@ -353,6 +392,7 @@ class XSession:
         from holo_tasks.desktop.secret_windows import between
 
         places: Places = {}
+        reconnected = self._reconnected()
         self._confine()
 
         def first() -> None:
@@ -362,6 +402,8 @@ class XSession:
 
         windows = windows or self._typed_in.any  # where a secret may show can be said only with them
         seen = self._eyes.look(after_action=after_action, windows=windows, first=first)
+        while self._reconnected():
+            reconnected, seen = True, self._eyes.look(after_action=False, windows=windows, first=first)
         self._stirs.looked(self._remembered.arranged_s, settled=seen.settled)
         return {
             "bytes": self._screen.hand_over(seen.picture),
@@ -380,7 +422,16 @@ class XSession:
                 for window, box in between(places, self._typed_in.places()).items()
             ],
             "asked_for_opengl": self._news_of_opengl(),
+            "reconnected": reconnected,
         }
+
+    def _reconnected(self) -> bool:
+        """Make the connection to a remote screen again, if it dropped; say whether it had."""
+        if self._remote is None or not self._remote.mend(self._order["app_timeout_s"]):
+            return False
+        self._await_paint()
+        self._eyes.met()
+        return True
 
     def _news_of_opengl(self) -> str | None:
         """Return, once, who asks for OpenGL where there is none."""
@@ -395,6 +446,9 @@ class XSession:
 
     def do(self, gesture: Gesture, *, expects_change: bool) -> Message:
         """Carry out a gesture."""
+        far = None if isinstance(gesture, Pause) else self._remote
+        if far is not None and far.lost:
+            raise ScreenChanged(f"The connection to the remote screen at {far.remote.place} dropped. Nothing was done.")
         if not isinstance(gesture, Pause):
             self._stirs.acts()
         if isinstance(gesture, Scroll | Drag):
@@ -408,7 +462,7 @@ class XSession:
             "done_at_ns": receipt.done_at_ns,
             "took_ns": receipt.took_ns,
             "events": receipt.events,
-            "left_out": receipt.left_out,
+            "left_out": HALF_WAY if far is not None and far.lost else receipt.left_out,
         }
 
     def typed(self) -> list[Typed]:

@@ -47,7 +47,7 @@ from holo_tasks.loop.durable_notes import Notes
 from holo_tasks.loop.gesture_limits import seconds_for, secrets_in, typed_until
 from holo_tasks.loop.predict import Till, predict, prompt_tokens
 from holo_tasks.loop.take_picture import Seen, corners, frame_taken, part_of, shot_of
-from holo_tasks.loop.words import TAKE_STOCK, WITHHELD
+from holo_tasks.loop.words import DROPPED, RECONNECTED, TAKE_STOCK, WITHHELD
 
 LEAST_ROOM_TOKENS = 4096
 """Room that a reply is left in the model's context before old steps are taken out of the conversation; a quarter of a
@@ -89,6 +89,7 @@ class Walk:
     seen: Seen | None = None
     _corrections: Corrections | None = field(default=None, repr=False)
     _attempt: int = 0
+    _dropped: int = 0
     _asked: bool = False
     _spans: dict[str, int] = field(default_factory=dict)
     _done: Gesture | None = None
@@ -108,6 +109,9 @@ class Walk:
         self.guard.check_time(self.doors.now_s())
         started = self.doors.now_s()
         frame = await self.doors.desktop.look(after_action=after_action)
+        if frame.reconnected:
+            self._dropped += 1
+            await self._note(events.Interrupted(name=DROPPED, times=self._dropped))
         whole = await self.doors.redactor.redact(frame)
         redacted = whole.crop(part_of(frame, self.region))
         if annotate is not None:
@@ -395,11 +399,15 @@ class Walk:
             await self._wait_on(before, call.seconds)
         verdict = await self._judged(before)
         sentence, after, labels = verdict.sentence, self._seen(), self.safe_to_repeat
-        if verdict.outcome == "unchanged" and labels and repeat:
+        # Of what is done on another machine it may come later still that it did something.
+        near = not getattr(self.doors.desktop, "far", "")
+        if verdict.outcome == "unchanged" and labels and repeat and near:
             done, reader = self._done, self.doors.reader
             if await may_repeat(done, before.frame, after.frame, labels, reader) and isinstance(done, Click):
                 sentence = await self._repeated(after, call, done)
         await self._timed(started_s)
+        if self._seen().frame.reconnected:
+            sentence = f"{sentence} {RECONNECTED}"
         return f"{sentence} {WITHHELD}" if self._seen().withheld else sentence
 
     async def _judged(self, before: Seen) -> Verdict:

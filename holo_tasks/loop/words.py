@@ -10,3 +10,8 @@ WITHHELD = (
     "go back to that page or, if nothing is lost by it, close the window. If you cannot, answer so, and that with OCR "
     "(the extra prefect-holo[redaction]) no more than the secret itself would be hidden."
 )
+DROPPED = "connection to the remote screen"
+RECONNECTED = (
+    "The connection to this screen had dropped and was made again: your last action may have been done, or in part, or "
+    "not at all. Look what is there before you do anything again."
+)

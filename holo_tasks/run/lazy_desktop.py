@@ -17,6 +17,7 @@ from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.remote_input import ByHand
+from holo_tasks.core.secret import Secret
 
 
 class Closable(ports.Desktop, Protocol):
@@ -33,6 +34,10 @@ class LazyDesktop:
     tells_windows: bool = False
     rebuilt: bool = False
     """Whether another one is as good as the one that ``start`` brings up, which is asked before it does."""
+    far: str = ""
+    """Where the remote screen is that it shows, if it shows one."""
+    password: Secret | None = field(default=None, repr=False)
+    """What lets into it."""
     _desktop: Closable | None = None
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _served: tuple[str, float, Path] | None = None

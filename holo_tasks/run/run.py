@@ -182,6 +182,11 @@ class Run:
         """Have the desktop's frames tell what the states of these screens are recognized by."""
         from holo_tasks.vision.state_recognizer import needs_windows
 
+        if (far := getattr(self.desktop, "far", "")) and needs_windows(screens):
+            raise InvalidUsage(
+                f"A state is told by a window, and the desktop shows the screen of another machine ({far}), whose "
+                "windows nobody here knows: tell it by a Text or a Picture."
+            )
         if isinstance(self.desktop, TellsWindows) and (screens.closed or needs_windows(screens)):
             self.desktop.tells_windows = True
 

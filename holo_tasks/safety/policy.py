@@ -13,7 +13,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Gesture, Write
 from holo_tasks.core.permit import Permit, Scene
-from holo_tasks.core.programs import Owner, runs
+from holo_tasks.core.programs import FAR, Owner, is_viewer, runs
 from holo_tasks.safety.confirm import Confirm, Kinds
 from holo_tasks.safety.places import Area, points_of, way_of
 from holo_tasks.safety.written_settings import Written
@@ -147,7 +147,8 @@ class Rules(Written):
         for owner in owners:
             if self.programs is not None and not runs(owner, self.programs):
                 if owner.executable:
-                    return f"{got} would reach {owner.name}; add it to programs if that is wanted"
+                    inside = f" ({FAR})" if is_viewer(owner) else ""
+                    return f"{got} would reach {owner.name}{inside}; add it to programs if that is wanted"
                 return f"{got} would reach {_unknown(owner)}, and only those in programs get input"
             if confirmed and not owner.name:
                 # One that needs a yes may be there by the time of the press, and the gate could not tell.
@@ -181,6 +182,11 @@ class Rules(Written):
             return (
                 f"the keys would reach {_unknown(owner)}, which cannot be kept to a part of the screen; write into a "
                 "window whose program is known, or leave out regions and forbidden_regions"
+            )
+        if is_viewer(owner):
+            return (
+                f"the keys would reach {owner.name}, and cannot be kept to a part of the screen ({FAR}); leave out "
+                "regions and forbidden_regions, or have the agent press buttons only"
             )
         reached = any(owner.box is not None and owner.box.intersects(box) for box in self.regions or ())
         if self.regions is not None and not reached:

@@ -19,7 +19,7 @@ from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.core.programs import runs
+from holo_tasks.core.programs import is_viewer, runs
 from holo_tasks.core.states import Absent, AnyOf, Asked, Mark, Picture, State, Text, Widget, Window, marks_in
 from holo_tasks.loop.screens import Screens
 from holo_tasks.vision.element_check import ElementCheck
@@ -226,6 +226,8 @@ def _shows_window(frame: Frame, mark: Window) -> bool | None:
         if any(above.solid and above.box.encloses(window.box) for above in frame.windows[place + 1 :]):
             continue  # nobody sees it
         for owner in window.owners:
+            # Any window may be in the screen of another machine, and none is told of.
+            unknown = unknown or is_viewer(owner)
             if not fnmatchcase(owner.title.casefold(), mark.title.casefold()):
                 continue
             if not mark.program or runs(owner, (mark.program,)):

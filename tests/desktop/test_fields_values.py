@@ -86,7 +86,8 @@ def hands_on(program: Any, typing: Callable[[str], None]) -> Hands:
     fields = Fields(program, program, lambda: program.window)
     idle = SimpleNamespace(events=0, last_event_ns=0)
     whole = SimpleNamespace(box=None)  # it is bound to no monitor
-    return Hands(None, idle, program, typist, None, None, SecretStore({}), fields, whole)  # type: ignore[arg-type]
+    near = SimpleNamespace(client=lambda at: "")
+    return Hands(None, idle, program, typist, None, None, SecretStore({}), fields, whole, near)  # type: ignore[arg-type]
 
 
 def typed_on(program: Program, stops_after: int | None = None) -> list[Box]:

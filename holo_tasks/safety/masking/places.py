@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.frame import Frame, Mask, OnScreen
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.programs import Owner, may_run
+from holo_tasks.core.programs import Owner, is_viewer, may_run
 from holo_tasks.safety.masking.patterns import Pattern
 
 LONGEST_TITLE = 200
@@ -36,6 +36,8 @@ class Owned:
 
     def takes(self, owner: Owner) -> bool:
         """Say whether a window is to be masked. One whose program or title cannot be known is."""
+        if is_viewer(owner):  # a window of any of them may be shown in it, under any title
+            return True
         if not (may_run(owner, self.programs) or self._fits(owner)):
             return False
         if self.title is None or not owner.title:

@@ -1,0 +1,81 @@
+"""Typing into the screen of another machine: what its client passes on for certain, and what is refused.
+
+Measured with xfreerdp 2.11 on xrdp, and TigerVNC's viewer on Xtigervnc: RDP's passes keys on by their place, and drops
+those that we lend to other characters; VNC's passes characters on, and the server drops those that it has no key for,
+after some tens of them for as long as it runs. Neither says so. So by keys only what needs no lent key is typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from holo_tasks.core import keynames
+from holo_tasks.core.errors import InvalidUsage, SecretRefused
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.programs import Owner, is_viewer
+from holo_tasks.core.remote_screen import not_typed, untypable
+from holo_tasks.core.secret import Secret
+from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.keyboard import Keyboard
+from holo_tasks.desktop.offered_text import Offer
+
+SETTLES_S = 0.3
+"""Clipboard and keys go different ways in RDP: the far side is to know of the one before the other comes."""
+PASTE_S = 3.0
+NOT_FETCHED = (
+    "The text was pasted, but the other machine did not fetch it: nobody can say what is there now. Look, and take out "
+    "what is wrong."
+)
+
+
+class FarTyping:
+    """Knows which windows show another machine, and what may be typed there. ``paste_s`` is how long a paste may take;
+    0 where none is allowed.
+    """
+
+    def __init__(
+        self, display: str, owner_of: Callable[[Point | None], Owner], interrupt: Interrupt, paste_s: float = 0.0
+    ) -> None:
+        self._display = display
+        self._owner_of = owner_of
+        self._interrupt = interrupt
+        self._paste_s = paste_s
+
+    def client(self, at: Point | None) -> str:
+        """Return the name of the client that gets a press at a point or, without one, the keys; empty if none does."""
+        owner = self._owner_of(at)
+        return Path(owner.executable).name if is_viewer(owner) else ""
+
+    def check(self, parts: Sequence[str | Secret], client: str) -> None:
+        """Raise if a text cannot be typed exactly into a client's window: before anything is."""
+        for part in parts:
+            if isinstance(part, Secret):
+                if untypable(part.value):
+                    raise SecretRefused(
+                        f"The secret {part.name!r} is not typed: it holds characters that {client} may lose on the way "
+                        "to the other machine. Nothing was typed."
+                    )
+            elif (strange := untypable(part)) and not self._paste_s:
+                raise InvalidUsage(not_typed(strange, client=client, can_paste=False))
+            elif strange and any(sign in part for sign in "\r\n\t"):
+                raise InvalidUsage(
+                    "What is pasted into a screen of another machine is text alone: press Enter and Tab by themselves."
+                )
+
+    def check_keys(self, symbols: Iterable[int], keyboard: Keyboard, client: str) -> None:
+        """Raise `InvalidUsage` for keys that a plain keyboard lacks: the client would drop them."""
+        for symbol in symbols:
+            stroke = keyboard.stroke(symbol)
+            if stroke is None or stroke.keycode in keyboard.free:
+                raise InvalidUsage(
+                    f"{client} passes on the keys of a plain (US) keyboard, and this combination needs another one. "
+                    "Nothing was pressed."
+                )
+
+    def paste(self, text: str, press: Callable[[Sequence[int]], None], keyboard: Keyboard) -> str:
+        """Bring a text over by the clipboard; return what has to be said of it, or nothing if it was fetched."""
+        with Offer(self._display, text) as offer:
+            self._interrupt.sleep(SETTLES_S)
+            press([keyboard.keycode(keynames.CONTROL), keyboard.keycode(ord("v"))])
+            return "" if offer.await_fetched(self._paste_s, self._interrupt) else NOT_FETCHED

@@ -1,0 +1,90 @@
+"""What a desktop is asked to show: a program by its command, or a remote screen by its client."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.remote_screen import WITHIN_S, Rdp, Remote, Vnc, clients_name
+from holo_tasks.core.secret import Secret
+from holo_tasks.core.this_machine import loopback_address, switched_on
+from holo_tasks.desktop.settle import Settle
+
+USUAL_SETTLE = Settle()
+SHORTEST_QUIET_S, LONGEST_QUIET_S = 0.1, 0.5
+APPS = "a command, as a text or a list, or a remote screen: Vnc(…) or Rdp(…)"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A command; for a remote screen that of its client, which gets the rest as it is started.
+
+    ``far`` is where the screen is that is shown, or the name of a client that was asked for by its command: empty for
+    a program of this machine.
+    """
+
+    command: list[str] | None
+    remote: Remote | None = None
+    far: str = ""
+
+    @classmethod
+    def of(cls, app: Sequence[str] | str | Remote | None, environ: Mapping[str, str], *, alone: bool) -> Wanted:
+        """Read what was asked for; ``alone`` says that nothing is asked of how the program is to be closed in.
+
+        Raises `InvalidUsage` for what cannot be, and for a remote screen on another machine in local-only mode.
+        """
+        if app is None:
+            return cls(None)
+        if not isinstance(app, Vnc | Rdp):
+            asked = command(app)
+            return cls(asked, None, clients_name(asked))
+        if not alone:
+            raise InvalidUsage(
+                "A remote screen is shown by a client of ours: run_as, network, folders, memory_mb and cpus are for a "
+                "program of this machine. Leave them out."
+            )
+        if switched_on(environ):
+            loopback_address(app.host, socket.getaddrinfo, "the remote screen")
+        from holo_tasks.desktop.remote_client import executable  # loads what encrypts
+
+        return cls([executable(app)], app, app.place)
+
+    @property
+    def password(self) -> Secret | None:
+        """What lets into the remote screen."""
+        return self.remote.secret if self.remote else None
+
+    @property
+    def values(self) -> list[str]:
+        """What is to stay out of every environment."""
+        return [self.password.value] if self.password else []
+
+    def settle(self, asked: Settle) -> Settle:
+        """Return how long to wait for the screen: what another machine draws arrives later, and in pieces."""
+        if not self.far or asked != USUAL_SETTLE:
+            return asked
+        within = self.remote.answers_within_s if self.remote else WITHIN_S
+        quiet = min(max(within / 4, SHORTEST_QUIET_S), LONGEST_QUIET_S)
+        return Settle(quiet_s=quiet, unasked_quiet_s=quiet, first_change_s=within, cap_s=max(4.0, 3 * within))
+
+    def told(self) -> dict[str, Any]:
+        """Return it as it is told to the process that owns the desktop."""
+        return {"app": self.command, "remote": self.remote.told() if self.remote else None, "far": bool(self.far)}
+
+
+def command(app: Sequence[str] | str) -> list[str]:
+    """Return a command as a list of arguments; a text is split like a shell does."""
+    try:
+        parts = shlex.split(app) if isinstance(app, str) else [os.fspath(part) for part in app]
+    except ValueError as error:
+        raise InvalidUsage(f"The command {app!r} cannot be read: {error}.") from None
+    except TypeError:
+        raise InvalidUsage(f"app is {APPS}, not {app!r}.") from None
+    if not parts or not parts[0]:
+        raise InvalidUsage("The command of the program is empty: name a program, or none at all.")
+    return parts

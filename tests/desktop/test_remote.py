@@ -1,0 +1,170 @@
+"""Screens of other machines, by VNC and RDP, on real servers: what is typed there is exact, or refused."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.errors import DesktopFailed, InvalidUsage, ScreenChanged, SecretRefused
+from holo_tasks.core.gestures import Hotkey, Write
+from holo_tasks.core.remote_screen import Rdp, Remote, Vnc
+from holo_tasks.core.secret import Secret
+from holo_tasks.desktop import VirtualDesktop
+from tests.support.remote_servers import PASSWORD, SIZE, RdpServer, Server, VncServer, await_true, certificate, serving
+
+ASCII = "".join(map(chr, range(0x20, 0x7F)))
+UNICODE = "äöüß Zoë – €10 – 東京 – 🙂"
+KINDS: dict[str, type[Server]] = {"vnc": VncServer, "rdp": RdpServer}
+needed = pytest.mark.skipif(os.geteuid() != 0, reason="an Xorg without a screen is root's to start")
+pytestmark = needed
+
+
+@dataclass
+class Far:
+    """A server, and three fields of a program on it, which says what they hold."""
+
+    kind: str
+    server: Server
+    told: Any
+    command: list[str]
+
+    def remote(self, **more: Any) -> Remote:
+        if self.kind == "vnc":
+            return Vnc("127.0.0.1", port=self.server.port, password=PASSWORD, answers_within_s=0.3, **more)
+        user = {"user": "holo", "password": PASSWORD}
+        return Rdp("127.0.0.1", port=self.server.port, answers_within_s=0.3, **user, **more)
+
+    def shown(self, **more: Any) -> VirtualDesktop:
+        return VirtualDesktop(size=SIZE, app=self.remote(**more))
+
+
+@pytest.fixture(scope="module", params=list(KINDS))
+def far(request: pytest.FixtureRequest, probe: Callable[..., list[str]], state: Any) -> Iterator[Far]:
+    with serving(KINDS[request.param]) as server:
+        told = state(server.folder / "state")
+        command = probe("fields", told.path)
+        server.run(*command)
+        await_true(lambda: "at" in told.read(), "the program does not come up")
+        yield Far(request.param, server, told, command)
+
+
+def holding(value: str) -> list[str]:
+    """Return where, among what every process of this user can read of others, a value is to be found."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        for name in ("cmdline", "environ") if entry.name.isdigit() and int(entry.name) != os.getpid() else ():
+            try:
+                if value.encode() in (entry / name).read_bytes():
+                    found.append(f"{entry / name}")
+            except OSError:
+                continue
+    return found
+
+
+async def test_what_a_plain_keyboard_types_arrives_and_all_else_is_refused(far: Far) -> None:
+    async with far.shown() as desktop:
+        frame = await desktop.look()
+        assert frame.size == SIZE
+        assert len(set(frame.rgb[:: 3 * 997])) > 1
+        assert holding(PASSWORD) == []
+        at = far.told.at("entry")
+        await desktop.do(Write(ASCII, at=at, overwrite=True))
+        assert await far.told.becomes("entry", ASCII) == ASCII
+        await desktop.do(Hotkey(("Home",)))
+        await desktop.do(Write("Q"))
+        assert await far.told.becomes("entry", f"Q{ASCII}")
+        for text in (UNICODE, "é", "東", "🙂"):
+            with pytest.raises(InvalidUsage, match="Nothing was typed"):
+                await desktop.do(Write(text, at=at, overwrite=True))
+        with pytest.raises(InvalidUsage, match="Nothing was pressed"):
+            await desktop.do(Hotkey(("ctrl", "ä")))
+        await desktop.do(Write("z"))
+        assert await far.told.becomes("entry", f"Qz{ASCII}") == f"Qz{ASCII}"
+
+
+async def test_with_paste_any_text_arrives(far: Far) -> None:
+    if far.kind == "rdp":
+        with pytest.raises(InvalidUsage, match="not for RDP"):
+            far.shown(paste=True)
+        return
+    async with far.shown(paste=True) as desktop:
+        await desktop.look()
+        receipt = await desktop.do(Write(UNICODE, at=far.told.at("text"), overwrite=True))
+        assert receipt.left_out == ""
+        await desktop.do(Hotkey(("end",)))  # Tk fetches while it does other things; by the next key it has it
+        assert await far.told.becomes("text", UNICODE) == UNICODE
+        with pytest.raises(InvalidUsage, match="text alone"):
+            await desktop.do(Write("ä\tö", at=far.told.at("text")))
+
+
+async def test_a_text_that_the_server_does_not_fetch_is_not_said_to_be_there() -> None:
+    with serving(VncServer, takes_no_text=True) as server:
+        app = Vnc("127.0.0.1", port=server.port, password=PASSWORD, answers_within_s=0.1, paste=True)
+        async with VirtualDesktop(size=SIZE, app=app) as desktop:
+            receipt = await desktop.do(Write("ä", press_enter=True))
+    assert "did not fetch it" in receipt.left_out
+
+
+async def test_another_certificate_or_password_than_what_was_given_ends_it(tmp_path: Path) -> None:
+    made, key, fingerprint = certificate(tmp_path)
+    told: list[str] = []
+    with serving(VncServer, secured=(made, key)) as server:
+        right = Vnc("localhost", port=server.port, password=PASSWORD, fingerprint=fingerprint)
+        async with VirtualDesktop(size=SIZE, app=right, tell=told.append) as desktop:
+            await desktop.look()
+        assert len(told) == 1
+        with pytest.raises(DesktopFailed, match="was asked for"):
+            await VirtualDesktop.start(size=SIZE, app=replace(right, fingerprint="ab" * 32))
+        with pytest.raises(DesktopFailed, match="client of the remote screen"):
+            await VirtualDesktop.start(size=SIZE, app=replace(right, password="wrong"))
+        first = replace(right, fingerprint="")
+        async with VirtualDesktop(size=SIZE, app=first, tell=told.append):
+            assert fingerprint.replace(":", "").lower() in told[1]
+
+
+async def test_a_secret_takes_a_field_and_plain_characters(far: Far) -> None:
+    secrets = {"PLAIN": "hunter2", "TITLED": Secret("TITLED", "hunter2", title="Fields", fields=("Name",))}
+    secrets["STRANGE"] = Secret("STRANGE", "hüter2", fields=("Name",))
+    async with VirtualDesktop(size=SIZE, app=far.remote(), secrets=secrets) as desktop:
+        await desktop.look()
+        for name, why in {"PLAIN": "labels", "TITLED": "labels", "STRANGE": "lose on the way"}.items():
+            with pytest.raises(SecretRefused, match=why):
+                await desktop.do(Write(f"{{{{secret:{name}}}}}", at=far.told.at("entry")))
+
+
+async def test_a_connection_that_drops_is_made_again_before_anything_is_done(far: Far) -> None:
+    told: list[str] = []
+    desktop = await VirtualDesktop.start(size=SIZE, app=far.remote(reconnects=6), tell=told.append)
+    try:
+        await desktop.look()
+        far.server.shut()
+        while await desktop.windows():  # the client has to notice
+            await asyncio.sleep(0.02)
+        with pytest.raises(ScreenChanged, match="dropped"):
+            await desktop.do(Write("lost"))
+        far.server.open()
+        if far.kind == "vnc":  # its screen was that of the server
+            far.server.run(*far.command)
+        frame = await desktop.look()
+        assert frame.reconnected
+        assert "made again" in told[-1]
+        assert not (await desktop.look()).reconnected
+    finally:
+        await desktop.close()
+
+
+async def test_a_server_that_stays_away_ends_it(far: Far) -> None:
+    async with far.shown(reconnects=1) as desktop:
+        await desktop.look()
+        far.server.shut()
+        while await desktop.windows():
+            await asyncio.sleep(0.02)
+        with pytest.raises(DesktopFailed, match="could not be made again in 1 attempts"):
+            await desktop.look()
+    far.server.open()
