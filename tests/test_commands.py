@@ -41,7 +41,7 @@ SHORT = {
 
 ON_A_SHARED_SERVER = {
     *(f"tests/bench/bench{name}.py" for name in ("", "_cache", "_fleet", "_memory", "_pool", "_skipping", "_start")),
-    *("tests/faults/faults.py", "tests/nasty/runs.py"),
+    *("tests/faults/faults.py", "tests/faults/latch_trials.py", "tests/nasty/runs.py"),
 }
 
 

@@ -29,6 +29,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps"), str(ROOT / "flows" / "demo")]
 
 from holo_tasks.prefect_server.temporary import TemporaryServer, reach_directly
+from tests.bench.common import SHARED
 from tests.support.agent_process import AgentProcess
 from tests.support.command_line import EXECUTABLE, until
 from tests.support.inputs import Inputs, witness
@@ -100,9 +101,13 @@ class Trials:
         self._folder = folder
         env = {**os.environ, "HOLO_HOME": str(folder / "holo")}
         reach_directly(env)
-        self._server = TemporaryServer(env, blocks=False)
-        self._server.enter(env)
-        self._server.wait()
+        self._server: TemporaryServer | None = None
+        if url := os.environ.get(SHARED):
+            env["PREFECT_API_URL"] = url
+        else:
+            self._server = TemporaryServer(env, blocks=False)
+            self._server.enter(env)
+            self._server.wait()
         self._env = env
         self._hung, self._goes_on = False, threading.Event()
         self._model = ScriptedModel(self._answer).__enter__()
@@ -116,8 +121,9 @@ class Trials:
         self._agent.close()
         self._screen.close()
         self._model.__exit__()
-        self._server._process.kill()
-        self._server._process.wait()
+        if self._server is not None:
+            self._server._process.kill()
+            self._server._process.wait()
 
     def run(self, stop: str, hang: str, mutant: str = "") -> Trial:
         """Make a trial: let the agent work, have something hang, stop the agent, and see what comes after.
@@ -184,7 +190,11 @@ class Trials:
             return answer_again
         if hang == "nothing":
             return lambda: None
-        pid = self._agent.process.pid if hang == "process stopped" else self._server._process.pid
+        if hang == "process stopped":
+            pid = self._agent.process.pid
+        else:
+            assert self._server is not None, "a server that others use is not stopped"
+            pid = self._server._process.pid
         os.kill(pid, signal.SIGSTOP)
         return lambda: os.kill(pid, signal.SIGCONT)
 
