@@ -148,6 +148,10 @@ def check_command(words: list[str], block: Block) -> None:
         case ["env", setting, *rest]:
             assert setting == "PWD=/opt/holo"  # where the image has the flows
             check_command(rest, block)
+        case ["python", "deployments/write_secrets.py" | "deployments/drain.py" as name, *_]:
+            assert (ROOT / name).is_file()  # tests/flows has them
+        case ["docker", "compose", "--env-file", "holo.env", "-f", name, "up", *_]:
+            assert (ROOT / name).is_file()
         case ["python", "deployments/pools/make.py", kind]:
             assert (ROOT / "deployments" / "pools" / f"{kind}.json").is_file()
         case ["python", "-c", code]:

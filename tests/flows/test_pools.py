@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import re
@@ -14,6 +15,7 @@ import pytest
 from prefect import flow
 from prefect.blocks.system import Secret
 from prefect.client.orchestration import get_client
+from prefect.states import Completed, Running
 from prefect.workers.base import BaseJobConfiguration, BaseWorker
 from prefect.workers.process import ProcessWorker
 from prefect_docker.worker import DockerWorker, DockerWorkerJobConfiguration
@@ -33,6 +35,16 @@ GIB = 2**30
 @flow(name="Some work", persist_result=False)
 async def some_work() -> None:
     """What is to be run."""
+
+
+def loaded(name: str) -> Any:
+    """Return a command of `deployments/` as a module."""
+    spec = importlib.util.spec_from_file_location(Path(name).name, POOLS.parent / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def template(kind: str) -> dict[str, Any]:
@@ -66,11 +78,7 @@ def test_a_template_has_what_its_worker_knows_and_each_of_its_variables_is_used(
 
 @pytest.mark.parametrize("kind", WORKERS)
 async def test_a_server_takes_the_pool_with_its_queues(kind: str, prefect: str) -> None:
-    spec = importlib.util.spec_from_file_location("make", POOLS / "make.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded("pools/make")
     pool = f"of-{kind}"
     for _ in range(2):
         assert await module.make(kind, pool) == (
@@ -194,3 +202,18 @@ async def test_what_a_deployment_asks_for_reaches_the_cluster(prefect: str) -> N
     assert box["resources"]["limits"]["memory"] == "8Gi"
     assert manifest["spec"]["activeDeadlineSeconds"] == 600
     kubernetes_validate.validate(manifest, "1.35", strict=True)
+
+
+async def test_a_pool_is_drained_when_nothing_of_it_is_at_work_and_says_what_still_is(prefect: str) -> None:
+    make, drain = loaded("pools/make"), loaded("drain")
+    await make.make("process", "to-drain")
+    async with get_client() as client:
+        flow_id = await client.create_flow(some_work)
+        deployment = await client.create_deployment(flow_id, name="drained", work_pool_name="to-drain")
+        run = await client.create_flow_run_from_deployment(deployment, name="slow", state=Running())
+        assert await drain.drained("to-drain", 0) == ["slow"]
+        waits = asyncio.create_task(drain.drained("to-drain", 60))
+        await client.set_flow_run_state(run.id, Completed(), force=True)
+        assert await waits == []
+        assert (await client.read_work_pool("to-drain")).is_paused
+        await client.delete_work_pool("to-drain")
