@@ -257,7 +257,9 @@ class Application:
     async def _complete(self, connection: Connection, items: dict[str, _Item]) -> None:
         """Ask for what the cache lacks: GTK 3 puts what is added later into it only once somebody has asked for it."""
         held = Counter(item.above for path, item in items.items() if path != item.above)
-        lacking = [path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN]
+        lacking = [
+            path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or _makes_paragraphs(item)
+        ]
         told = await answers(*(partial(self._children, connection, above) for above in lacking))
         below = dict(zip(lacking, told, strict=True))
         for _ in range(DEEPEST):
@@ -456,8 +458,12 @@ class Application:
         numbers = [node for node in asked if node.ranges and node.role in NUMBERS and not node.texts][:MOST_VALUES]
         nameless = [node for node in self.nodes if node.role in FIELDS and not node.name and node.extents][:MOST_VALUES]
         name, value = self.bus_name, connection.value
+        ends = [-1 if n.role in PARAGRAPHS else VALUE_CHARACTERS for n in texts]
         told = await answers(
-            *(partial(value, name, n.path, protocol.TEXT, "GetText", "s", 0, VALUE_CHARACTERS) for n in texts),
+            *(
+                partial(value, name, n.path, protocol.TEXT, "GetText", "s", 0, end)
+                for n, end in zip(texts, ends, strict=True)
+            ),
             *(partial(connection.property, name, n.path, protocol.VALUE, "CurrentValue", "d") for n in numbers),
             *(partial(self._label, connection, n.path) for n in nameless),
         )
@@ -518,6 +524,8 @@ class Application:
         return ""
 
 
+PARAGRAPHS = {"paragraph", "heading"}
+"""LibreOffice tells nothing of their texts if it is asked for more than there is."""
 PARTLY = "of its tables only those cells are here that show and hold something"
 _CUT = "its tree is larger than is read of any: not all of it is here"
 
@@ -527,6 +535,11 @@ def _item(told: Sequence[Any]) -> _Item:
     node = node_of(path, name, role, states, interfaces)
     node.count = count
     return _Item(node, above, index, count=count)
+
+
+def _makes_paragraphs(item: _Item) -> bool:
+    """Say whether a document makes what is in it for whoever asks, as LibreOffice's Writer does: what shows of it."""
+    return item.node.role == "document" and item.count <= 0 and bool(item.node.states & protocol.MANAGES)
 
 
 def _older_item(told: Sequence[Any]) -> _Item:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.node import Node
-from holo_tasks.accessibility.placement import Fit, View, fit, place, sound
+from holo_tasks.accessibility.placement import Fit, View, fit, place, popup_fit, sound
 from holo_tasks.core import elements
 from holo_tasks.core.elements import COVERED, NOWHERE, Element, ElementTree
 from holo_tasks.core.geometry import Box
@@ -23,6 +23,8 @@ SCROLLED = {"scroll pane", "viewport", "document", "internal frame"}
 """What is in one of these shows no further than it does, whatever it tells."""
 POPPED_UP = {"menu", "popup menu", "combo box", "tool tip", "dialog"}
 """What is in one of these may show anywhere."""
+POPOVER = "GtkPopover"
+"""What GTK 4 calls a popup that has no name."""
 
 
 _Told: TypeAlias = tuple[str, str, frozenset[str], Box, int, str, bool, str]
@@ -89,14 +91,18 @@ def _placed(part: _Part, first: int, view: View) -> list[Element]:
     """Return a window's elements with their boxes, numbered on from ``first``."""
     app, ids, made = part.app, {-1: -1}, []
     panes: dict[int, Box | None] = {-1: None}
+    fits = {-1: part.fit}
     for number, place_in in enumerate(part.places, first):
         node = app.nodes[place_in]
         ids[place_in] = number
-        box, covered = _box(part, node, view)
-        pane = panes[node.parent]
+        above = app.nodes[node.parent] if node.parent >= 0 else None
+        popup = _popup(node, above, app.pid, view) if app.in_window and above is not None else None
+        fits[place_in] = popup or fits[node.parent]
+        box, covered = _box(fits[place_in], app.pid, node, view)
+        pane = None if popup else panes[node.parent]
         if pane is not None:
             box = box.intersection(pane) or NOWHERE
-        if node.role in POPPED_UP and node.parent >= 0:
+        if node.role in POPPED_UP and node.parent >= 0 and popup is None:
             pane = NOWHERE if app.in_window else None  # GTK 4 tells places in a popup relative to the popup
         panes[place_in] = box if node.role in SCROLLED else pane
         states = protocol.state_names(node.states)
@@ -120,9 +126,17 @@ def _element(before: Element | None, number: int, told: _Told, app: Application)
     return Element(number, role, name, states, box, parent, app.name, app.pid, value, protected, shortcut)
 
 
-def _box(part: _Part, node: Node, view: View) -> tuple[Box, bool]:
+def _popup(node: Node, above: Node, pid: int, view: View) -> Fit | None:
+    """Return how what is in a popup of GTK 4 lies on the screen; None if it is none, or none that is open."""
+    may_be = node.role in POPPED_UP or above.role in POPPED_UP or node.name.startswith(POPOVER)
+    if not may_be or node.extents is None or above.extents is None:
+        return None
+    return popup_fit(node.extents, above.extents, pid, view.windows)
+
+
+def _box(fit: Fit | None, pid: int, node: Node, view: View) -> tuple[Box, bool]:
     """Return where an element is, and whether another program covers it; what is nowhere has no pixels."""
-    if part.fit is None or node.extents is None or not node.states & protocol.SHOWING or not sound(node.extents):
+    if fit is None or node.extents is None or not node.states & protocol.SHOWING or not sound(node.extents):
         return NOWHERE, False
-    box, covered = place(part.fit.on_screen(node.extents), part.app.pid, view.windows, view.area)
+    box, covered = place(fit.on_screen(node.extents), pid, view.windows, view.area)
     return box or NOWHERE, covered

@@ -129,6 +129,30 @@ def fit(told: Extents, name: str, pid: int, windows: Sequence[TopWindow], *, in_
     return best[1]
 
 
+def popup_fit(told: Extents, above: Extents, pid: int, windows: Sequence[TopWindow]) -> Fit | None:
+    """Return how a popup of GTK 4 lies on the screen; None if not just one bare window of that process is like it.
+
+    What is in the popup is told from the popup's corner as if that were the corner of what the popup is in (``above``).
+    A popup fills its window up to the lower right corner.
+    """
+    if not sound(told) or not sound(above):
+        return None
+    left, top = told[0] - above[0], told[1] - above[1]
+    found = [
+        (level, window.box)
+        for level, window in enumerate(windows)
+        if window.pid == pid
+        and window.box == window.framed
+        and min(left, top) >= 0
+        and abs(left + told[2] - window.box.width) <= SLACK
+        and abs(top + told[3] - window.box.height) <= SLACK
+    ]
+    if len(found) != 1:
+        return None
+    ((level, box),) = found
+    return Fit(1.0, box.left - above[0], box.top - above[1], level)
+
+
 def place(box: Box, pid: int, windows: Sequence[TopWindow], area: Box) -> tuple[Box | None, bool]:
     """Return what of an element is in an area, and whether another program's window lies above its middle.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import wait
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,7 @@ class Elements:
         self._reader: Reader | None = None
         self._last: ElementTree | None = None
         self._number = 0
+        self._clients: dict[int, int] = {}
         self._shown = ElementTree()
 
     def told(self, known: int, interrupt: Interrupt) -> Message:
@@ -82,7 +84,7 @@ class Elements:
     def _view(self) -> View:
         """Return the screen as it is, and what was drawn on it; where nobody can tell that, it was drawn just now."""
         size = self._link.size()
-        windows, bound, now = top_windows(self._link, size), self._bound(), time.monotonic_ns()
+        windows, bound, now = top_windows(self._link, size, self._clients), self._bound(), time.monotonic_ns()
         seen = self._repaints.latest()
         if not self._repaints.exact:
             return View(windows, size, now, bound)
@@ -108,14 +110,19 @@ def named_by(link: XLink, *, asked_for: bool) -> Bus:
     return Bus(None, address, -1, "" if address else NO_BUS)
 
 
-def top_windows(link: XLink, size: Size) -> tuple[TopWindow, ...]:
-    """Return the windows directly on the screen, the lowest first, each with the process that its program runs in."""
-    active, found = active_window(link), []
-    for window, (framed, solid) in placed(link).items():
+def top_windows(link: XLink, size: Size, known: dict[int, int]) -> tuple[TopWindow, ...]:
+    """Return the windows directly on the screen, the lowest first, each with the process that its program runs in.
+
+    ``known`` keeps which window of a program each frame holds: a frame has dozens of parts, and each would be asked.
+    """
+    active, found, there = active_window(link), list[TopWindow](), placed(link)
+    for gone in known.keys() - there.keys():
+        del known[gone]
+    for window, (framed, solid) in there.items():
         if framed.clipped(size) is None or min(framed.width, framed.height) < LEAST:
             continue
         try:
-            client = client_of(link, window) or window
+            client = _held(link, window, known)
             title = link.text(client, "_NET_WM_NAME") or link.text(client, "WM_NAME")
             content: Box = framed if client == window else box(link, client)
             pid = process_of(link, client)
@@ -123,3 +130,17 @@ def top_windows(link: XLink, size: Size) -> tuple[TopWindow, ...]:
             continue  # closed while we looked
         found.append(TopWindow(client, pid, title, content, framed, solid, client == active))
     return tuple(found)
+
+
+def _held(link: XLink, frame: int, known: dict[int, int]) -> int:
+    """Return the program's own window that a frame holds; the window itself if it is none."""
+    client = known.get(frame)
+    if client is not None:
+        with suppress(*Refused):
+            if link.conn.core.QueryTree(client).reply().parent == frame:
+                return client
+        del known[frame]
+    found = client_of(link, frame) or frame
+    if found != frame:
+        known[frame] = found
+    return found

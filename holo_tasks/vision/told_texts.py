@@ -24,7 +24,9 @@ LONGEST_PHRASE = 4
 """So many texts side by side are taken for one, at most."""
 LONG, HIGH = 20, 36
 """What is told of so many letters, in a box of so many pixels from top to bottom, may stand on several lines."""
-DRAWN = frozenset({"drawing area", "canvas", "image", "icon", "embedded", "terminal", "animation", "unknown"})
+DRAWN = frozenset(
+    {"drawing area", "canvas", "image", "icon", "document", "embedded", "terminal", "animation", "unknown"}
+)
 """Roles of what may show texts that nobody tells of."""
 
 
@@ -70,7 +72,7 @@ class ToldTexts:
     @cached_property
     def _written(self) -> list[tuple[Element, str]]:
         """The elements that show with the texts that are told to be on them: a field's is what it holds."""
-        shown = (each for each in self._tree.elements if each.on_screen and each.role not in HOLDERS)
+        shown = (each for each in self._tree.elements if each.on_screen and (each.value or each.role not in HOLDERS))
         told = ((each, each.value if each.role in WRITTEN_INTO else each.name or each.value) for each in shown)
         found = [(each, text) for each, text in told if plain(text)]
         within = {(above.id, text) for each, text in found for above in self._tree.ancestors(each)}

@@ -13,6 +13,7 @@ from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Click
 from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.vision.element_check import ElementCheck
 from tests.accessibility.conftest import APPS
 
 pytestmark = pytest.mark.desktop
@@ -27,7 +28,7 @@ FLAGS = "--no-sandbox --test-type --disable-gpu --disable-quic --no-first-run --
 FLAGS += "--disable-component-update --disable-sync --window-size=900,600"
 
 
-async def until_there(desktop: VirtualDesktop, role: str | None, name: str) -> ElementTree:
+async def until_there(desktop: VirtualDesktop, role: str | None, name: str | None) -> ElementTree:
     """Wait until a program has told of an element: it may come after its window."""
     end = time.monotonic() + PATIENCE_S
     while not (tree := await desktop.elements()).find(role, name):
@@ -116,6 +117,25 @@ async def test_gtk_4_tells_where_things_are_in_its_window(form, tmp_path) -> Non
     async with VirtualDesktop(app=form("gtk4", tmp_path / "done"), app_timeout_s=60) as desktop:
         tree = await check_form(desktop, tmp_path / "done")
         assert tree.applications[0].toolkit.startswith("GTK 4")
+
+
+async def test_gtk_4_tells_where_things_are_in_its_popups(form, tmp_path) -> None:
+    file = tmp_path / "done"
+    async with VirtualDesktop(app=form("gtk4", file), app_timeout_s=60) as desktop:
+        for opens, role, chosen, does in (
+            (("button", "More"), "menu item", "New supplier", "menu New supplier\n"),
+            (("combo box", None), "label", "Weekly", "chose Weekly\n"),
+        ):
+            assert (await desktop.elements()).find(role, chosen) == [], "it is not open"
+            tree = await until_there(desktop, *opens)
+            await desktop.do(Click(tree.find(*opens)[-1].box.center))
+            await desktop.look(after_action=True)
+            (entry,) = (tree := await until_there(desktop, role, chosen)).find(role, chosen)
+            frame = await desktop.look()
+            assert not ElementCheck().why_not(frame, tree, entry)
+            await desktop.do(Click(entry.box.center))
+            await desktop.look(after_action=True)
+            assert file.read_text().endswith(does)
 
 
 async def test_qt_is_walked(form, tmp_path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import gi
 
 gi.require_version("Gtk", "4.0")
-from gi.repository import GLib, Gtk  # noqa: E402
+from gi.repository import Gio, GLib, Gtk  # noqa: E402
 
 FILE = Path(sys.argv[1]) if len(sys.argv) > 1 else None
 loop = GLib.MainLoop()
@@ -43,6 +43,17 @@ for label, action in (("Save", save), ("Don't save", lambda _: done("not saved")
 grid.attach(buttons, 0, 3, 2, 1)
 status = Gtk.Label(label="Ready.")
 grid.attach(status, 0, 4, 2, 1)
+entries, actions = Gio.Menu(), Gio.SimpleActionGroup()
+for number, label in enumerate(("New supplier", "Remove all")):
+    entries.append(label, f"form.entry{number}")
+    action = Gio.SimpleAction.new(f"entry{number}")
+    action.connect("activate", lambda _, __, label=label: done(f"menu {label}"))
+    actions.add_action(action)
+window.insert_action_group("form", actions)
+grid.attach(Gtk.MenuButton(label="More", menu_model=entries), 0, 5, 1, 1)
+terms = Gtk.DropDown.new_from_strings(["Monthly", "Weekly", "Daily"])
+terms.connect("notify::selected", lambda *_: done(f"chose {terms.get_selected_item().get_string()}"))
+grid.attach(terms, 1, 5, 1, 1)
 window.set_child(grid)
 window.connect("close-request", lambda _: loop.quit())
 window.present()
