@@ -174,6 +174,8 @@ class Parts:
         for number in range(self.servers):
             self.prefect.append(Server(free_port(), env, self.folder / f"server-{number + 1}.log"))
             self.prefect[-1].start()
+            if not number:  # it writes down each kind of block: two that do so at once are in each other's way
+                self.prefect[0].wait()
         with (self.folder / "services.log").open("ab") as log:
             services = [PREFECT, "server", "services", "start"]
             self._others.append(subprocess.Popen(services, env=env, stdout=log, stderr=log, start_new_session=True))

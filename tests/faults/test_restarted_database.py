@@ -1,0 +1,104 @@
+"""The database of a fleet is restarted while its workers are in the midst of items: each effect comes once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from prefect.settings import PREFECT_API_URL
+
+from holo_tasks import NOT_DONE, NotDone, WorkList, step
+from holo_tasks.safety.work_items import Counts
+from tests.support.postgres import Postgres
+
+pytestmark = pytest.mark.usefixtures("prefect")
+ROOT = Path(__file__).parent.parent.parent
+PATIENCE_S = 120.0
+ITEMS = 8
+
+
+async def pay(report: str, effects: Path) -> str:
+    """Have an effect that must not come twice, and be held up for as long as a file says so."""
+    with (effects / "paid").open("a") as paid:
+        paid.write(f"{report}\n")
+    while (effects / "held").exists():
+        time.sleep(0.02)
+    return report
+
+
+async def look(report: str, effects: Path) -> str | NotDone:
+    return report if report in paid(effects) else NOT_DONE
+
+
+paying = step(key="pay-{report}", inputs=["report"], probe=look, ledger="paying")(pay)
+
+WORKER = """
+import asyncio, sys
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/flows"]
+from holo_tasks import WorkList
+from tests.faults.test_restarted_database import paying
+
+
+async def work():
+    async for one in WorkList("payments", pause_s=0).map(paying, to_the_end=True):
+        pass
+asyncio.run(work())
+"""
+
+
+def paid(effects: Path) -> list[str]:
+    return (effects / "paid").read_text().split() if (effects / "paid").exists() else []
+
+
+def until(true: Callable[[], object]) -> None:
+    """Wait until something is true, for no more than a while."""
+    end_s = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < end_s
+        time.sleep(0.05)
+
+
+@contextmanager
+def worker() -> Iterator[subprocess.Popen[bytes]]:
+    """Work through the list in another process."""
+    served = str(PREFECT_API_URL.value())  # else it would start a server of its own
+    env = {**os.environ, "PREFECT_API_URL": served, "HOLO_PATIENCE": str(PATIENCE_S)}
+    with subprocess.Popen([sys.executable, "-c", WORKER, str(ROOT)], env=env) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def fill(effects: Path, items: int = ITEMS) -> WorkList:
+    payments = WorkList("payments")
+    for number in range(items):
+        await payments.add({"report": f"R-{number}", "effects": str(effects)}, key=f"R-{number}")
+    return payments
+
+
+async def test_a_database_that_is_restarted_loses_nothing_and_doubles_nothing(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLO_DATABASE_URL", postgres.new_database())
+    payments = await fill(tmp_path)
+    (tmp_path / "held").touch()
+    with worker() as first, worker() as second:
+        until(lambda: len(paid(tmp_path)) == 2)  # both are in the midst of an item
+        postgres.crash()
+        try:
+            (tmp_path / "held").unlink()  # they want to say what came of it
+        finally:
+            postgres.start()
+        assert [process.wait(PATIENCE_S) for process in (first, second)] == [0, 0]
+    assert sorted(paid(tmp_path)) == [f"R-{number}" for number in range(ITEMS)]
+    # What came about while the database was away is done, or a person is asked; nothing is left, and nothing is lost.
+    counts = await payments.counts()
+    assert counts == Counts(done=ITEMS - counts.person, person=counts.person)
+    assert counts.person <= 2
