@@ -13,7 +13,9 @@ from typing import Any, cast
 
 import httpx
 import pytest
+from prefect.exceptions import PrefectHTTPStatusError
 
+from benchmarks import work
 from benchmarks.evidence import took_by_key
 from benchmarks.figures import Share, fewest_steps, quantile, regressed, row
 from benchmarks.miniwob import NOT_BY_AN_ORACLE, MiniWob, in_thousandths
@@ -323,6 +325,31 @@ def test_an_error_fails_its_item_and_no_other(tmp_path: Path) -> None:
     assert (stopped.key, stopped.judged.right) == (bench.key(item), False)
     good = result().outcome
     assert outcome_of(bench, Told(item, 1, good)) is good
+
+
+@pytest.mark.parametrize(("code", "times", "begun"), [(503, 2, 3), (503, 9, 3), (500, 9, 1)])
+async def test_an_item_is_begun_again_where_prefect_has_no_time_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, times: int, begun: int
+) -> None:
+    tries: list[str] = []
+    good = result().outcome
+
+    async def attempted(key: str, *of: object) -> Outcome:
+        tries.append(key)
+        if len(tries) <= times:
+            asked = httpx.Request("POST", "http://127.0.0.1/api/task_runs/")
+            raise PrefectHTTPStatusError("refused", request=asked, response=httpx.Response(code, request=asked))
+        return good
+
+    monkeypatch.setattr(work, "attempt", attempted)
+    monkeypatch.setattr(work, "PAUSES_S", (0.0, 0.0))
+    with working_on(Bench("b", Suite(), tmp_path, None)):
+        if times == 2:
+            assert await worked_on(Item("s", "t", 1)) is good
+        else:
+            with pytest.raises(PrefectHTTPStatusError):
+                await worked_on(Item("s", "t", 1))
+    assert len(tries) == begun
 
 
 @pytest.mark.desktop
