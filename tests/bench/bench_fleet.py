@@ -14,6 +14,7 @@ import asyncio
 import json
 import math
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -33,6 +34,8 @@ WITHIN_S, BEGUN_S = 120.0, 30.0
 
 def main() -> int:
     options = _options()
+    # Whoever ends this ends all that it has started, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     headline(__file__, "lists of work on a fleet")
     journal = Journal(options.out, anew=options.anew)
     wanted = [one for one in _rounds(options) if not journal.has(one)]
