@@ -18,7 +18,7 @@ FAST := tests/core tests/models tests/machine tests/test_arrows.py tests/contrac
 # What is compiled once, tests among it, need not be compiled at every start of every process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test test-fast test-long durations check style bench bench-look bench-models bench-replay benchmark fleet interop faults fuzz nasty docs lock clean
+.PHONY: help setup demo test test-fast test-long durations check style bench bench-look bench-models bench-replay benchmark fleet interop faults fuzz nasty docs lock image clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
@@ -38,6 +38,7 @@ help:
 	@echo "make fuzz     give all that reads from outside what nobody should send (an hour; SECONDS=, WORKERS=)"
 	@echo "make nasty    nine nasty programs, 20 times each with and without what keeps a model from harm (four hours)"
 	@echo "make docs   build the documentation into site/"
+	@echo "make image  build the container image without an engine, as root, and try it (about 6 minutes)"
 	@echo "make check  types, lint, arrows"
 	@echo "make durations  run the tests and write down how long each module takes, which decides their order, and what is read"
 	@echo "make setup  only install what the others need"
@@ -134,6 +135,15 @@ lock:
 	uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --python-version 3.11 \
 	  --extra demo --extra postgres --extra redaction --extra mcp --extra redis --extra docker --extra kubernetes \
 	  --extra otel --group dev --group docs pyproject.toml --custom-compile-command "make lock" -o requirements.lock
+	uv pip compile --quiet --generate-hashes --no-emit-index-url --no-annotate --python-version 3.11 --constraint requirements.lock \
+	  --extra office --extra rehearsal --extra redaction --extra postgres --extra mcp --extra redis --extra docker --extra otel \
+	  pyproject.toml --custom-compile-command "make lock" -o deployments/image.lock
+	uv pip compile --quiet --generate-hashes --no-emit-index-url --no-annotate --python-version 3.11 --constraint requirements.lock \
+	  --group image --custom-compile-command "make lock" -o deployments/image-build.lock
+
+# The container image, built by Debian's buildah and tried in two ways; an engine is not needed (docs/how-to/container.md).
+image:
+	@deployments/image.sh
 
 clean:
 	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache demo-output bench-output benchmark-output faults-output nasty-output tests/fuzz/crashes-output .interop

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a fresh Debian machine ready: Debian packages, .venv, locked Python packages, this project.
-# Usage: deployments/setup.sh demo|test|benchmark|fleet
+# Usage: deployments/setup.sh demo|test|benchmark|fleet|image
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,12 +9,15 @@ for_test=(chromium freerdp2-x11 tigervnc-viewer xrdp xorgxrdp xserver-xorg-core 
   dbus at-spi2-core python3-gi gir1.2-gtk-3.0 gir1.2-gtk-4.0 mousepad thunar libreoffice-calc libreoffice-writer libreoffice-gtk3 libegl1 libfontconfig1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0)
 for_fleet=(postgresql redis-server bubblewrap procps)
 for_benchmark=(chromium dbus at-spi2-core xterm libreoffice-calc libreoffice-writer libreoffice-gtk3 mousepad thunar)
-case "${1:?demo, test, benchmark or fleet}" in
+# What builds the container image and walls it in; nothing of Python's is needed for that.
+for_image=(bubblewrap buildah mmdebstrap python3-pip)
+case "${1:?demo, test, benchmark, fleet or image}" in
   demo) packages=("${for_demo[@]}") ;;
   test) packages=("${for_demo[@]}" "${for_test[@]}" "${for_fleet[@]}") ;;
   benchmark) packages=("${for_demo[@]}" "${for_benchmark[@]}") ;;
   fleet) packages=("${for_demo[@]}" "${for_fleet[@]}") ;;
-  *) echo "setup: give demo, test, benchmark or fleet" >&2; exit 2 ;;
+  image) packages=("${for_image[@]}") ;;
+  *) echo "setup: give demo, test, benchmark, fleet or image" >&2; exit 2 ;;
 esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -37,7 +40,7 @@ if ((${#missing[@]})); then
   if ((EUID == 0)); then
     say "installing Debian packages: ${missing[*]}"
     log=$(mktemp)
-    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } \
+    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"; } \
       >"$log" 2>&1 || { tail -n 20 "$log" >&2; say "apt-get failed; see above"; exit 1; }
     rm -f "$log"
   else
@@ -45,6 +48,7 @@ if ((${#missing[@]})); then
     exit 2
   fi
 fi
+[[ $1 != image ]] || exit 0
 
 stamp=.venv/.installed
 wanted=$(cat requirements.lock pyproject.toml | sha256sum | cut -d' ' -f1)

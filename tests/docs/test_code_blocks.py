@@ -154,6 +154,8 @@ def check_command(words: list[str], block: Block) -> None:
             assert (ROOT / name).is_file()
         case ["python", "deployments/pools/make.py", kind]:
             assert (ROOT / "deployments" / "pools" / f"{kind}.json").is_file()
+        case ["docker", *rest]:
+            check_docker(rest, block)
         case ["python", "-c", code]:
             compile(code, block.where, "exec")
         case ["python", name]:
@@ -162,6 +164,18 @@ def check_command(words: list[str], block: Block) -> None:
             pass  # the tutorial's beginning, which is tried in an empty folder before each release
         case _:
             pytest.fail(f"{block.where}: nobody tries {shlex.join(words)}")
+
+
+def check_docker(words: list[str], block: Block) -> None:
+    """The engine's own options are not known here; files, arguments and what is run in the image are."""
+    container = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    if words[0] == "build":
+        assert (ROOT / words[words.index("-f") + 1]).exists()
+        given = [words[at + 1].partition("=")[0] for at, word in enumerate(words) if word == "--build-arg"]
+        assert all(f"\nARG {name}" in container for name in given)
+    else:
+        assert words[0] == "run"
+        check_command(words[words.index("prefect-holo") + 1 :], block)
 
 
 @pytest.mark.parametrize("block", blocks("toml", "yaml"), ids=lambda block: block.where)
