@@ -43,8 +43,8 @@ class Frame:
     knows the frame by as long as it remembers it; zero if it does not. ``holds`` is how often a person had the screen
     before. ``typed_in`` are the windows that secrets were typed into, by their numbers, and where they are by now: None
     for one that is not to be seen. ``monitor`` is the part of the screen that the desktop is bound to, None for all of
-    it: what is beside it is black. ``reconnected`` says that the connection to the remote screen that it shows had
-    dropped, and was made again for it.
+    it: what is beside it is black. ``reconnected`` is how often the connection to the remote screen that it shows
+    dropped and was made again by then.
     """
 
     rgb: bytes = field(repr=False)
@@ -62,7 +62,7 @@ class Frame:
     holds: int = 0
     typed_in: tuple[tuple[int, Box | None], ...] = ()
     monitor: Box | None = None
-    reconnected: bool = False
+    reconnected: int = 0
 
     def __post_init__(self) -> None:
         expected = self.size.width * self.size.height * 3

@@ -94,7 +94,7 @@ class Desktop(Measured):
         self._tell = tell or logger.warning
         self._child: Child | None = None
         self._borrowed = ""
-        self._holders = self._holds = 0
+        self._holders = self._holds = self._dropped = 0
         self.display = ""
         self.size = Size(1, 1)
         self.scale = 1.0
@@ -141,7 +141,8 @@ class Desktop(Measured):
             answer = await child.ask("look", **how, windows=self.tells_windows)
             rgb = child.pixels(answer["bytes"])
         self.size = Size(**answer["size"])
-        if answer["reconnected"]:
+        if answer["reconnected"] > self._dropped:
+            self._dropped = answer["reconnected"]
             self._tell(reconnected(self.far))
         if (who := answer["asked_for_opengl"]) is not None:
             self._tell(f"{who or 'A program'} {MISSES_OPENGL}")

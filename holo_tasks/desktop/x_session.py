@@ -392,7 +392,7 @@ class XSession:
         from holo_tasks.desktop.secret_windows import between
 
         places: Places = {}
-        reconnected = self._reconnected()
+        self._reconnected()
         self._confine()
 
         def first() -> None:
@@ -403,7 +403,7 @@ class XSession:
         windows = windows or self._typed_in.any  # where a secret may show can be said only with them
         seen = self._eyes.look(after_action=after_action, windows=windows, first=first)
         while self._reconnected():
-            reconnected, seen = True, self._eyes.look(after_action=False, windows=windows, first=first)
+            seen = self._eyes.look(after_action=False, windows=windows, first=first)
         self._stirs.looked(self._remembered.arranged_s, settled=seen.settled)
         return {
             "bytes": self._screen.hand_over(seen.picture),
@@ -422,7 +422,7 @@ class XSession:
                 for window, box in between(places, self._typed_in.places()).items()
             ],
             "asked_for_opengl": self._news_of_opengl(),
-            "reconnected": reconnected,
+            "reconnected": self._remote.dropped if self._remote is not None else 0,
         }
 
     def _reconnected(self) -> bool:

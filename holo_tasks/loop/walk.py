@@ -109,9 +109,9 @@ class Walk:
         self.guard.check_time(self.doors.now_s())
         started = self.doors.now_s()
         frame = await self.doors.desktop.look(after_action=after_action)
-        if frame.reconnected:
-            self._dropped += 1
-            await self._note(events.Interrupted(name=DROPPED, times=self._dropped))
+        if self.seen is not None and frame.reconnected > self._dropped:
+            await self._note(events.Interrupted(name=DROPPED, times=frame.reconnected))
+        self._dropped = frame.reconnected
         whole = await self.doors.redactor.redact(frame)
         redacted = whole.crop(part_of(frame, self.region))
         if annotate is not None:
@@ -406,7 +406,7 @@ class Walk:
             if await may_repeat(done, before.frame, after.frame, labels, reader) and isinstance(done, Click):
                 sentence = await self._repeated(after, call, done)
         await self._timed(started_s)
-        if self._seen().frame.reconnected:
+        if self._seen().frame.reconnected > before.frame.reconnected:
             sentence = f"{sentence} {RECONNECTED}"
         return f"{sentence} {WITHHELD}" if self._seen().withheld else sentence
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Write
 from holo_tasks.core.monitors import told_monitors
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.desktop.remote_client import CLIENTS
 from holo_tasks.machine.home import holo_home
 from holo_tasks.run.calibrations import kept, said
 
@@ -64,7 +66,9 @@ async def _try_own(chain: Chain, timeout_s: float) -> None:
         async with _within(timeout_s, "To look at a virtual desktop"):
             frame = await desktop.look()
         took = sum(desktop.started_s.values())
-        chain.ok(f"A virtual desktop ({frame.size}) with a program on it starts here in {took:.1f} s{_rest(frame)}.")
+        chain.ok(
+            f"A virtual desktop ({frame.size}) with a program on it starts here in {took:.1f} s{_rest(frame)}.{_far()}"
+        )
         async with _within(timeout_s, "To click and type"):
             await _use(chain, desktop, frame)
     finally:
@@ -120,6 +124,14 @@ async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
     fitting = [one for one in kept(holo_home(), setting.display) if one.setting.scale == setting.scale]
     told += [said(one) for one in fitting[:MOST_TOLD]] or ["No calibration of it is known: see calibrate()."]
     return " ".join(told)
+
+
+def _far() -> str:
+    """Say which clients can show the screens of other machines, and what is lost there."""
+    found = [name for name, _ in CLIENTS.values() if shutil.which(name)]
+    if not found:
+        return ""
+    return f" {' and '.join(found)} can show other machines' screens, where rules by program see the client alone."
 
 
 def _rest(frame: Frame) -> str:
