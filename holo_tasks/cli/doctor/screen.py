@@ -65,10 +65,8 @@ async def _try_own(chain: Chain, timeout_s: float) -> None:
     try:
         async with _within(timeout_s, "To look at a virtual desktop"):
             frame = await desktop.look()
-        took = sum(desktop.started_s.values())
-        chain.ok(
-            f"A virtual desktop ({frame.size}) with a program on it starts here in {took:.1f} s{_rest(frame)}.{_far()}"
-        )
+        took, rest = sum(desktop.started_s.values()), f"{_rest(frame)}.{_far()}"
+        chain.ok(f"A virtual desktop ({frame.size}) with a program on it starts here in {took:.1f} s{rest}")
         async with _within(timeout_s, "To click and type"):
             await _use(chain, desktop, frame)
     finally:
