@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from holo_tasks.agent.judge import judge
     from holo_tasks.agent.limits import limits
     from holo_tasks.agent.localize import localize
+    from holo_tasks.agent.mailed_codes import mailed_codes
     from holo_tasks.agent.open_agent import open_agent
     from holo_tasks.agent.open_agents import Agents, open_agents
     from holo_tasks.agent.pursue import pursue
@@ -136,6 +137,7 @@ _HOMES = {
     "judge": "agent.judge",
     "step": "agent.step",
     "localize": "agent.localize",
+    "mailed_codes": "agent.mailed_codes",
     "Hands": "scripts.hands",
     "Script": "scripts.script",
     "screens_of": "scripts.script",
@@ -225,6 +227,7 @@ __all__ = [
     "learned",
     "limits",
     "localize",
+    "mailed_codes",
     "open_agent",
     "open_agents",
     "progress",

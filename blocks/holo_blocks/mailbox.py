@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import date
 from typing import ClassVar, Literal
 
 from prefect.blocks.core import Block
@@ -68,9 +69,9 @@ class HoloMailbox(Block):
         elif self.host:
             raise InvalidUsage("The mailbox block names a host and a maildir; leave one of them empty.")
 
-    async def letters(self) -> list[Letter]:
-        """Read all letters, by date; nothing in the mailbox is changed."""
+    async def letters(self, since: date | None = None) -> list[Letter]:
+        """Read all letters, or over IMAP those since a day, by date; nothing in the mailbox is changed."""
         self.check()
         if self.maildir:
             return await asyncio.to_thread(read_maildir, self.maildir)
-        return await asyncio.to_thread(read_imap, self.account())
+        return await asyncio.to_thread(read_imap, self.account(), since=since)

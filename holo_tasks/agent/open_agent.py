@@ -21,6 +21,7 @@ from holo_tasks.agent.judge import shows
 from holo_tasks.audit import Delivery, Destination, TraceRecorder
 from holo_tasks.audit.recorder import new_run_id
 from holo_tasks.core.budget import Guard
+from holo_tasks.core.codes import NO_CODES, Codes
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Status
 from holo_tasks.core.model import Model
@@ -28,7 +29,7 @@ from holo_tasks.core.outside import named
 from holo_tasks.core.ports import Desktop, Recorder, TellsElements, TellsWindows
 from holo_tasks.core.renamed import renamed
 from holo_tasks.core.scrub import Scrubber
-from holo_tasks.core.secret import Secret
+from holo_tasks.core.secret import Secret, values_of
 from holo_tasks.core.visible_text import exact
 from holo_tasks.handoff.hand_over import ByHandOff, Helper
 from holo_tasks.kill.run_registry import Running
@@ -124,7 +125,8 @@ async def open_agent(
     known: Mapping[str, Secret] = getattr(desktop, "secrets", {}) if secrets is None else secrets
     check_far(getattr(desktop, "far", ""), options.policy, redaction, known)
     password: Secret | None = getattr(desktop, "password", None)
-    scrubber = Scrubber([*known.values(), *([password] if password else [])])
+    codes = Codes(known.values(), time.time)
+    scrubber = Scrubber([*known.values(), *([password] if password else [])], codes)
     title, model, advisors = _without_values(
         scrubber, options.key, named(title, TITLE_CHARACTERS), model_at(endpoint, profile, dialect), advisors or {}
     )
@@ -140,8 +142,8 @@ async def open_agent(
     store = store_at(where)
     await _tell_of_before(where, options.policy)
     labels = {name: secret.fields for name, secret in known.items() if secret.fields}
-    values = {name: secret.value for name, secret in known.items()}
-    redactor = await asyncio.to_thread(redactor_for, redaction, values, typed)
+    values = values_of(known)
+    redactor = await asyncio.to_thread(redactor_for, redaction, values, typed, codes)
     if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
         desktop.tells_windows = True
     book = RunBook(store)
@@ -167,8 +169,9 @@ async def open_agent(
                 if options.waits
                 else OnRequest(Approvals(store), run_id=run_id, trace=trace, flow_run_id=inside),
                 reader=ScreenText() if (options.policy.confirm or labels) and can_read() else None,
-                elements=elements_of(desktop, redaction, values),
+                elements=elements_of(desktop, redaction, values, codes),
                 typed=typed.typed,
+                codes=codes,
                 secret_fields=labels,
                 person=Helper() if options.waits else None,
                 corrections=options.max_corrections,
@@ -193,7 +196,7 @@ async def open_agent(
                     attempt=attempt(),
                     log=_log(),
                     told=told,
-                    discovery=discovery_of(options, values),
+                    discovery=discovery_of(options, values, codes),
                     wants=aloud.wants if aloud else lambda handoff: None,
                     ask=shows,
                 )
@@ -207,20 +210,22 @@ async def open_agent(
                         yield run
 
 
-def elements_of(desktop: Desktop, redaction: Redaction | None, values: Mapping[str, str]) -> Elements | None:
+def elements_of(
+    desktop: Desktop, redaction: Redaction | None, values: Mapping[str, str], codes: Codes = NO_CODES
+) -> Elements | None:
     """Return what asks programs for their elements, if the desktop can be asked; what they say is redacted, too."""
     if not isinstance(desktop, TellsElements):
         return None
-    return Elements(desktop, tell_for(redaction, values), unseen=redaction is None)
+    return Elements(desktop, tell_for(redaction, values, codes), unseen=redaction is None)
 
 
-def discovery_of(options: RunOptions, values: Mapping[str, str]) -> Discovery | None:
+def discovery_of(options: RunOptions, values: Mapping[str, str], codes: Codes = NO_CODES) -> Discovery | None:
     """Return what finds out what there is, if anything does; what it tells is redacted as a screen is."""
     redaction = options.redaction
     if options.finds_out is None:
         return None
     screen = redaction is None or redaction.mode == "paint"
-    return Discovery(options.finds_out, tell_for(redaction, values), unseen=redaction is None, screen=screen)
+    return Discovery(options.finds_out, tell_for(redaction, values, codes), unseen=redaction is None, screen=screen)
 
 
 def _without_values(

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from holo_tasks.agent.open_agent import discovery_of, elements_of
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import DesktopFailed
-from holo_tasks.core.secret import Secret
+from holo_tasks.core.secret import Secret, values_of
 from holo_tasks.handoff.hand_over import ByHandOff, Helper
 from holo_tasks.kill.station_switch import StationSwitch
 from holo_tasks.kill.switch import Held
@@ -90,7 +90,7 @@ class Stations:
     ) -> None:
         self._front, self._spares, self._everything = front, spares, everything
         self._held_for = held_for
-        self._secrets = {name: secret.value for name, secret in secrets.items()}
+        self._secrets, self._codes = values_of(secrets), front.outside.codes
         self._idle: list[Station] = []
         self._all: list[Station] = []
         self._free = asyncio.Semaphore(0)
@@ -135,12 +135,12 @@ class Stations:
         screen = LazyDesktop(self._spares.take)
         screen.tells_windows = redaction is not None and bool(redaction.windows)
         typed = TypedFields(used_before=self.fresh == "never")
-        redactor = await asyncio.to_thread(redactor_for, redaction, self._secrets, typed)
+        redactor = await asyncio.to_thread(redactor_for, redaction, self._secrets, typed, self._codes)
         doors = replace(
             front.outside,
             desktop=screen,
             redactor=redactor,
-            elements=elements_of(screen, redaction, self._secrets),
+            elements=elements_of(screen, redaction, self._secrets, self._codes),
             typed=typed.typed,
             reader=ScreenText() if front.outside.reader else None,
             approver=ByHandOff() if options.waits else front.outside.approver,
@@ -153,7 +153,7 @@ class Stations:
             outside=doors,
             switch=switch,
             front=front,
-            discovery=discovery_of(options, self._secrets),
+            discovery=discovery_of(options, self._secrets, self._codes),
             sees=None,
             busy=asyncio.Lock(),
             spent_inside=0,

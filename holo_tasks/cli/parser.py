@@ -85,6 +85,13 @@ def _add_work(run: _Parser) -> None:
         help="to be typed as {{secret:NAME}}, into that program; its value is HOLO_SECRET_NAME's or a Secret block's",
     )
     run.add_argument(
+        "--totp",
+        metavar="NAME[=PROGRAM]",
+        action="append",
+        default=[],
+        help="a seed whose one-time code is typed as {{totp:NAME}}, into that program; given as a secret's value is",
+    )
+    run.add_argument(
         "--secret-field",
         metavar="NAME=LABEL",
         action="append",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,11 +119,10 @@ def _quiet_prefect() -> None:
 
 def _hush_environment(options: argparse.Namespace) -> None:
     """Keep the values that are in the environment out of what is said of the other options, too."""
-    if options.secret:
+    if options.secret or options.totp:
         from holo_tasks.core.secret import Secret
-        from holo_tasks.run.secret_sources import SecretSpec
 
-        specs = [SecretSpec.parse(text) for text in options.secret]
+        specs = _specs(options)
         hush_values(Secret(spec.name, value) for spec in specs if _is_text(value := os.environ.get(spec.variable, "")))
 
 
@@ -132,10 +132,12 @@ def _is_text(value: str) -> bool:
 
 def hush_values(secrets: Iterable[Secret]) -> None:
     """Keep the values of secrets out of all that this command says, to its end."""
+    from holo_tasks.core.codes import Codes
     from holo_tasks.core.scrub import Scrubber
     from holo_tasks.safety.scrubbing import hush
 
-    hush(Scrubber(secrets))
+    secrets = tuple(secrets)
+    hush(Scrubber(secrets, Codes(secrets, time.time)))
 
 
 def _asked_again(options: argparse.Namespace, scrubber: Scrubber) -> tuple[str, ...]:
@@ -295,6 +297,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     from holo_tasks.cli import settings as chosen
     from holo_tasks.cli.run_settings import Settings
     from holo_tasks.core.budget import Limits
+    from holo_tasks.core.codes import Codes
     from holo_tasks.core.person import HandOff
     from holo_tasks.core.scrub import Scrubber
     from holo_tasks.machine.home import holo_home
@@ -311,7 +314,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         )
     key, home = None if options.playbook_only else chosen.api_key(base_url), holo_home()
     secrets = _secrets(options)
-    scrubber = Scrubber(secrets.values())
+    scrubber = Scrubber(secrets.values(), Codes(secrets.values(), time.time))
     if options.token is not None and scrubber.holds(options.token):
         raise InvalidUsage("--token holds the value of a secret, and it would be kept as it is; give another one.")
     return Settings(
@@ -354,16 +357,16 @@ def _evidence(destination: Destination, options: argparse.Namespace) -> Destinat
 
 def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
     """Return what may be typed by name; all that is looked up in Prefect is what the environment does not hold."""
-    if not options.secret and not options.secret_field:
+    if not (options.secret or options.totp or options.secret_field):
         return {}
     import asyncio
 
     from holo_tasks.core.secret import check_bound
     from holo_tasks.machine.patience import waited
     from holo_tasks.prefect_server.temporary import configured_api_url, require_server
-    from holo_tasks.run.secret_sources import SecretSpec, resolved
+    from holo_tasks.run.secret_sources import resolved
 
-    specs = [SecretSpec.parse(text) for text in options.secret]
+    specs = _specs(options)
     for text in options.secret_field:
         specs = _with_field(specs, text)
     url = configured_api_url(os.environ)
@@ -376,11 +379,22 @@ def _secrets(options: argparse.Namespace) -> dict[str, Secret]:
     return found
 
 
+def _specs(options: argparse.Namespace) -> list[SecretSpec]:
+    """Return what --secret and --totp name. Raises `InvalidUsage` for a name that is given to both."""
+    from holo_tasks.run.secret_sources import SecretSpec
+
+    values = [SecretSpec.parse(text) for text in options.secret]
+    seeds = [SecretSpec.parse(text, totp=True) for text in options.totp]
+    if both := {spec.name for spec in values} & {spec.name for spec in seeds}:
+        raise InvalidUsage(f"--secret and --totp both name {min(both)!r}: a seed is given to --totp alone.")
+    return [*values, *seeds]
+
+
 def _with_field(specs: Sequence[SecretSpec], text: str) -> list[SecretSpec]:
     """Bind one of some secrets to one more field, as ``NAME=LABEL`` says."""
     name, _, label = text.partition("=")
     if not label.strip() or name not in {spec.name for spec in specs}:
-        raise InvalidUsage("--secret-field is given as NAME=LABEL, for a secret that --secret names.")
+        raise InvalidUsage("--secret-field is given as NAME=LABEL, for a secret that --secret names, or --totp.")
     return [
         spec.model_copy(update={"fields": (*spec.fields, label.strip())}) if spec.name == name else spec
         for spec in specs

@@ -40,7 +40,7 @@ MOST_INSIDE = 1_000_000
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_ .-]{0,59}")
 _BLOCK = re.compile(rf"\n\n{re.escape(HEADING)}\n{OPEN}\n(\{{\n.*?\n\}})\n{CLOSE}", re.DOTALL)
-_PLACEHOLDER = re.compile(r"\{\s*\{\s*secret\s*:")
+_PLACEHOLDER = re.compile(r"\{\s*\{\s*(?:secret|totp)\s*:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 

@@ -12,6 +12,7 @@ from string import ascii_uppercase
 from typing import Any, TypeAlias
 from urllib.parse import quote, quote_plus
 
+from holo_tasks.core.codes import Codes
 from holo_tasks.core.secret import PLACEHOLDER, Secret, placeholder
 
 SHORT = 4
@@ -34,23 +35,28 @@ class Scrubber:
     somewhere, it is typed by name, under the secret's binding. A value that is encoded (base64 wherever it begins,
     hexadecimal, as in a URL, as in HTML), a line of it, or what is left where values overlap, becomes a mark that types
     nothing. What stands for one of these secrets already is left alone, and so are SHA-256 digests, in which a short
-    value may come up by chance.
+    value may come up by chance. Of a seed, the seed in any spelling and the one-time ``codes`` become such marks.
     """
 
-    def __init__(self, secrets: Iterable[Secret]) -> None:
+    def __init__(self, secrets: Iterable[Secret], codes: Codes | None = None) -> None:
         exact: dict[str, str] = {}
         folded: dict[str, str] = {}
         alone: dict[str, str] = {}
         lines: dict[str, str] = {}
         self._names: set[str] = set()
+        secrets = tuple(secrets)
+        self._codes = Codes(secrets) if codes is None else codes  # which refuses seeds: they need a clock
         for secret in secrets:
             self._names.add(secret.name)
-            for value in _spellings(secret.value):
+            mark = _seed(secret.name) if secret.totp else placeholder(secret.name)
+            for form in secret.seed.spellings() if secret.seed else ():
+                folded.setdefault(form, mark)
+            for value in (form for text in secret.texts for form in _spellings(text)):
                 if len(value) < SHORT:
-                    alone.setdefault(value, placeholder(secret.name))
+                    alone.setdefault(value, mark)
                     continue
                 for form in _written(value):
-                    exact.setdefault(form, placeholder(secret.name))
+                    exact.setdefault(form, mark)
                 for form in _in_base64(value):
                     exact.setdefault(form, _encoded(secret.name))
                 for form in _escaped(value):
@@ -60,8 +66,8 @@ class Scrubber:
                     lines.setdefault(form, f"[secret {secret.name}, a line]")
         self._exact, self._folded, self._alone = {**lines, **exact}, folded, alone
         self._across = {form: mark for form, mark in self._exact.items() if "{" in form or '"' in form}
-        said = [re.escape(mark) for mark in {*lines.values(), *folded.values()}]
-        self._marks = re.compile("|".join([PLACEHOLDER.pattern.replace("(", "(?:", 1), *said]))
+        marks = {*lines.values(), *folded.values(), *map(_code, self._names), *map(_seed, self._names)}
+        self._marks = re.compile("|".join([PLACEHOLDER.pattern.replace("([", "(?:[", 1), *map(re.escape, marks)]))
         self._words = {value: re.compile(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])") for value in alone}
 
     def __bool__(self) -> bool:
@@ -75,7 +81,7 @@ class Scrubber:
         if any(form in text for form in self._exact) or any(value in text for value in self._alone):
             return True
         small = _small(text)
-        return any(form in small for form in self._folded)
+        return any(form in small for form in self._folded) or any(True for _ in self._codes.places(text))
 
     def holds(self, text: str) -> bool:
         """Say whether there is a value in a text."""
@@ -130,6 +136,7 @@ class Scrubber:
         found = [*_places(text, self._exact), *_places(_small(text), self._folded)]
         for value, word in self._words.items():
             found += [(*place.span(), self._alone[value]) for place in word.finditer(text)]
+        found += [(start, end, _code(name)) for start, end, name in self._codes.places(text)]
         return found
 
     def _replaced(self, text: str, found: list[Span]) -> str:
@@ -219,6 +226,14 @@ def _merged(found: list[Span]) -> Iterator[Span]:
 
 def _encoded(name: str) -> str:
     return f"[secret {name}, encoded]"
+
+
+def _seed(name: str) -> str:
+    return f"[secret {name}, its seed]"
+
+
+def _code(name: str) -> str:
+    return f"[secret {name}, a code]"
 
 
 def _spellings(value: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A secret: typed by its name, into the window it is bound to, and told to nobody."""
+"""A secret: typed by its name, into the window it is bound to, and told to nobody; or a seed, whose codes are typed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage, SecretRefused
+from holo_tasks.core.totp import Totp
 
-PLACEHOLDER = re.compile(r"\{\{secret:([^{}]*)\}\}")
+PLACEHOLDER = re.compile(r"\{\{(?:secret|totp):([^{}]*)\}\}")
+"""What stands for a secret in a text, and for the one-time code of this moment that a seed makes."""
+CODE_BEGINS = "{{totp:"
+_BEGINS = ("{{secret:", CODE_BEGINS)
 _ALONE = re.compile(rf"[ \t\r\n]*{PLACEHOLDER.pattern}[ \t\r\n]*")
 _PIECES = re.compile(r"(?<=[\t\r\n])(?=[^\t\r\n])")
 """Behind keys that may go to another field."""
@@ -29,6 +33,9 @@ class Secret:
     window's title, which narrows the choice among that program's windows; a title alone is no proof of anything.
     ``fields``, if given, are labels: an agent types it into the field it has just clicked, and only if one of these is
     read right beside or above it, outside any field; typing stops when it does not show there.
+
+    With ``totp`` the value is the seed of one-time codes (RFC 6238), in base32 or as an ``otpauth://totp/…`` address.
+    It is never typed: ``{{totp:NAME}}`` types the code of the moment.
     """
 
     name: str
@@ -36,6 +43,7 @@ class Secret:
     program: str = ""
     title: str = ""
     fields: tuple[str, ...] = ()
+    totp: bool = False
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -50,6 +58,18 @@ class Secret:
             raise InvalidUsage(f"The value of the secret {self.name!r} is not valid UTF-8 text.") from None
         if not self.value:
             raise InvalidUsage(f"The secret {self.name!r} is empty: there would be nothing to type.")
+        if self.totp:
+            Totp.read(self.value, self.name)
+
+    @property
+    def seed(self) -> Totp | None:
+        """What makes its codes, if it is a seed."""
+        return Totp.read(self.value, self.name) if self.totp else None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What of it is not to be seen anywhere: its value, also as part of an address."""
+        return (self.value, self.seed.seed) if self.seed else (self.value,)
 
     @property
     def place(self) -> str:
@@ -73,7 +93,7 @@ def names_in(text: str) -> frozenset[str]:
 
 def names_secret(text: str) -> bool:
     """Say whether a text names a secret, or begins to."""
-    return "{{secret:" in text
+    return any(begin in text for begin in _BEGINS)
 
 
 def check_written(text: str, allowed: frozenset[str] | None) -> None:
@@ -88,8 +108,8 @@ def check_written(text: str, allowed: frozenset[str] | None) -> None:
     found = _ALONE.fullmatch(text)
     if found is None:
         raise InvalidUsage(
-            "A secret stands alone: write {{secret:NAME}} by itself, at most blanks, tabs and line ends around it, "
-            f"and other text with a write of its own{_instead(text)}. Nothing was typed."
+            "A secret stands alone: write {{secret:NAME}} or {{totp:NAME}} by itself, at most blanks, tabs and line "
+            f"ends around it, and other text with a write of its own{_instead(text)}. Nothing was typed."
         )
     name = found[1].strip()
     if allowed is not None and name not in allowed:
@@ -129,17 +149,34 @@ def check_bound(secrets: Mapping[str, Secret], *, starts: bool) -> None:
 
 def parts_of(text: str, secrets: Mapping[str, Secret]) -> Iterator[str | Secret]:
     """Cut a text at its placeholders; raise `InvalidUsage` for a name that is not known, or half a placeholder."""
-    if len(PLACEHOLDER.findall(text)) != text.count("{{secret:"):
-        raise InvalidUsage("A secret is written {{secret:NAME}}: one in this text is cut off.")
+    if len(PLACEHOLDER.findall(text)) != sum(map(text.count, _BEGINS)):
+        raise InvalidUsage("A secret is written {{secret:NAME}} or {{totp:NAME}}: one in this text is cut off.")
     at = 0
     for found in PLACEHOLDER.finditer(text):
         name = found[1].strip()
         if name not in secrets:
             known = ", ".join(sorted(secrets)) or "none"
             raise InvalidUsage(f"There is no secret called {name!r}: this desktop was given {known}.")
+        if found[0].startswith(CODE_BEGINS) != secrets[name].totp:
+            raise InvalidUsage(_other_kind(secrets[name]))
         if before := text[at : found.start()]:
             yield before
         yield secrets[name]
         at = found.end()
     if rest := text[at:]:
         yield rest
+
+
+def _other_kind(secret: Secret) -> str:
+    """Say how a secret is written that was taken for one of the other kind."""
+    name = secret.name
+    if secret.totp:
+        return f"{name!r} is a seed, which is never typed: its code is written {{{{totp:{name}}}}}. Nothing was typed."
+    return (
+        f"The secret {name!r} is no seed of one-time codes, so it is written {{{{secret:{name}}}}}. Nothing was typed."
+    )
+
+
+def values_of(secrets: Mapping[str, Secret]) -> dict[str, str]:
+    """Return the texts of secrets that are looked for on a screen, by names."""
+    return {f"{name} {n}": text for name, one in secrets.items() for n, text in enumerate(one.texts)}

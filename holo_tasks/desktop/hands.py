@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from holo_tasks.core import keynames
 from holo_tasks.core.errors import InvalidUsage, SecretRefused
@@ -25,6 +26,7 @@ from holo_tasks.core.gestures import (
 from holo_tasks.core.remote_screen import untypable
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import clipboard
+from holo_tasks.desktop.code_windows import CodeWindows, Ticket
 from holo_tasks.desktop.far_typing import FarTyping
 from holo_tasks.desktop.fields import Fields
 from holo_tasks.desktop.gate import Gate
@@ -68,6 +70,7 @@ class Hands:
         self._fields = fields
         self._bound = bound
         self._far = far
+        self._windows = CodeWindows(gate.sleep)
         self._value_events = 0
         self.typed: list[Typed] = []
 
@@ -166,17 +169,18 @@ class Hands:
         """Type a text; return what has to be said of how it arrived, if that is not certain."""
         parts = list(self._vault.parts(gesture.text))
         for part in parts:
-            self._typist.check(part.value if isinstance(part, Secret) else part)
+            self._typist.check(_standing_for(part).value if isinstance(part, Secret) else part)
         if gesture.at is not None:
             self._check(gesture.at)
         else:
             self._check_keys()
         if client := self._far.client(gesture.at):
-            self._far.check(parts, client)
+            self._far.check([_standing_for(part) if isinstance(part, Secret) else part for part in parts], client)
         said = ""
         secrets = [part for part in parts if isinstance(part, Secret)]
         for secret in secrets:
-            self._typist.check_alone(secret)
+            self._typist.check_alone(_standing_for(secret))
+        tickets = {one.name: self._windows.ticket(one) for one in secrets if one.totp}
         with self._gate.typing(secrets, gesture.at):
             if gesture.at is not None:
                 self._pointer.click(gesture.at, "left", 1)
@@ -188,7 +192,7 @@ class Hands:
                     self._clear_field()
                 for part in parts:
                     if isinstance(part, Secret):
-                        self._write_secret(part, self._gate.field)
+                        self._write_secret(self._valued(part, tickets), self._gate.field)
                     elif client and untypable(part):
                         said = self._far.paste(part, self._press_codes, self._keyboard)
                     else:
@@ -199,6 +203,15 @@ class Hands:
 
     def _press_codes(self, codes: Sequence[int]) -> None:
         self._press_together([Stroke(code) for code in codes])
+
+    def _valued(self, secret: Secret, tickets: dict[str, Ticket]) -> Secret:
+        """Return a secret with the value that is typed: of a seed, the code of this moment, which is used up by it."""
+        if not secret.totp:
+            return secret
+        ticket = tickets.pop(secret.name, None) or self._windows.ticket(secret)
+        code = self._windows.code(secret, ticket)
+        self._vault.typed()
+        return replace(secret, value=code, totp=False)
 
     def _write_secret(self, secret: Secret, field: Box | None = None) -> None:
         """Type a value, and note where on the screen that shows, before anything else is done.
@@ -284,6 +297,11 @@ class Hands:
         for code in codes:
             self._keyboard.press(code)
         return codes
+
+
+def _standing_for(secret: Secret) -> Secret:
+    """Return a secret with all signs that may be typed of it: a code is not made before it is typed."""
+    return replace(secret, value="0123456789", totp=False) if secret.totp else secret
 
 
 def _in_range(what: str, number: int, most: int) -> None:

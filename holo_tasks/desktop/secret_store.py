@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
+from holo_tasks.core.codes import Codes
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret, by_name, parts_of
 
@@ -13,7 +15,8 @@ class SecretStore:
 
     def __init__(self, secrets: Mapping[str, Secret | str]) -> None:
         self._secrets = by_name(secrets)
-        self._scrubber = Scrubber(self._secrets.values())
+        self._codes = Codes(self._secrets.values(), time.time)
+        self._scrubber = Scrubber(self._secrets.values(), self._codes)
 
     def __repr__(self) -> str:
         return f"SecretStore({sorted(self._secrets)})"
@@ -31,7 +34,14 @@ class SecretStore:
         """Return the secrets whose values are in a text, however they are written there."""
         if not self._scrubber.finds(text):
             return []
-        return [secret for secret in self._secrets.values() if Scrubber([secret]).holds(text)]
+        return [secret for secret in self._secrets.values() if self._of(secret).holds(text)]
+
+    def _of(self, secret: Secret) -> Scrubber:
+        return Scrubber([secret], Codes([secret], time.time))
+
+    def typed(self) -> None:
+        """A code was typed just now: it is hidden for good."""
+        self._codes.keep()
 
     def hide(self, text: str) -> str:
         """Return the text with every value replaced by its name."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from holo_tasks.core.calibration import Correction
+from holo_tasks.core.codes import NO_CODES, Codes
 from holo_tasks.core.gestures import Typed
 from holo_tasks.core.model import Model
 from holo_tasks.core.permit import Policy, TextReader
@@ -46,6 +47,8 @@ class Doors:
     reader: TextReader | None = None
     typed: Callable[[Sequence[Typed]], None] = lambda fields: None
     """Told where secrets show, before the next frame is taken."""
+    codes: Codes = NO_CODES
+    """The one-time codes that are private; told when one was typed."""
     secret_fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The labels of the only fields that a secret is typed into, by its name."""
     person: Person | None = None

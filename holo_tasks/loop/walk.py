@@ -349,6 +349,7 @@ class Walk:
     def _tell(self, gesture: Gesture, typed: Sequence[Typed]) -> None:
         """Tell where secrets show; also that one was typed and shows nowhere yet."""
         if typed or secrets_in(gesture):
+            self.doors.codes.keep()
             self.doors.typed(typed)
 
     def _keyed(self, frame: Frame) -> tuple[Point | None, Point | None]:

@@ -11,7 +11,20 @@ from holo_tasks.core.errors import InvalidUsage
 
 FOLDER, FILE = 0o700, 0o600
 OURS = frozenset(
-    {"anchors.jsonl", "keys", "kill", "learned", "learning", "mcp", "notes", "reports", "running", "runs", "spool"}
+    {
+        "anchors.jsonl",
+        "codes",
+        "keys",
+        "kill",
+        "learned",
+        "learning",
+        "mcp",
+        "notes",
+        "reports",
+        "running",
+        "runs",
+        "spool",
+    }
 )
 """What this product keeps in its home, beside its database."""
 DATABASE = "holo.db"

@@ -7,6 +7,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from holo_tasks.core.codes import NO_CODES, Codes
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.core.geometry import Box
@@ -27,20 +28,23 @@ OCR = ("rapidocr", "onnxruntime", "cv2", "numpy")
 
 
 def redactor_for(
-    redaction: Redaction | None, secrets: Mapping[str, str] | None = None, typed: TypedFields | None = None
+    redaction: Redaction | None,
+    secrets: Mapping[str, str] | None = None,
+    typed: TypedFields | None = None,
+    codes: Codes = NO_CODES,
 ) -> Redactor:
     """Return what redacts every frame of a run: by its settings, and where secrets were ``typed``.
 
     ``secrets`` are values by name that are looked for wherever OCR is used and, where it is installed, once the first
-    of them was typed, unless the settings say otherwise. Raises `InvalidUsage` if something that the settings take is
-    not installed.
+    of them was typed, unless the settings say otherwise; so are the one-time ``codes`` of those that are seeds. Raises
+    `InvalidUsage` if something that the settings take is not installed.
     """
     maskers: list[Masker] = [typed] if typed is not None else []
     if redaction is None:
-        seen = [_once_typed(typed, secrets)] if typed is not None and secrets and can_read() else []
+        seen = [_once_typed(typed, secrets, codes)] if typed is not None and secrets and can_read() else []
         return Painter(maskers, seen) if maskers else NothingToRedact()
     check(redaction, secrets)
-    secrets = secrets if redaction.secrets else None
+    secrets, codes = (secrets, codes) if redaction.secrets else (None, NO_CODES)
     if redaction.regions:
         maskers.append(FixedRegions([Mask(region.kind, region.box) for region in redaction.regions]))
     if redaction.windows:
@@ -51,7 +55,7 @@ def redactor_for(
     from holo_tasks.vision.band_reader import BandReader
 
     reader = BandReader()
-    texts = _texts(redaction, secrets, reader)
+    texts = _texts(redaction, secrets, reader, codes)
     reading: list[Masker] = [TypedTexts(typed, texts, asked_for=True) if typed is not None and secrets else texts]
     if redaction.mode == "paint":
         return Painter(maskers, reading, patience_s=patience_s)
@@ -61,7 +65,9 @@ def redactor_for(
     return Wireframe(reader, Outlines(), words=redaction.words, maskers=maskers, reading=reading, patience_s=patience_s)
 
 
-def _texts(redaction: Redaction, secrets: Mapping[str, str] | None, reader: LineReader) -> TextMasker:
+def _texts(
+    redaction: Redaction, secrets: Mapping[str, str] | None, reader: LineReader, codes: Codes = NO_CODES
+) -> TextMasker:
     """Return what finds private texts by the rules of a redaction."""
     from holo_tasks.safety.masking.texts import TextDetector, TextMasker
 
@@ -78,25 +84,27 @@ def _texts(redaction: Redaction, secrets: Mapping[str, str] | None, reader: Line
         secrets=secrets,
         detectors=detectors,
         padding=redaction.padding,
+        codes=codes,
     )
 
 
-def tell_for(redaction: Redaction | None, secrets: Mapping[str, str] | None = None) -> Tell:
-    """Return what programs' own words go through before they may be known: the rules for what is read, and the values
-    of secrets. A text that holds something private is told as an empty one.
+def tell_for(redaction: Redaction | None, secrets: Mapping[str, str] | None = None, codes: Codes = NO_CODES) -> Tell:
+    """Return what programs' own words go through before they may be known: the rules for what is read, the values of
+    secrets, and one-time codes. A text that holds something private is told as an empty one.
     """
     if redaction is None or not (redaction.reads or (secrets and redaction.secrets)):
         return hushed
+    secrets, codes = (secrets, codes) if redaction.secrets else (None, NO_CODES)
     made: list[TextMasker] = []
 
     @lru_cache(maxsize=4096)
-    def private(text: str) -> bool:
+    def private(text: str, now: frozenset[str]) -> bool:  # of each set of codes anew
         if not made:  # finding names may take a while to load
-            made.append(_texts(redaction, secrets if redaction.secrets else None, _Unread()))
+            made.append(_texts(redaction, secrets, _Unread(), codes))
         return made[0].holds(text)
 
     def tell(text: str) -> str:
-        return "" if text and private(text) else hushed(text)
+        return "" if text and private(text, frozenset(codes.known())) else hushed(text)
 
     return tell
 
@@ -116,12 +124,12 @@ def can_read() -> bool:
     return all(find_spec(name) is not None for name in OCR)
 
 
-def _once_typed(typed: TypedFields, secrets: Mapping[str, str]) -> Masker:
+def _once_typed(typed: TypedFields, secrets: Mapping[str, str], codes: Codes) -> Masker:
     """Return what reads the screen for the values of secrets, from when one was typed on."""
     from holo_tasks.safety.masking.texts import TextMasker
     from holo_tasks.vision.band_reader import BandReader
 
-    return TypedTexts(typed, TextMasker(BandReader(), kinds=(), secrets=secrets), asked_for=False)
+    return TypedTexts(typed, TextMasker(BandReader(), kinds=(), secrets=secrets, codes=codes), asked_for=False)
 
 
 def check(redaction: Redaction | None, secrets: Mapping[str, str] | None = None) -> None:

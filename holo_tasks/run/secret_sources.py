@@ -23,7 +23,7 @@ class SecretSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(description="As it is written: {{secret:NAME}}.", pattern=f"^{NAME.pattern}$")
+    name: str = Field(description="As it is written: {{secret:NAME}}, or {{totp:NAME}}.", pattern=f"^{NAME.pattern}$")
     source: str = Field(
         default="",
         description="env:VARIABLE or block:NAME of a Prefect Secret block. Empty: a value given on the spot, else the "
@@ -41,6 +41,12 @@ class SecretSpec(BaseModel):
         "or above it, as OCR reads it. Where OCR is not installed it is not typed at all.",
     )
 
+    totp: bool = Field(
+        default=False,
+        description="It is the seed of one-time codes, in base32 or as an otpauth address, as a service gives it: "
+        "{{totp:NAME}} types the code of the moment.",
+    )
+
     @field_validator("source")
     @classmethod
     def _readable(cls, source: str) -> str:
@@ -49,13 +55,13 @@ class SecretSpec(BaseModel):
         return source
 
     @classmethod
-    def parse(cls, text: str) -> SecretSpec:
-        """Read ``NAME`` or ``NAME=PROGRAM``."""
+    def parse(cls, text: str, *, totp: bool = False) -> SecretSpec:
+        """Read ``NAME`` or ``NAME=PROGRAM``; ``totp`` says that it is the seed of one-time codes."""
         name, _, program = text.partition("=")
         if not NAME.fullmatch(name):
             # It is not repeated: somebody may have taken this for the place of the value.
             raise InvalidUsage("A secret is given as NAME or NAME=PROGRAM, its value in HOLO_SECRET_NAME.")
-        return cls(name=name, program=program)
+        return cls(name=name, program=program, totp=totp)
 
     @property
     def variable(self) -> str:
@@ -84,7 +90,7 @@ async def resolved(
     found = {name: Secret(name, value) for name, value in values.items()}
     for spec in specs:
         value = await _value(spec, values, env, blocks=blocks)
-        found[spec.name] = Secret(spec.name, value, spec.program, spec.title, spec.fields)
+        found[spec.name] = Secret(spec.name, value, spec.program, spec.title, spec.fields, spec.totp)
     return found
 
 

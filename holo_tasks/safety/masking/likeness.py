@@ -57,14 +57,14 @@ def secret_in(secret: str, seen: Folded) -> Iterator[tuple[int, int]]:
     yield from folded_in(folded_secret(secret).text, seen)
 
 
-def folded_in(wanted: str, seen: Folded) -> Iterator[tuple[int, int]]:
-    """Return the same for a secret that is folded already."""
+def folded_in(wanted: str, seen: Folded, *, exactly: bool = False) -> Iterator[tuple[int, int]]:
+    """Return the same for a secret that is folded already; ``exactly`` without any other mistake."""
     if not wanted:
         return
-    allowed = 0 if len(wanted) <= _EXACT else max(1, len(wanted) // _PER_MISTAKE)
+    allowed = 0 if exactly or len(wanted) <= _EXACT else max(1, len(wanted) // _PER_MISTAKE)
     for start, end in approximate(wanted, seen.text, allowed):
         yield seen.span(start, end)
-    if len(wanted) > _PIECE:
+    if len(wanted) > _PIECE and not exactly:
         for n in range(len(wanted) - _PIECE + 1):
             piece, start = wanted[n : n + _PIECE], -1
             while (start := seen.text.find(piece, start + 1)) >= 0:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from holo_tasks.core.codes import NO_CODES, Codes
 from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.core.scrub import encodings
 from holo_tasks.safety.masking.kinds import CHECKED, FINDERS, Found, find
@@ -41,8 +42,8 @@ class TextMasker:
 
     A secret counts as shown when OCR may have confused its characters, when it is spaced apart or goes on in the next
     line, when it is encoded (as in a URL, HTML, hexadecimal, base64), and when a long piece of it is there; one of less
-    than four characters when it is a word of its own, as it is. ``patterns`` are regular expressions by the kind they
-    stand for.
+    than four characters when it is a word of its own, as it is; one of the one-time ``codes`` when it is a number of
+    its own. ``patterns`` are regular expressions by the kind they stand for.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class TextMasker:
         secrets: Mapping[str, str] | None = None,
         detectors: Sequence[TextDetector] = (),
         padding: int = 4,
+        codes: Codes = NO_CODES,
     ) -> None:
         self._reader = reader
         self._kinds = tuple(kinds)
@@ -64,6 +66,8 @@ class TextMasker:
         self._encoded = tuple(dict.fromkeys(form for secret in self._secrets for form in _encoded(secret)))
         self._detectors = tuple(detectors)
         self._padding = padding
+        self._codes = codes
+        self._codes_known = codes.known()
         self._known: OrderedDict[str, tuple[Found, ...]] = OrderedDict()
 
     async def masks(self, frame: Frame) -> Sequence[Mask]:
@@ -89,6 +93,9 @@ class TextMasker:
 
     def _in_row(self, frame: Frame, row: Row) -> Iterator[Found]:
         text = row.text
+        if self._codes_known is not (codes := self._codes.known()):
+            self._codes_known = codes
+            self._known.clear()
         for one in find(text, self._kinds):
             if one.sure or self._is_misread(frame, row, one):
                 yield one
@@ -128,6 +135,10 @@ class TextMasker:
                 # Of so few characters that it would be everywhere: as it is, and not within a word or a number.
                 whole = rf"(?<!\w)(?<!\w[.,]){re.escape(plain)}(?!\w)(?![.,]\w)" if known else re.escape(plain)
                 yield from (Found(SECRET, *match.span()) for match in re.finditer(whole, text))
+        for code in self._codes.known():
+            for start, end in folded_in(folded_secret(code).text, seen, exactly=True):
+                if _is_whole(text, start, end, number=code.isdigit()):
+                    yield Found(SECRET, start, end)
         for form in self._encoded:
             for start, end in folded_in(form, seen):
                 if folded_secret(text[start:end]).text not in _COMMON:
@@ -145,6 +156,13 @@ class TextMasker:
                 if any(again.sure for again in find(text, (one.kind,))):
                     return True
         return False
+
+
+def _is_whole(text: str, start: int, end: int, *, number: bool) -> bool:
+    """Say whether a part of a text stands by itself, and a number is one as OCR may read it, and no word."""
+    belongs = str.isdigit if number else str.isalnum
+    alone = not (belongs(text[start - 1 : start]) or belongs(text[end : end + 1]))
+    return alone and (not number or sum(map(str.isdigit, text[start:end])) * 2 >= end - start)
 
 
 def _encoded(secret: str) -> Iterator[str]:
