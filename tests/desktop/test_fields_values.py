@@ -87,7 +87,8 @@ def hands_on(program: Any, typing: Callable[[str], None]) -> Hands:
     idle = SimpleNamespace(events=0, last_event_ns=0)
     whole = SimpleNamespace(box=None)  # it is bound to no monitor
     near = SimpleNamespace(client=lambda at: "")
-    return Hands(None, idle, program, typist, None, None, SecretStore({}), fields, whole, near)  # type: ignore[arg-type]
+    gate = SimpleNamespace(sleep=lambda seconds: None)  # no one-time code is waited for
+    return Hands(None, idle, program, typist, None, gate, SecretStore({}), fields, whole, near)  # type: ignore[arg-type]
 
 
 def typed_on(program: Program, stops_after: int | None = None) -> list[Box]:
