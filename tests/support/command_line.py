@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import warm
+from tests.support.started import read_before
 
 EXECUTABLE = Path(sys.executable).with_name("holo-tasks")
 KEYS = ("status", "answer", "steps", "cost_usd", "trace", "flow_run_id")
@@ -61,9 +62,8 @@ class CommandLine:
 
     def __init__(self, home: Path, prefect_url: str | None) -> None:
         self.home, self.real = home, False
-        kept = {
-            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE") if name in os.environ
-        }
+        names = ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE", read_before.FOLDER, "PYTHONPATH")
+        kept = {name: os.environ[name] for name in names if name in os.environ}
         self.env = {
             **kept,
             "HOLO_HOME": str(home / "holo"),

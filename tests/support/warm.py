@@ -28,7 +28,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None)
 SAME = ("LANG", "LC_ALL", "LC_CTYPE")
 """What Python reads of an environment before any of its own code runs, besides what begins with PYTHON."""
-# Where a host finds its modules it is told; what others have read before is of no use to it.
+# Where what is started finds its modules it is told, and so is what others have read before.
 HARMLESS = ("PYTHONPATH", "PYTHON_HOLO_READ", "PYTHON_HOLO_READ_ANEW", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 
 
@@ -115,7 +115,7 @@ class Popen(subprocess.Popen[Any]):
 
     def _takes(self, args: Any, env: Any) -> bool:
         """Say whether this can be started so."""
-        return _alike(env)
+        return _alike(env, HARMLESS)
 
     def _arguments(self, args: Any) -> list[str]:
         return list(map(str, args))

@@ -43,6 +43,8 @@ LOADED = (
     *(f"holo_tasks.cli.{name}" for name in ("run", "run_flow", "run_settings", "runs", "retry", "approve", "handoff")),
     *(f"holo_tasks.cli.{name}" for name in ("verify", "index", "kill", "models", "live_lines", "exit")),
     *("holo_tasks.cli.doctor.examination", "holo_tasks.audit.recorder", "holo_tasks.models.client"),
+    *("fastapi.encoders", "openai.resources.chat", "httpcore", "truststore", "encodings.idna", "graphviz"),
+    *("anyio._backends._asyncio", "anyio.streams.tls", "numpy", "holo_tasks.healing.keep", "opentelemetry.metrics"),
 )
 """What commands load, and what loads the rest of it."""
 HOST = "holo_tasks.desktop.host"
@@ -101,6 +103,7 @@ def main() -> None:
     collect_seldom()
     _tell_kernel(sys.argv, os.environ)  # if that does not go here, nothing is started this way
     link = socket.socket(fileno=int(sys.argv[1]))
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # what NumPy computes with starts threads as it is loaded
     hosts = sys.argv[2:] == [HOST]
     for name in LOADED_BY_HOSTS if hosts else LOADED:
         importlib.import_module(name)
@@ -183,7 +186,8 @@ def _become(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, 
     if asked["arguments"][:3] == ["-P", "-m", HOST]:
         _become_host(asked["arguments"][3:])
     sys.argv = asked["arguments"]
-    sys.path[0] = str(Path(sys.argv[0]).parent)
+    sys.path[:1] = [str(Path(sys.argv[0]).parent), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    _begin_as_any()
     sys.meta_path.insert(0, Later(later))
     _run_command()
 
@@ -196,6 +200,14 @@ def _put(received: Sequence[int], wanted: Sequence[int]) -> None:
     for one, number in zip(aside, wanted, strict=True):
         os.dup2(one, number)
     os.closerange(above, max(aside) + 1)
+
+
+def _begin_as_any() -> None:
+    """Do as `sitecustomize` does where this is started as any program: what others have read is not read again."""
+    from tests.support.started import read_before
+
+    if os.environ.get(read_before.FOLDER):
+        read_before.share()
 
 
 def _become_host(arguments: list[str]) -> NoReturn:
