@@ -73,9 +73,9 @@ def test_it_says_the_same_and_ends_the_same(cli: CommandLine, arguments: tuple[s
 
 
 def test_who_python_would_begin_another_way_for_is_started_as_ever(cli: CommandLine) -> None:
-    assert warm._alike(cli.env)
-    for name in ("PYTHONPATH", "PYTHONUTF8", "LC_ALL"):
-        assert not warm._alike({**cli.env, name: "x"})
+    assert warm._alike(cli.env, warm.HARMLESS)
+    for name in ("PYTHONSTARTUP", "PYTHONUTF8", "LC_ALL"):
+        assert not warm._alike({**cli.env, name: "x"}, warm.HARMLESS)
 
 
 def test_its_programs_are_those_of_its_own_environment(cli: CommandLine) -> None:
