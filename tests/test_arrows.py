@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -64,7 +65,8 @@ def parsed(path: Path) -> ast.Module:
         gc.enable()
 
 
-def imports(path: Path) -> set[str]:
+@functools.cache
+def imports(path: Path) -> frozenset[str]:
     """Every module a file names in an import, also inside functions and for types only."""
     found: set[str] = set()
     for node in ast.walk(parsed(path)):
@@ -72,7 +74,7 @@ def imports(path: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+    return frozenset(found)
 
 
 def files(room: str) -> list[Path]:

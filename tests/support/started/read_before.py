@@ -3,8 +3,7 @@
 Reading takes most of an audit's time, and nothing that tests of whole programs hold depends on who has read a picture
 first. What earlier runs have read is kept in ``readings.zip``, which counts only for the engine that read it: for these
 libraries and this source. ``make durations`` writes it anew, with some of the pictures, which `tests/vision` has read
-again. The tests' own process, in which reading itself is tested, reads for itself, but for tests of real programs on
-desktops (`known_readings` in the conftest).
+again. The tests' own process reads for itself where reading is what is tested (`known_readings` in the conftest).
 """
 
 from __future__ import annotations
