@@ -14,7 +14,7 @@ FLEET ?= --kills 6
 TESTS := -m pytest -n $(JOBS) --dist loadscope --durations=50 --cache-clear
 # What most edits are about, and what needs no server, no screen and no browser.
 FAST := tests/core tests/models tests/machine tests/test_arrows.py tests/contract/test_contract.py \
-  tests/contract/test_conformance_rules.py tests/contract/test_conformance_faults.py
+  tests/contract/test_conformance_rules.py tests/contract/test_conformance_faults.py tests/docs/test_types.py
 # What is compiled once, tests among it, need not be compiled at every start of every process.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -51,24 +51,20 @@ demo:
 	@$(PY) flows/demo.py
 
 test: style
-	@$(call beside_types,$(PY) $(TESTS))
+	@$(call with_second_go,$(PY) $(TESTS))
 
 test-fast: style
-	@$(call beside_types,$(PY) $(TESTS) -m "not (long or slow or desktop)" $(FAST))
+	@$(call with_second_go,$(PY) $(TESTS) -m "not (long or slow or desktop)" $(FAST))
 
 test-long: style
-	@$(call beside_types,$(PY) $(TESTS) -m "long or not long")
+	@$(call with_second_go,$(PY) $(TESTS) -m "long or not long")
 
 durations: setup
 	@$(PY) $(TESTS) --keep-durations
 
-# Types are checked while tests wait for programs; what is wrong with them is said last. Up to three tests that fail
-# beside all the others run once more alone, and are named if they pass then. Where no check of types has left anything
-# (`make check` does), this one leaves nothing: to write it down takes a quarter of the work.
-define beside_types
-said=$$(mktemp); $(PY) -m mypy $(if $(wildcard .mypy_cache),,--cache-dir=/dev/null) >$$said 2>&1 & types=$$!; $(1); tests=$$?; \
-  if [ $$tests = 1 ]; then $(PY) -m tests.support.second_go; tests=$$?; fi; \
-  wait $$types; types=$$?; cat $$said; rm -f $$said; [ $$tests = 0 ] && [ $$types = 0 ]
+# Up to three tests that fail beside all the others run once more alone, and are named if they pass then.
+define with_second_go
+$(1); tests=$$?; if [ $$tests = 1 ]; then $(PY) -m tests.support.second_go; tests=$$?; fi; [ $$tests = 0 ]
 endef
 
 check: style

@@ -28,7 +28,9 @@ from holo_tasks.desktop.secret_store import SecretStore
 from holo_tasks.desktop.settle import Settle
 
 if TYPE_CHECKING:
+    from holo_tasks.core.programs import Owner
     from holo_tasks.desktop.element_reader import Elements
+    from holo_tasks.desktop.far_typing import FarTyping
     from holo_tasks.desktop.program import Program
     from holo_tasks.desktop.remote_session import RemoteSession
     from holo_tasks.desktop.sandbox.start import Sandbox
@@ -275,7 +277,6 @@ class XSession:
         from holo_tasks.desktop.direct_press import Direct
         from holo_tasks.desktop.element_reader import Elements, named_by
         from holo_tasks.desktop.eyes import Eyes
-        from holo_tasks.desktop.far_typing import PASTE_S, FarTyping
         from holo_tasks.desktop.fields import Fields
         from holo_tasks.desktop.gesture_looks import Glance
         from holo_tasks.desktop.grabs import held
@@ -323,8 +324,7 @@ class XSession:
         self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
         self._typed_in = TypedIn(link)
         fields = Fields(self._eyes, self._screen, lambda: owner_of(link, None).box, self._typed_in.inside)
-        paste_s = PASTE_S + self._remote.remote.answers_within_s if self._remote and self._remote.remote.paste else 0.0
-        far = FarTyping(self._display, lambda at: owner_of(link, at), gate, paste_s)
+        far = self._far_typing(lambda at: owner_of(link, at))
         hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound, far)
         self._hands = Hands(*hands)
         gate.owner_at = lambda at: _owner_at(link, at)
@@ -332,6 +332,13 @@ class XSession:
         self._remembered = Remembered(link, self._screen, gate, self._stirs.steady)
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
+
+    def _far_typing(self, owner_at: Callable[[Point | None], Owner]) -> FarTyping:
+        from holo_tasks.desktop.far_typing import PASTE_S, FarTyping
+
+        remote = self._remote.remote if self._remote else None
+        paste_s = PASTE_S + remote.answers_within_s if remote and remote.paste else 0.0
+        return FarTyping(self._display, owner_at, self._gate, paste_s)
 
     def _confine(self) -> None:
         """Have the pictures show, and the watching mind, the monitor alone that this desktop is bound to, if it is."""

@@ -230,10 +230,10 @@ async def test_the_gate_asks_the_same_question_in_no_time(desktop, show, link):
     at = Point(200, 250)
     found = await desktop.owner_at(at)
     assert owners.owner_at(link, at) == found.name == f"{found.executable} {found.script}"
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(100):
         owners.owner_at(link, at)
-    assert (time.perf_counter() - began) / 100 < 0.02
+    assert (time.process_time() - began) / 100 < 0.02, "of a processor: others may keep it busy"
 
 
 async def test_a_server_that_cannot_tell_processes_is_not_believed(desktop, show, link, monkeypatch):

@@ -17,6 +17,7 @@ from prefect import flow
 from prefect.blocks.notifications import CustomWebhookNotificationBlock
 from prefect.client.orchestration import PrefectClient, get_client
 from prefect.events import emit_event
+from prefect.events.worker import EventsWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Failed, Running
 
@@ -70,10 +71,12 @@ def create(server: str, folder: Path, automations: Sequence[dict[str, Any]]) -> 
 async def client(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PrefectClient]:
     monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
     with temporary_settings({PREFECT_API_URL: server}):
+        await EventsWorker.drain_all(at_exit=False)  # it tells the server that was there when it began
         async with get_client() as client:
             yield client
             for one in await client.read_automations():
                 await client.delete_automation(one.id)
+        await EventsWorker.drain_all(at_exit=False)
 
 
 async def test_a_run_that_says_nothing_any_more_has_crashed_and_one_that_ended_in_our_words_has_not(

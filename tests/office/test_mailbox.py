@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -213,10 +214,10 @@ def test_a_pdf_that_unpacks_to_gigabytes_costs_only_its_own_child() -> None:
     head, _, _ = page.partition(b"5 0 obj")
     data = head + b"5 0 obj\n<< /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream\nendobj\n" % (len(bomb), bomb)
     data += b"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n0\n%%EOF\n"
-    started = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     letter = attached(data, "bomb.pdf")
     assert letter.problems
-    assert time.monotonic() - started < 15
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before.ru_utime < 15
 
 
 def test_a_mangled_message_gives_what_can_be_read_and_says_what_was_wrong() -> None:
@@ -235,9 +236,9 @@ def test_a_thousand_nested_parts_are_a_problem_not_a_crash() -> None:
 
 @pytest.mark.parametrize("piece", ["<!--", "</", "<!", "<a ", '<a a="', "<![CDATA[", "&#", "<script></"])
 def test_hostile_html_takes_seconds_not_hours(piece: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     read("Content-Type: text/html\r\n\r\n" + piece * (600_000 // len(piece)))
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def nested(depth: int, lines: int) -> bytes:
@@ -433,9 +434,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("raw", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_message_takes_seconds_not_hours(raw: bytes) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     read_receipt(read_letter(b"X: y\r\n" + raw, source="test"))
-    assert time.monotonic() - started < 8
+    assert time.process_time() - started < 8, "of a processor: others may keep it busy"
 
 
 def test_without_pypdf_a_pdf_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import redirect_stdout, suppress
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ class Round:
             kills = await self._worked()
             wall_s = time.time() - began
             watch.close()
-            left = await self._left()
+            left = await self._left(began)
         finally:
             for machine in self.machines:
                 await asyncio.to_thread(machine.stop)
@@ -226,8 +227,8 @@ class Round:
             there = len(filed(self.log))
             print(f"    {there:,} of {to_do:,} filed after {time.monotonic() - began:.0f} s ({load()})", flush=True)
 
-    async def _left(self) -> list[str]:
-        """Return what is left of the work that nobody should hold any more."""
+    async def _left(self, began: float) -> list[str]:
+        """Return what is left of the work that nobody should hold any more, of what there is since it began."""
         from holo_tasks.safety.seats import Seats
         from janitor import janitor
 
@@ -243,7 +244,7 @@ class Round:
             ]
             runs = [pid for machine in self.machines for pid in machine.runs()]
             left = [f"{len(seats)} seats"] * bool(seats) + [f"{len(servers)} desktops' processes"] * bool(servers)
-            left += [f"{len(runs)} flow runs' processes"] * bool(runs) + await _slots()
+            left += [f"{len(runs)} flow runs' processes"] * bool(runs) + await _slots(began)
             if not left and not found.get("items"):
                 return []
             await asyncio.sleep(1.0)
@@ -307,14 +308,20 @@ async def deploy(parts: Parts) -> None:
         )
 
 
-async def _slots() -> list[str]:
-    """Return flow runs of the deployment that Prefect takes for running."""
+async def _slots(began: float) -> list[str]:
+    """Return flow runs of this round that Prefect takes for running: others may have left some on its server."""
     from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateName
+    from prefect.client.schemas.filters import (
+        FlowRunFilter,
+        FlowRunFilterExpectedStartTime,
+        FlowRunFilterState,
+        FlowRunFilterStateName,
+    )
 
-    names = FlowRunFilterStateName(any_=["Running", "Pending", "Cancelling"])
+    state = FlowRunFilterState(name=FlowRunFilterStateName(any_=["Running", "Pending", "Cancelling"]))
+    since = FlowRunFilterExpectedStartTime(after_=datetime.fromtimestamp(began, UTC))
     async with get_client() as client:
-        found = await client.read_flow_runs(flow_run_filter=FlowRunFilter(state=FlowRunFilterState(name=names)))
+        found = await client.read_flow_runs(flow_run_filter=FlowRunFilter(state=state, expected_start_time=since))
     mine = [run for run in found if run.deployment_id is not None or run.parent_task_run_id is None]
     return [f"{len(mine)} flow runs that Prefect takes for running"] if mine else []
 
