@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import subprocess
 import time
@@ -12,10 +13,13 @@ import xcffib.xproto
 
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.desktop import processes
+from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.liveness_ping import CLIENT_MESSAGE, TO_MANAGER
 from holo_tasks.desktop.xlink import XLink
 
 CONFIG = Path(__file__).with_name("openbox.xml")
 TIMEOUT_S = 15.0
+ASKS_EVERY_S = 0.05
 BACKGROUND = 0x46637A
 """A calm blue-grey: black windows and black edges stand out from it in reports."""
 
@@ -40,13 +44,42 @@ def launch(folder: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
 
 
 def managing(link: XLink, process: subprocess.Popen[bytes], folder: Path) -> None:
-    """Wait until the window manager is in charge of the screen."""
+    """Wait until the window manager is in charge of the screen: no other one can be. `awake` waits until it is up."""
     until = time.monotonic() + TIMEOUT_S
     while not link.numbers(link.root, "_NET_SUPPORTING_WM_CHECK"):
         if process.poll() is not None or time.monotonic() > until:
             words = processes.last_words(folder / "openbox.log") or "it says nothing"
             raise DesktopFailed(f"The window manager openbox does not start: {words}.")
         time.sleep(0.005)
+
+
+def awake(link: XLink, process: subprocess.Popen[bytes], folder: Path, interrupt: Interrupt) -> None:
+    """Wait until the window manager is up, and has done what programs have asked it for so far.
+
+    It says that it is in charge before it reads its settings and fonts. A window that wants to be shown meanwhile gets
+    into a queue of its own, at which it does not look before it sleeps: that window is on no screen until something
+    else happens (openbox 3.6: `x_source_prepare` asks Xlib alone). So it is asked, again and again, what only its main
+    loop answers. Each question wakes it, and then it takes all that is in its queue.
+    """
+    core, until = link.conn.core, time.monotonic() + TIMEOUT_S
+    window, kind = link.conn.generate_id(), xcffib.xproto.WindowClass.InputOnly
+    core.CreateWindow(0, window, link.root, -1, -1, 1, 1, 0, kind, 0, xcffib.xproto.CW.OverrideRedirect, [1])
+    # How large a frame would be it says of any window (EWMH), and in a property of that window.
+    asks = CLIENT_MESSAGE.pack(33, 32, window, link.atom("_NET_REQUEST_FRAME_EXTENTS"), 0, 0, 0, 0, 0)
+    asked_at = -math.inf
+    try:
+        while not link.numbers(window, "_NET_FRAME_EXTENTS"):
+            now = time.monotonic()
+            if process.poll() is not None or now > until:
+                words = processes.last_words(folder / "openbox.log") or "it says nothing"
+                raise DesktopFailed(f"The window manager openbox does not come up: {words}.")
+            if now - asked_at >= ASKS_EVERY_S:
+                core.SendEvent(False, link.root, TO_MANAGER, asks)
+                asked_at = now
+            interrupt.sleep(0.005)
+    finally:
+        core.DestroyWindow(window)
+        link.conn.flush()
 
 
 def paint_background(link: XLink) -> None:

@@ -54,6 +54,7 @@ class XSession:
         self._gate = gate
         self._server: xserver.XServer | None = None
         self._helpers: list[subprocess.Popen[bytes]] = []
+        self._manager: subprocess.Popen[bytes] | None = None
         self._vnc: dict[Path, vnc.VncServer] = {}
         self._bus: bus.Bus | None = None
         self._elements: Elements | None = None
@@ -94,8 +95,12 @@ class XSession:
         program = self._launch(then)
         self._furnish()
         then()
-        if self._server is None:
+        if self._manager is None:
             self._take_over()
+        else:  # it has come up beside the program
+            from holo_tasks.desktop import wm
+
+            wm.awake(self._link, self._manager, self._folder, self._gate)
         self._lap("connections")
         if program is not None:
             self._await(program)
@@ -194,7 +199,7 @@ class XSession:
         self._env = env
         self._link = XLink(self._display)
         if self._server is not None:
-            manager = wm.launch(self._folder, env)
+            self._manager = manager = wm.launch(self._folder, env)
             self._helpers.append(manager)
             wm.managing(self._link, manager, self._folder)
             wm.paint_background(self._link)

@@ -15,7 +15,7 @@ import pytest
 from holo_tasks.core.errors import DesktopFailed, Killed
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Pause, Write
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, wm
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 SMALL = Size(320, 240)
@@ -42,6 +42,37 @@ async def test_the_program_is_there_when_the_desktop_is(probe):
         assert (window.box.width, window.box.height) == (600, 400)
         frame = await desktop.look()
         assert frame.rgb[(200 * 1280 + 200) * 3 :][:3] == b"\xff\xff\xff"
+
+
+HASTY = """
+import sys, xcffib, xcffib.xproto as xproto
+conn = xcffib.connect()
+screen, window = conn.get_setup().roots[0], conn.generate_id()
+conn.core.CreateWindow(24, window, screen.root, 0, 0, 300, 200, 0, xproto.WindowClass.InputOutput, screen.root_visual,
+                       xproto.CW.BackPixel | xproto.CW.EventMask, [screen.white_pixel, xproto.EventMask.Exposure])
+conn.core.MapWindow(window)
+conn.core.GetInputFocus().reply()
+settings, read_by_manager = sys.argv[1:]
+with open(settings) as source, open(read_by_manager, "w") as pipe:
+    pipe.write(source.read())
+while conn.wait_for_event():
+    pass
+"""
+
+
+async def test_a_window_that_comes_before_the_window_manager_is_up_is_shown(tmp_path, monkeypatch):
+    """It is in charge, and reads its settings out of a pipe, which the program fills once it wants to be shown."""
+    pipe, manager, program = tmp_path / "rc.xml", tmp_path / "openbox", tmp_path / "hasty.py"
+    os.mkfifo(pipe)
+    manager.write_text(f"#!/bin/sh\nexec {shutil.which('openbox')} --config-file {pipe} --sm-disable\n")
+    manager.chmod(0o700)
+    program.write_text(HASTY)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    async with VirtualDesktop(
+        app=[sys.executable, str(program), str(wm.CONFIG), str(pipe)], app_timeout_s=5
+    ) as desktop:
+        (window,) = await desktop.windows()
+        assert (window.box.width, window.box.height) == (300, 200)
 
 
 async def test_several_desktops_work_side_by_side(probe, tmp_path, state):
@@ -197,7 +228,7 @@ async def test_the_kill_switch_works_while_a_gesture_is_under_way():
 
 PARENT = """
 import asyncio, os, signal, sys
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, wm
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born deaf to it
 async def main():
     desktop = await VirtualDesktop.start(app=["sh", "-c", "setsid sleep 1000 & exec xterm"])
