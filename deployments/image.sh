@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the container image where there is no engine, by Debian's buildah, and tries it. As root; `make image` runs it.
-# Usage: [BASE=IMAGE] [PROGRAMS="PACKAGE …"] [SAVE=FILE.tar] deployments/image.sh
+# Usage: [BASE=IMAGE] [PROGRAMS="PACKAGE …"] [STARTS=N] [SAVE=FILE.tar] deployments/image.sh
 #   BASE      the image to begin with; without it mmdebstrap makes one of this machine's own Debian sources
 #   PROGRAMS  Debian packages of the programs that agents are to use
+#   STARTS    how many desktops each trial starts one after the other (10)
 #   SAVE      where to leave the image, for `docker load` (nowhere: it is tried and thrown away)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -111,7 +112,7 @@ say "size: $((bytes / 1000000)) MB of files ($(du -sxm "$root/opt/venv" | cut -f
 say "in a container by buildah (its own root, this machine's network):"
 STARTED_AT=$(date +%s.%N)
 buildah_ run --isolation chroot --env "STARTED_AT=$STARTED_AT" --volume "$PWD/deployments/trial:/trial:ro" "$container" -- \
-  /usr/bin/tini -s -- /opt/venv/bin/python /trial/trial.py /trial
+  /usr/bin/tini -s -- /opt/venv/bin/python /trial/trial.py /trial --starts "${STARTS:-10}"
 
 # The same files behind walls that an engine would build: nothing can be written but a volume and memory, no network, none of
 # this machine's processes, nobody's capabilities. Buildah knows no read-only root without an engine.
@@ -129,7 +130,7 @@ bwrap --ro-bind "$root" / --proc /proc --dev /dev --perms 1777 --tmpfs /tmp --pe
   --cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP \
   --clearenv "${environment[@]}" --setenv STARTED_AT "$STARTED_AT" --chdir /opt/holo -- \
   /usr/bin/setpriv --reuid 1000 --regid 1000 --clear-groups --bounding-set -all --inh-caps -all --no-new-privs -- \
-  /usr/bin/tini -- /opt/venv/bin/python /mnt/trial.py /mnt --closed
+  /usr/bin/tini -- /opt/venv/bin/python /mnt/trial.py /mnt --closed --starts "${STARTS:-10}"
 
 if [[ -n ${SAVE:-} ]]; then
   buildah_ push --quiet "localhost/$name" "docker-archive:$SAVE:$name:latest"

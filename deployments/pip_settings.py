@@ -16,8 +16,10 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import pathname2url
 
 FOLDERS = {"find-links", "index-url", "extra-index-url"}
-LEFT_OUT = {"python", "require-virtualenv", "cache-dir", "target", "user", "break-system-packages"}
-"""What pip is told for this machine only."""
+LEFT_OUT = {"python", "require-virtualenv", "cache-dir", "target", "user", "break-system-packages"} | {
+    *("constraint", "build-constraint", "requirement", "editable", "log", "report", "prefix", "root", "src")
+}
+"""What pip is told for this machine only. What the image gets is pinned by digests, so no constraint is missed."""
 
 
 def main(inside: str, file: str) -> None:

@@ -1,7 +1,7 @@
 """What the trial of the image does in a container: says who it is, takes a first picture, and has an agent do a goal.
 
 Every part is the image's own: `holo-tasks`, the virtual desktop, and the rehearsal model, which is asked over HTTP.
-Usage: trial.py FOLDER [--closed]; STARTED_AT says when the container was started, in seconds since 1970.
+Usage: trial.py FOLDER [--closed] [--starts N]; STARTED_AT says when the container was started, in seconds since 1970.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import socket
+import statistics
 import subprocess
 import sys
 import time
@@ -29,11 +30,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the program and its playbook are")
     parser.add_argument("--closed", action="store_true", help="the root is mounted read-only, and there is no network")
+    parser.add_argument("--starts", type=int, default=1, help="how many desktops are started, one after the other")
     options = parser.parse_args()
     app = f"/usr/bin/python3 {options.folder / 'stock.py'}"
     # Before anything else is looked at: it counts from the start of the container.
     asyncio.run(first_frame(app, float(os.environ["STARTED_AT"])))
     who_it_is(closed=options.closed)
+    asyncio.run(starts(app, options.starts))
     with model(options.folder / "stock.playbook.yaml") as address:
         doctor(address)
         agent(app, address)
@@ -49,6 +52,20 @@ async def first_frame(app: str, started: float) -> None:
     size = f"{frame.size.width}x{frame.size.height}"
     tell(f"first frame ({size}) {took:.1f} s after the start, {took - (began - started):.1f} s after the desktop's")
     expect(took <= MOST_FIRST_FRAME_S, f"that is more than {MOST_FIRST_FRAME_S:.0f} s")
+
+
+async def starts(app: str, times: int) -> None:
+    """Start desktops one after the other; each shows the program's window, or its error ends the trial."""
+    from holo_tasks.desktop import VirtualDesktop
+
+    took = []
+    for _ in range(times):
+        began = time.monotonic()
+        async with VirtualDesktop(app=app, inherits="plain") as desktop:
+            titles = [window.title for window in await desktop.windows()]
+            took.append(time.monotonic() - began)
+        expect(titles == ["Stock"], f"desktop {len(took)} shows {titles}")
+    tell(f"{times} desktops one after the other: each shows the program, {statistics.median(took):.1f} s in the middle")
 
 
 def who_it_is(*, closed: bool) -> None:

