@@ -22,6 +22,8 @@ export BUILDAH_ISOLATION=chroot TMPDIR=$work/tmp
 mkdir "$work/tmp" "$work/host"
 clean_up() {
   buildah_ umount --all >/dev/null 2>&1 || true
+  # What a command that failed has left mounted, the innermost first.
+  while read -r place; do umount "$place" || true; done < <(cut -d' ' -f2 /proc/self/mounts | grep -F "$work/" | tac)
   rm -rf --one-file-system "$work"
 }
 trap clean_up EXIT

@@ -68,7 +68,7 @@ def test_all_that_is_imported_is_declared_by_the_package_itself() -> None:
 
 
 def test_what_a_file_cannot_be_loaded_without_comes_with_no_extra() -> None:
-    """But for playbooks, and the tools of the MCP server: each is loaded where its extra is said to be needed."""
+    """But for playbooks, telemetry and the MCP server's tools: each is loaded where its extra is said to be needed."""
     always, astray = named(project()["dependencies"]), set()
     for path in chain(*((ROOT / folder).rglob("*.py") for folder in SHIPPED)):
         for node in parsed(path).body:
@@ -76,7 +76,8 @@ def test_what_a_file_cannot_be_loaded_without_comes_with_no_extra() -> None:
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             roots = {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - set(OURS)
             astray |= {(path.stem, root) for root in roots if not always & packages_of(root)}
-    assert astray == {("playbook", "yaml"), ("written", "yaml"), ("apply", "yaml"), ("tools", "mcp")}
+    telemetry = {(name, "opentelemetry") for name in ("run_spans", "meters", "providers")}
+    assert astray == {("playbook", "yaml"), ("written", "yaml"), ("apply", "yaml"), ("tools", "mcp")} | telemetry
 
 
 def test_nothing_is_declared_that_nothing_uses() -> None:

@@ -73,6 +73,7 @@ from holo_tasks.safety.scrubbed import ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
 from holo_tasks.safety.store import store_at
 from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.telemetry.watching import watch_for
 from holo_tasks.vision.control_text import ScreenText, can_read
 
 TITLE_CHARACTERS = 200
@@ -138,6 +139,7 @@ async def open_agent(
         destination = await asyncio.to_thread(check_rest, destination, prefect_url)
     if options.waits:
         await asyncio.to_thread(warn_if_open, prefect_url)
+    watch = watch_for(os.environ, local_only=endpoint.local_only)
     where = home or holo_home()
     store = store_at(where)
     await _tell_of_before(where, options.policy)
@@ -149,8 +151,8 @@ async def open_agent(
     book = RunBook(store)
     await awaited(lambda: asyncio.to_thread(book.check))  # before there is a trace of a run that cannot begin
     recorder = await asyncio.to_thread(lambda: destination.open(run_id or new_run_id(), home=where))
-    told = Subscribed(options.hooks)
-    kept_by: Recorder = Overheard(recorder, (told.hear, aloud.hear) if aloud else (told.hear,))
+    told = Subscribed(options.hooks, watch)
+    kept_by: Recorder = Overheard(watch.recorder(recorder), (told.hear, aloud.hear) if aloud else (told.hear,))
     run_id, trace, inside = recorder.run_id, recorder.uri, flow_run_id()
     with hushing(scrubber) if scrubber else nullcontext():
         most = Guard(title, limits, 0.0, current_guard()).cost_limit_micro
@@ -295,6 +297,7 @@ async def _listed(
         if (run := listed.run) is not None:
             run.delivery = delivery
             await ended(run.status, run.reason, run.steps, run.guard.total_micro)
+            await run.told.watch.over(killed=run.status == "killed")
             for learning in run.learning.values() if run.status != "killed" else ():
                 await learning.finish()
 

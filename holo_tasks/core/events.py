@@ -104,6 +104,7 @@ class FrameTaken(Event):
     settle_us: int
     quiet_us: int
     capture_us: int
+    redact_us: int = 0
     encode_us: int
     correction: list[str] = []
 

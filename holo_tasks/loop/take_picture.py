@@ -53,7 +53,7 @@ async def shot_of(
     return replace(shot, correction=correction)
 
 
-def frame_taken(frame: Frame, shot: Shot, redacted: RedactedFrame) -> events.FrameTaken:
+def frame_taken(frame: Frame, shot: Shot, redacted: RedactedFrame, *, redact_us: int = 0) -> events.FrameTaken:
     """Return what is written down of a screen that was taken, and of the picture that was made of it."""
     return events.FrameTaken(
         sha256=shot.sha256,
@@ -70,6 +70,7 @@ def frame_taken(frame: Frame, shot: Shot, redacted: RedactedFrame) -> events.Fra
         settle_us=frame.settle_ns // 1000,
         quiet_us=frame.quiet_ns // 1000,
         capture_us=frame.capture_ns // 1000,
+        redact_us=redact_us,
         encode_us=shot.encode_ns // 1000,
         correction=shot.correction.told() if shot.correction else [],
     )

@@ -112,13 +112,15 @@ class Walk:
         if self.seen is not None and frame.reconnected > self._dropped:
             await self._note(events.Interrupted(name=DROPPED, times=frame.reconnected))
         self._dropped = frame.reconnected
+        taken = self.doors.now_s()
         whole = await self.doors.redactor.redact(frame)
+        redact_us = _micros(self.doors.now_s() - taken)
         redacted = whole.crop(part_of(frame, self.region))
         if annotate is not None:
             redacted = await asyncio.to_thread(annotate, redacted)
         shot = await shot_of(redacted, self.doors.encoder, self.seen, self.doors.correction)
         await self._notes.begin(self.doors.recorder.keep(shot))
-        await self._note(frame_taken(frame, shot, redacted))
+        await self._note(frame_taken(frame, shot, redacted, redact_us=redact_us))
         self._spans["perceive"] = _micros(self.doors.now_s() - started)
         withheld = any(mask.kind == LOST for mask in whole.masks)
         self.seen = Seen(frame, shot, whole.frame, redacted.frame, withheld, whole.masks)

@@ -13,6 +13,7 @@ from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage, LimitReached
 from holo_tasks.safety.handoffs import Handoff
 from holo_tasks.safety.scrubbing import hushed
+from holo_tasks.telemetry.watch import UNWATCHED, Watch
 
 logger = logging.getLogger("holo_tasks")
 
@@ -88,9 +89,10 @@ class Hooks:
 
 
 class Subscribed:
-    """Calls a run's hooks; ``aside`` runs what is async beside the run."""
+    """Calls a run's hooks, and tells who measures it; ``aside`` runs what is async beside the run."""
 
-    def __init__(self, hooks: Hooks | None = None) -> None:
+    def __init__(self, hooks: Hooks | None = None, watch: Watch = UNWATCHED) -> None:
+        self.watch = watch
         self.aside: Callable[[Coroutine[Any, Any, None]], None] = lambda work: work.close()
         self._hooks = hooks or Hooks()
         self._decided: dict[int, events.Decided] = {}
@@ -120,6 +122,7 @@ class Subscribed:
         hit = LimitHit(error.limit, hushed(error.scope), hushed(str(error)))
         if hit != self._limit:
             self._limit = hit
+            self.watch.limit(error.limit)
             self._call("on_limit", hit)
 
     def handoff(self, handoff: Handoff) -> None:
@@ -130,6 +133,7 @@ class Subscribed:
     def item(self, key: str, title: str, status: str, reason: str = "", layer: str = "") -> None:
         """Tell of a business item that was worked on; work without one is none."""
         if key:
+            self.watch.item(status, layer)
             self._call("on_item", ItemFinished(key, title, status, hushed(reason), layer))
 
     def _step(self, subgoal: int) -> None:

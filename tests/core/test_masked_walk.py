@@ -28,6 +28,7 @@ SPENT = (
     "settle_us",
     "quiet_us",
     "capture_us",
+    "redact_us",
     "encode_us",
     "perceive_us",
     "decide_us",
