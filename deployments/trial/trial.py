@@ -36,6 +36,7 @@ def main() -> None:
     # Before anything else is looked at: it counts from the start of the container.
     asyncio.run(first_frame(app, float(os.environ["STARTED_AT"])))
     who_it_is(closed=options.closed)
+    fonts()
     asyncio.run(starts(app, options.starts))
     with model(options.folder / "stock.playbook.yaml") as address:
         doctor(address)
@@ -97,6 +98,13 @@ def writable(folder: Path) -> bool:
         return False
     probe.unlink()
     return True
+
+
+def fonts() -> None:
+    """Without a place of its own to keep what it reads of fonts, a program would complain if it had to read any."""
+    ran = subprocess.run(["fc-list"], capture_output=True, text=True, env={**os.environ, "HOME": "/nonexistent"})
+    expect("DejaVu" in ran.stdout, "there are no fonts")
+    expect(not ran.stderr, f"programs read all fonts as they start: {ran.stderr}")
 
 
 @contextlib.contextmanager
