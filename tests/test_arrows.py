@@ -6,6 +6,7 @@ import ast
 import functools
 import gc
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ MAY_IMPORT = {
     "by_hand": [*BELOW, "vision", "compiler"],
     "playbooks": ["rehearsal"],
     "telemetry": BELOW,
-    "prefect_server": [*BELOW, *LEAVES],
+    "prefect_server": [*BELOW, *LEAVES, "telemetry"],
     "kill": [*BELOW, *LEAVES],
     "run": [*BELOW, *LEAVES, *PICTURES, "inventory", "telemetry", "prefect_server", "kill"],
     "handoff": [*BELOW, *LEAVES, "live_view", "kill", "run"],
@@ -166,6 +167,12 @@ def test_only_the_edge_knows_prefect(room: str) -> None:
     for path in files(room):
         guilty = [name for name in imports(path) if name.split(".")[0] == "prefect"]
         assert not guilty, f"{path.relative_to(ROOT)} imports {guilty}"
+
+
+def test_only_one_room_knows_opentelemetry() -> None:
+    for path in chain(HOUSE.rglob("*.py"), (ROOT / "blocks").rglob("*.py"), (ROOT / "flows").rglob("*.py")):
+        if any(name.split(".")[0] == "opentelemetry" for name in imports(path)):
+            assert path.parent == HOUSE / "telemetry", path
 
 
 def test_the_core_touches_nothing_outside() -> None:

@@ -76,6 +76,7 @@ def refusal(*arguments: str) -> str:
         ([], {"PREFECT_SERVER_DATABASE_CONNECTION_URL": f"postgresql+asyncpg://u:hidden@{REMOTE}/p"}, "own server"),
         ([], {"PREFECT_API_DATABASE_HOST": REMOTE}, "own server"),
         ([], {"PREFECT_API_DATABASE_CONNECTION_URL": "hidden"}, "cannot be read"),
+        ([], {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{REMOTE}:4318"}, "the collector"),
     ],
 )
 @pytest.mark.parametrize("switch", ["flag", "environment"])
