@@ -109,7 +109,8 @@ class Connection:
             self._bus.disconnect()
 
     def _hear(self, message: Message) -> None:
-        if message.message_type is MessageType.SIGNAL and message.sender != DAEMON:
+        own = message.sender == DAEMON and message.member != "NameOwnerChanged"
+        if message.message_type is MessageType.SIGNAL and not own:
             self._heard.hear(message.path or "", message.interface or "", message.member or "", message.body)
 
 

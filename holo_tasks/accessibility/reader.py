@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import Application
 from holo_tasks.accessibility.assembly import assembled
-from holo_tasks.accessibility.connection import Connection, NoAnswer
+from holo_tasks.accessibility.connection import DAEMON, Connection, NoAnswer
 from holo_tasks.accessibility.placement import View
 from holo_tasks.core.elements import ElementTree
 
@@ -21,6 +21,11 @@ LONGEST_S = 1.5
 LATE_S = 0.2
 """What is waited for a program that did not answer in time when it was asked last."""
 MOST_APPLICATIONS = 40
+COME_AND_GO = (
+    f"type='signal',sender='{protocol.REGISTRY}',path='{protocol.ROOT}'",
+    f"type='signal',sender='{DAEMON}',member='NameOwnerChanged',arg0='{protocol.REGISTRY}'",
+)
+"""The signals that say that a program came or went, or the registry itself."""
 
 
 class Reader:
@@ -30,6 +35,7 @@ class Reader:
         self._address = address
         self._loop: asyncio.AbstractEventLoop | None = None
         self._registry: Connection | None = None
+        self._names: list[str] | None = None
         self._applications: dict[str, Application] = {}
         self._last: tuple[object, ElementTree] | None = None
 
@@ -61,12 +67,20 @@ class Reader:
         if self._registry is None or not self._registry.open:
             self._forget()
             self._registry = await Connection.to(self._address)
+            for rule in COME_AND_GO:
+                await self._registry.daemon("AddMatch", rule)
         registry = self._registry
         registry.allow()
-        if not await registry.daemon("NameHasOwner", protocol.REGISTRY):
+        # It answers after all that was said before: so what is kept is of this moment.
+        there = await registry.daemon("NameHasOwner", protocol.REGISTRY)
+        if registry.taken() or not there:
+            self._names = None
+        if not there:
             return []
-        told = await registry.value(protocol.REGISTRY, protocol.ROOT, protocol.ACCESSIBLE, "GetChildren", "a(so)")
-        names = [name for name, path in told if path != protocol.NULL][:MOST_APPLICATIONS]
+        names = self._names
+        if names is None:
+            told = await registry.value(protocol.REGISTRY, protocol.ROOT, protocol.ACCESSIBLE, "GetChildren", "a(so)")
+            names = [name for name, path in told if path != protocol.NULL][:MOST_APPLICATIONS]
         for name in self._applications.keys() - set(names):
             self._applications.pop(name).close()
         for name in names:
@@ -74,6 +88,7 @@ class Reader:
                 with contextlib.suppress(NoAnswer):  # it has just ended
                     pid = await registry.daemon("GetConnectionUnixProcessID", name)
                     self._applications[name] = Application(self._address, name, int(pid))
+        self._names = names
         return [self._applications[name] for name in names if name in self._applications]
 
     async def _refresh(self, found: Sequence[Application], view: View, until: float) -> None:
@@ -92,6 +107,7 @@ class Reader:
         for app in self._applications.values():
             app.close()
         self._applications.clear()
+        self._names = None
 
 
 async def _refreshed(app: Application, view: View, most_s: float) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from concurrent.futures import wait
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,11 +16,11 @@ from holo_tasks.core.geometry import Box, Size
 from holo_tasks.desktop.element_messages import from_tree
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.ipc_messages import Message
-from holo_tasks.desktop.owners import process_of
+from holo_tasks.desktop.owners import processes_of
 from holo_tasks.desktop.repaints import KEPT, Repaints
 from holo_tasks.desktop.secret_store import SecretStore
 from holo_tasks.desktop.stacking import placed
-from holo_tasks.desktop.windows import LEAST, active_window, box, client_of
+from holo_tasks.desktop.windows import LEAST, active_window, client_of, where_of
 from holo_tasks.desktop.xlink import Refused, XLink
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 NAP_S = 0.02
 """How long it is waited for an answer without looking whether the request was given up."""
+LATELY = 3
+"""For so many pictures after elements were asked for they are read ahead."""
 NOT_ASKED = "The programs on a display that is somebody else's are not asked: accessibility=True has them asked."
 NO_BUS = "The display names no bus of accessibility: no program there tells of its elements."
 
@@ -49,13 +51,25 @@ class Elements:
         self._vault = vault
         self._bound = bound
         self._reader: Reader | None = None
+        self._ahead: Future[ElementTree] | None = None
+        self._wanted = 0
         self._last: ElementTree | None = None
         self._number = 0
         self._clients: dict[int, int] = {}
         self._shown = ElementTree()
 
+    def ahead(self) -> None:
+        """Begin to read while a new picture is looked at elsewhere, if elements were asked for lately.
+
+        Whoever asks then waits for what has changed since, which is little.
+        """
+        if self._reader is not None and self._wanted and (self._ahead is None or self._ahead.done()):
+            self._wanted -= 1
+            self._ahead = self._reader.read(self._view())
+
     def told(self, known: int, interrupt: Interrupt) -> Message:
         """Describe the tree of this moment, or say that it is the one of this number still."""
+        self._wanted = LATELY
         tree = self._read(interrupt)
         last, before = self._last, (self._number, self._shown)
         same = last is not None and (tree.elements, tree.applications) == (last.elements, last.applications)
@@ -73,10 +87,11 @@ class Elements:
             from holo_tasks.accessibility.reader import Reader
 
             self._reader = Reader(self._bus.address)
+        if self._ahead is not None:
+            _await(self._ahead, interrupt)
         reading = self._reader.read(self._view())
         try:
-            while not wait([reading], NAP_S).done:
-                interrupt.check()
+            _await(reading, interrupt)
         finally:
             reading.cancel()
         return reading.result()
@@ -102,6 +117,11 @@ class Elements:
         return replace(tree, elements=tuple(hidden))
 
 
+def _await(reading: Future[ElementTree], interrupt: Interrupt) -> None:
+    while not wait([reading], NAP_S).done:
+        interrupt.check()
+
+
 def named_by(link: XLink, *, asked_for: bool) -> Bus:
     """Return the bus that a display names as that of its programs' accessibility, if it is asked for."""
     if not asked_for:
@@ -118,29 +138,38 @@ def top_windows(link: XLink, size: Size, known: dict[int, int]) -> tuple[TopWind
     active, found, there = active_window(link), list[TopWindow](), placed(link)
     for gone in known.keys() - there.keys():
         del known[gone]
-    for window, (framed, solid) in there.items():
-        if framed.clipped(size) is None or min(framed.width, framed.height) < LEAST:
-            continue
+    seen = {
+        window: place
+        for window, place in there.items()
+        if place[0].clipped(size) is not None and min(place[0].width, place[0].height) >= LEAST
+    }
+    clients = _held(link, seen, known)
+    # All are asked before an answer is waited for: each wait is for the X server's turn, on a busy machine a long one.
+    names = [[link.property(each, name) for name in ("_NET_WM_NAME", "WM_NAME")] for each in clients]
+    inside = [where_of(link, each) for each in clients]
+    pids = processes_of(link, clients)
+    for client, (framed, solid), named, where, pid in zip(clients, seen.values(), names, inside, pids, strict=True):
         try:
-            client = _held(link, window, known)
-            title = link.text(client, "_NET_WM_NAME") or link.text(client, "WM_NAME")
-            content: Box = framed if client == window else box(link, client)
-            pid = process_of(link, client)
+            first, second = (link.as_text(each) for each in named)
+            content: Box = where()
         except Refused:
             continue  # closed while we looked
-        found.append(TopWindow(client, pid, title, content, framed, solid, client == active))
+        found.append(TopWindow(client, pid, first or second, content, framed, solid, client == active))
     return tuple(found)
 
 
-def _held(link: XLink, frame: int, known: dict[int, int]) -> int:
-    """Return the program's own window that a frame holds; the window itself if it is none."""
-    client = known.get(frame)
-    if client is not None:
+def _held(link: XLink, frames: Iterable[int], known: dict[int, int]) -> list[int]:
+    """Return for each frame the program's own window that it holds; the window itself if it is none."""
+    asked = {frame: link.conn.core.QueryTree(known[frame]) for frame in frames if frame in known}
+    found = []
+    for frame in frames:
+        client = 0
         with suppress(*Refused):
-            if link.conn.core.QueryTree(client).reply().parent == frame:
-                return client
-        del known[frame]
-    found = client_of(link, frame) or frame
-    if found != frame:
-        known[frame] = found
+            if frame in asked and asked[frame].reply().parent == frame:
+                client = known[frame]
+        if not client:
+            client = known[frame] = client_of(link, frame) or frame
+            if client == frame:
+                del known[frame]
+        found.append(client)
     return found

@@ -102,6 +102,8 @@ class Host:
         # With any answer: also a gesture that failed typed something.
         typed = ipc_messages.from_typed(self._station.typed())
         self._say({"id": request["id"], **answer, "typed": typed})
+        if request["ask"] == "look":
+            self._station.ahead()
 
     def _look(self, request: Message) -> Message:
         with self._looking(request):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,12 +100,15 @@ def owner_by(link: XLink, window: int) -> Owner:
     return _program(pid, _started.get(link))
 
 
-def process_of(link: XLink, window: int) -> int:
-    """Return the process that made a window, zero if that cannot be known."""
-    try:
-        return _pid(link, window)
-    except Refused:
-        return 0
+def processes_of(link: XLink, windows: Sequence[int]) -> list[int]:
+    """Return for each window the process that made it, zero if that cannot be known."""
+    resources = _resources(link)
+    if resources is None:
+        return [_said_pid(link, window) for window in windows]
+    # All are asked before an answer is waited for.
+    asked = [_ask_pid(resources, each) for each in (link.setup.resource_id_base, *windows)]
+    mine, *found = (_pid_or_zero(each) for each in asked)
+    return found if mine == os.getpid() else [0 for _ in windows]
 
 
 def clients(link: XLink) -> Counter[int] | None:
@@ -152,7 +156,7 @@ def _pid(link: XLink, window: int) -> int:
     """Return the process that made a window, zero if that cannot be known."""
     resources = _resources(link)
     if resources is None:
-        return int((link.numbers(client_of(link, window), "_NET_WM_PID") or [0])[0])
+        return _said_pid(link, window)
     # Of a server in another container or on another machine, the numbers are not those of our own /proc.
     if _local_pid(resources, link.setup.resource_id_base) != os.getpid():
         return 0
@@ -170,9 +174,32 @@ def _resources(link: XLink) -> Any:
     return _clients[link]
 
 
+def _said_pid(link: XLink, window: int) -> int:
+    """Return the process that a window says it is of, where the server cannot say."""
+    try:
+        return int((link.numbers(client_of(link, window), "_NET_WM_PID") or [0])[0])
+    except Refused:
+        return 0
+
+
 def _local_pid(resources: Any, resource: int) -> int:
+    return _told_pid(_ask_pid(resources, resource))
+
+
+def _ask_pid(resources: Any, resource: int) -> Any:
     wanted = xcffib.res.ClientIdSpec.synthetic(resource, xcffib.res.ClientIdMask.LocalClientPID)
-    found = resources.QueryClientIds(1, [wanted]).reply().ids
+    return resources.QueryClientIds(1, [wanted])
+
+
+def _pid_or_zero(asked: Any) -> int:
+    try:
+        return _told_pid(asked)
+    except Refused:
+        return 0
+
+
+def _told_pid(asked: Any) -> int:
+    found = asked.reply().ids
     return int(found[0].value[0]) if len(found) == 1 and found[0].length == 4 else 0
 
 

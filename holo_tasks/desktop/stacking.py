@@ -47,12 +47,13 @@ def stacked(link: XLink) -> Stacked:
 def placed(link: XLink) -> dict[int, tuple[Box, bool]]:
     """Return where the windows directly on the root are, the lowest first, and whether each hides what is below it."""
     shapes = link.conn(xcffib.shape.key) if link.has("SHAPE") else None
-    asked = []
-    for window in link.conn.core.QueryTree(link.root).reply().children:  # all are asked before an answer is waited for
-        core, shape = link.conn.core, shapes.QueryExtents(window) if shapes is not None else None
-        asked.append((window, core.GetWindowAttributes(window), core.GetGeometry(window), shape))
+    core = link.conn.core
+    # All are asked before an answer is waited for; most windows on the root are there for others than those who see.
+    told = [(window, core.GetWindowAttributes(window)) for window in core.QueryTree(link.root).reply().children]
+    seen = [window for window, asked in told if _is_seen(_reply(asked))]
+    where = [(each, core.GetGeometry(each), shapes and shapes.QueryExtents(each)) for each in seen]
     found = {}
-    for window, *answers in asked:
+    for window, *answers in where:
         place = _place(*(_reply(each) for each in answers))
         if place is not None:
             found[int(window)] = place
@@ -75,9 +76,13 @@ def between(before: Stacked, after: Stacked) -> tuple[OnScreen, ...]:
     return tuple(found)
 
 
-def _place(attributes: Any, geometry: Any, shape: Any) -> tuple[Box, bool] | None:
-    """Return where a window is, its border included, and whether it hides what is below; None if nobody sees it."""
-    if attributes is None or geometry is None or attributes.map_state != VIEWABLE or attributes._class == INPUT_ONLY:
+def _is_seen(attributes: Any) -> bool:
+    return attributes is not None and attributes.map_state == VIEWABLE and attributes._class != INPUT_ONLY
+
+
+def _place(geometry: Any, shape: Any) -> tuple[Box, bool] | None:
+    """Return where a window is, its border included, and whether it hides what is below; None if it is gone."""
+    if geometry is None:
         return None
     border = 2 * geometry.border_width
     box = Box(geometry.x, geometry.y, geometry.width + border, geometry.height + border)

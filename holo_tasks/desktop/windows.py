@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,9 +77,18 @@ def shown(link: XLink) -> list[int]:
 
 def box(link: XLink, window: int) -> Box:
     """Return where a window's content is on the screen."""
-    geometry = link.conn.core.GetGeometry(window).reply()
-    corner = link.conn.core.TranslateCoordinates(window, link.root, 0, 0).reply()
-    return Box(corner.dst_x, corner.dst_y, geometry.width, geometry.height)
+    return where_of(link, window)()
+
+
+def where_of(link: XLink, window: int) -> Callable[[], Box]:
+    """Ask where a window's content is on the screen; what is returned waits for the answer."""
+    asked = link.conn.core.GetGeometry(window), link.conn.core.TranslateCoordinates(window, link.root, 0, 0)
+
+    def answer() -> Box:
+        geometry, corner = asked[0].reply(), asked[1].reply()
+        return Box(corner.dst_x, corner.dst_y, geometry.width, geometry.height)
+
+    return answer
 
 
 def active_window(link: XLink) -> int:

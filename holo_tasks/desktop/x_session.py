@@ -510,6 +510,11 @@ class XSession:
         assert self._elements is not None
         return self._elements.told(known, self._gate)
 
+    def ahead(self) -> None:
+        """Begin to read what programs tell, while the picture that was just taken is looked at."""
+        if self._elements is not None:
+            self._elements.ahead()
+
     def explain(self, error: Exception) -> Exception:
         """Say what really happened when an error only says that the X server does not answer."""
         if isinstance(error, InvalidUsage) or self._link is None or self._link.alive():

@@ -40,6 +40,7 @@ class XLink:
         self.screen: Any = self.setup.roots[self.conn.pref_screen]
         self.root: int = self.screen.root
         self._atoms: dict[str, int] = {}
+        self._extensions: dict[str, bool] = {}
         self.alone = False
         """Whether the server lets all other programs wait for us: there is nothing that they could do meanwhile."""
 
@@ -48,7 +49,11 @@ class XLink:
 
     def has(self, extension: str) -> bool:
         """Say whether the server has an extension."""
-        return bool(self.conn.core.QueryExtension(len(extension), extension).reply().present)
+        if extension not in self._extensions:
+            self._extensions[extension] = bool(
+                self.conn.core.QueryExtension(len(extension), extension).reply().present
+            )
+        return self._extensions[extension]
 
     def atom(self, name: str) -> int:
         """Return the number the server uses for a name."""
@@ -94,7 +99,11 @@ class XLink:
 
     def text(self, window: int, name: str) -> str:
         """Read a property that holds text; empty when the window lacks it."""
-        reply = self.property(window, name).reply()
+        return self.as_text(self.property(window, name))
+
+    def as_text(self, asked: Any) -> str:
+        """Wait for a property that was asked for, and read it as text; empty when the window lacks it."""
+        reply = asked.reply()
         if reply.format != 8:
             return ""
         raw = bytes(reply.value.buf())

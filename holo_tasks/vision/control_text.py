@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 
 from PIL import Image
@@ -30,6 +31,7 @@ _CONTROL = 64
 """What is as wide, in pixels, on something higher than a button, is a control of its own, no hole of a letter."""
 
 
+@cache
 def can_read() -> bool:
     """Say whether OCR is installed (the extra ``rehearsal``)."""
     return all(find_spec(name) is not None for name in ("rapidocr", "onnxruntime"))

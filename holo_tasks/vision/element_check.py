@@ -108,17 +108,28 @@ class ElementCheck:
                 return NOTHING_THERE
         elif is_bare(frame, element.box):
             return NOTHING_THERE
-        read = self.read(frame, element.box)
+        lines = self.lines(frame, element.box)
+        read = _text(lines)
         if len(plain(read)) < LEAST_READ or element.role in WRITTEN_INTO:  # no text of its own says that it is there
             if is_another_there(tree, element):
                 return ANOTHER_ELEMENT
             if whole and can_read() and (against := self._by_labels(frame, tree, element)):
                 return against
-        return "" if len(plain(read)) < LEAST_READ else self._by_text(frame, tree, element, also)
+        return "" if len(plain(read)) < LEAST_READ else self._by_text(frame, tree, element, also, lines)
 
-    def _by_text(self, frame: Frame, tree: ElementTree, element: Element, also: str) -> str:
+    def at_once(self, frame: Frame, tree: ElementTree, element: Element, also: str = "") -> str | None:
+        """Return what `why_not` does, but for the whole picture; None where something would have to be read first."""
+        known = ElementCheck(_UNREAD)
+        known._known = self._known
+        try:
+            return known.why_not(frame, tree, element, also, whole=False)
+        except _Unread:
+            return None
+
+    def _by_text(
+        self, frame: Frame, tree: ElementTree, element: Element, also: str, lines: tuple[Line, ...]
+    ) -> str:
         """Return what is said against an element by what is written in its box."""
-        lines = self.lines(frame, element.box)
         if contradicted(element, _text(lines), _others(tree, element), also):
             lines = self.lines(frame, element.box, room=True)  # a text at the very edge is read better with room
             read = _text(lines)
@@ -193,6 +204,20 @@ class ElementCheck:
         return ""
 
 
+class _Unread(Exception):
+    """Something has not been read yet."""
+
+
+class _ReadsNothing(Reader):
+    """A reader for what has been read."""
+
+    def read_piece(self, pixels: Pixels) -> list[Line]:
+        raise _Unread
+
+
+_UNREAD = _ReadsNothing()
+
+
 @cache
 def shared_check() -> ElementCheck:
     """Return the one of this process: what one part of it has read on an element, the others need not read again."""
@@ -204,7 +229,8 @@ def is_bare(frame: Frame, box: Box) -> bool:
     pixels, part = pixels_of(frame, box.grown(AROUND))
     if part.width < 1 or part.height < 1:
         return True
-    return bool((pixels.max(axis=(0, 1)).astype(int) - pixels.min(axis=(0, 1)) <= GROUND).all())
+    highest, lowest = pixels.max(axis=0).max(axis=0), pixels.min(axis=0).min(axis=0)  # row by row: ten times as fast
+    return bool((highest.astype(int) - lowest <= GROUND).all())
 
 
 def is_framed(frame: Frame, box: Box) -> bool:

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TypeAlias
 
-from holo_tasks.core.elements import ElementTree
+from holo_tasks.core.elements import Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Size
@@ -61,6 +61,9 @@ class _Known:
     sights: dict[Box | None, Sight] = field(default_factory=dict)
     tree: ElementTree | None = None
     """What programs tell: asked for anew for each question, since they may tell later of what shows already."""
+    told: tuple[tuple[Element, ...], bool] | None = None
+    """What they told when these were last looked for, and whether that was all."""
+    widgets: dict[Widget, bool | None] = field(default_factory=dict)
 
 
 class ScreenRecognizer:
@@ -162,13 +165,25 @@ class ScreenRecognizer:
             return None
         if known.tree is None:
             known.tree = await self._elements() if self._elements is not None else ElementTree(complete=False)
-        for element in (tree := known.tree).find(mark.role, mark.name):
-            check = partial(self._check.why_not, frame, tree, element, mark.text, whole=False)
-            if not await asyncio.to_thread(check):
-                return True
-        if tree.complete:
-            return False
+            told = known.tree.elements, known.tree.complete
+            if known.told is None or known.told[0] is not told[0] or known.told[1] != told[1]:
+                known.told, known.widgets = told, {}
+        if mark not in known.widgets:
+            known.widgets[mark] = await self._is_told(frame, known.tree, mark)
+        if (shows := known.widgets[mark]) is not None:
+            return shows
         return await self._holds(frame, known, Text(mark.text), most, whole) if mark.text else None
+
+    async def _is_told(self, frame: Frame, tree: ElementTree, mark: Widget) -> bool | None:
+        """Say whether an element is told of and shows; None where it does not, and not all programs tell of theirs."""
+        for element in tree.find(mark.role, mark.name):
+            against = self._check.at_once(frame, tree, element, mark.text)
+            if against is None:
+                check = partial(self._check.why_not, frame, tree, element, mark.text, whole=False)
+                against = await asyncio.to_thread(check)
+            if not against:
+                return True
+        return False if tree.complete else None
 
     async def _shows_text(self, frame: Frame, known: _Known, mark: Text, whole: bool) -> bool:
         part = None if whole or None in known.sights else mark.within

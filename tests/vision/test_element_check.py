@@ -90,6 +90,19 @@ def test_one_reading_is_enough_for_the_same_pixels(monkeypatch: pytest.MonkeyPat
     assert len(read) == 1
 
 
+def test_what_was_read_is_known_at_once_and_nothing_else() -> None:
+    check, tree = ElementCheck(Reader()), tree_of(("button", "Save flag", SAVE), ("button", "Store", KEEP))
+    for place, element in enumerate(tree.elements[1:]):
+        assert check.at_once(picture(), tree, element) is None
+        said = check.why_not(picture(), tree, element, whole=False)
+        assert bool(said) == bool(place)
+        assert check.at_once(picture(), tree, element) == said
+    field = tree_of(("text field", "Reference", FIELD))
+    assert check.at_once(picture("TX-1"), field, field.elements[1]) is None
+    bare = tree_of(("button", "Save flag", GROUND))
+    assert "shows nothing" in (check.at_once(picture(), bare, bare.elements[1]) or "")
+
+
 def test_without_ocr_bare_ground_still_speaks_against_an_element(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(element_check, "can_read", lambda: False)
     assert said(("button", "Don't save", SAVE)) == ""

@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from holo_tasks.core.elements import Element, ElementTree
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Window
+from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Widget, Window
 from holo_tasks.loop.screens import Screens
+from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.ocr_reader import Reader, Reading
 from holo_tasks.vision.state_recognizer import ScreenRecognizer, needs_windows
+from tests.support.elements import tree_of
 
 SIZE = Size(480, 240)
 CREST = Box(400, 10, 40, 30)
@@ -182,3 +185,29 @@ async def test_what_nobody_here_can_tell_is_said_instead_of_guessed() -> None:
 @pytest.mark.parametrize(("marks", "needed"), [([Text("a")], False), ([Absent(AnyOf(Text("a"), Window("b")))], True)])
 def test_windows_are_needed_where_a_mark_is_told_by_one(marks: list[Any], needed: bool) -> None:
     assert needs_windows(Screens([State("a", *marks)])) is needed
+
+
+async def test_an_element_is_held_against_a_picture_anew_when_something_else_is_told(
+    reader: CountingReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not as long as both are as they were; what the picture does not show does not count whoever tells of it."""
+    line, bare = Box(16, 16, 200, 30), Box(16, 150, 200, 30)
+    frame, state = frame_of(drawn((20, 20, "Ledger"))), State("ledger", Widget("label", "Ledger"))
+    trees = [tree_of(("label", "Ledger", box)) for box in (line, bare)]
+    told, held, at_once = list[ElementTree](), list[Box](), ElementCheck.at_once
+
+    def counted(self: ElementCheck, frame: Frame, tree: ElementTree, element: Element, also: str = "") -> str | None:
+        held.append(element.box)
+        return at_once(self, frame, tree, element, also)
+
+    async def elements() -> ElementTree:
+        return replace(told[-1], took_ms=len(told))
+
+    monkeypatch.setattr(ElementCheck, "at_once", counted)
+    recognizer = ScreenRecognizer(reader, elements=elements)
+    for tree, holds in ((trees[0], True), (trees[0], True), (trees[1], False), (trees[0], True)):
+        told.append(tree)
+        assert await recognizer.holds(frame, state) is holds
+    assert held == [line, bare, line]
+    again = frame_of(drawn((20, 20, "Other")))
+    assert not await recognizer.holds(again, state)
