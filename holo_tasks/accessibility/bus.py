@@ -3,13 +3,18 @@
 A program on a person's bus could ask their keyring and their portals. On this one there are only the programs of the
 desktop, and the one service that may be started is AT-SPI's registry, when a program or a reader first asks for it.
 One bus serves both as session bus and as the bus of accessibility, whose own one takes messages of a gigabyte.
+
+To the programs of another user it listens at a second socket, which is that user's; it takes the two users and nobody
+else, and the registry runs as that user.
 """
 
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import select
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +41,7 @@ SETTINGS = f"""<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configu
 <busconfig>
   <type>session</type>
   <keep_umask/>
-  <listen>%(address)s</listen>
+%(listen)s
   <auth>EXTERNAL</auth>
   <servicedir>%(services)s</servicedir>
   <policy context="default">
@@ -45,7 +50,7 @@ SETTINGS = f"""<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configu
     <allow receive_type="method_return"/>
     <allow receive_type="error"/>
     <allow receive_type="signal"/>
-    <allow own="*"/>%(denied)s
+    <allow own="*"/>%(more)s
   </policy>
   <limit name="max_message_size">{LARGEST_MESSAGE}</limit>
   <limit name="max_incoming_bytes">{2 * LARGEST_MESSAGE}</limit>
@@ -58,6 +63,42 @@ SETTINGS = f"""<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configu
 DENIED = """
     <deny send_interface="org.freedesktop.DBus" send_member="UpdateActivationEnvironment"/>"""
 """With a variable for it a program could have that service, which is outside, load what it likes."""
+ONLY = """
+    <deny user="*"/>
+    <allow user="%s"/>
+    <allow user="%s"/>"""
+"""The last rule that is about a user says whether they may connect."""
+AS_USER = "setpriv"
+HANDED_ON = ("PATH", "LANG", "HOLO_DESKTOP")
+"""What the registry is told of our environment where it runs as another user; the last says which desktop it is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Another user whose programs are on a bus, and the folder with the socket that is for them."""
+
+    uid: int
+    gid: int
+    folder: Path
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / "bus"
+
+    def why_not(self) -> str:
+        """Return why their programs cannot be on a bus; empty if they can."""
+        try:
+            pwd.getpwuid(self.uid)
+        except KeyError:
+            return f"D-Bus takes no user without a name: make an entry for user {self.uid} (useradd)."
+        return "" if shutil.which(AS_USER) else f"There is no {AS_USER} here: apt-get install util-linux"
+
+    def as_it(self, command: str, env: Mapping[str, str]) -> str:
+        """Return a command that runs another one as this user, with this environment and no rights of ours."""
+        given = shlex.join(f"{name}={text}" for name, text in env.items())
+        rights = "--clear-groups --no-new-privs --inh-caps=-all --ambient-caps=-all"
+        program = shutil.which(AS_USER)
+        return f"/usr/bin/env -i {given} {program} --reuid={self.uid} --regid={self.gid} {rights} {command}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +109,16 @@ class Bus:
     address: str
     ready: int
     why_not: str = ""
+    guest: Guest | None = None
 
     def environment(self) -> dict[str, str]:
         """Return what a program is given to be on this bus, and to tell of itself there."""
         if self.process is None:
             return {}
-        on = {"DBUS_SESSION_BUS_ADDRESS": self.address}
+        address = _address(self.guest.socket) if self.guest else self.address
+        on = {"DBUS_SESSION_BUS_ADDRESS": address}
         telling = {
-            "AT_SPI_BUS_ADDRESS": self.address,
+            "AT_SPI_BUS_ADDRESS": address,
             "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
             "GNOME_ACCESSIBILITY": "1",  # Firefox
         }
@@ -90,28 +133,50 @@ def telling(command: Sequence[str]) -> list[str]:
     return [program, TELLS_IF_FORCED, *rest]
 
 
-def launch(folder: Path, env: Mapping[str, str], tie: Callable[[], None], *, closed: bool = False) -> Bus:
+def launch(
+    folder: Path,
+    env: Mapping[str, str],
+    tie: Callable[[], None],
+    *,
+    closed: bool = False,
+    guest: Guest | None = None,
+) -> Bus:
     """Start a bus whose socket is in ``folder``; `listening` waits for it. ``tie`` is run in its process first.
 
-    From a ``closed`` program, which is kept apart, the bus takes no word on how to start its one service.
+    From a ``closed`` program, which is kept apart, and from a ``guest``'s, the bus takes no word on how to start its
+    one service.
     """
     program, registry = shutil.which(PROGRAM), registry_program()
     path = folder / "bus"
     if program is None:
         return Bus(None, "", -1, f"There is no {PROGRAM} here: apt-get install {PACKAGES}")
+    if guest is not None and (why_not := guest.why_not()):
+        return Bus(None, "", -1, why_not)
     if len(os.fsencode(path)) > LONGEST_PATH:
         return Bus(None, "", -1, f"The path {path} is too long for a socket: set TMPDIR to a shorter one.")
-    address = f"unix:path={_escaped(path)}"
+    address = _address(path)
+    addresses = [address] if guest is None else [address, _address(guest.socket)]
+    # Without a display the registry takes hold of no keys; nothing here keeps settings.
+    given = {name: text for name, text in env.items() if name != "DISPLAY"}
+    own = {"AT_SPI_BUS_ADDRESS": addresses[-1], "XDG_RUNTIME_DIR": str(folder), "GSETTINGS_BACKEND": "memory"}
+    if guest is not None:
+        guest.folder.mkdir(mode=0o700)
+        own |= {"XDG_RUNTIME_DIR": str(guest.folder), **{name: env[name] for name in HANDED_ON if name in env}}
+        registry = registry and guest.as_it(registry, own)
     services = folder / "services"
     services.mkdir(mode=0o700)
     if registry:
         (services / f"{REGISTRY}.service").write_text(f"[D-BUS Service]\nName={REGISTRY}\nExec={registry}\n")
     settings = folder / "bus.conf"
-    more = DENIED if closed else ""
-    settings.write_text(SETTINGS % {"address": address, "services": _as_markup(str(services)), "denied": more})
-    # Without a display the registry takes hold of no keys; nothing here keeps settings.
-    given = {name: text for name, text in env.items() if name != "DISPLAY"}
-    given |= {"AT_SPI_BUS_ADDRESS": address, "XDG_RUNTIME_DIR": str(folder), "GSETTINGS_BACKEND": "memory"}
+    settings.write_text(
+        SETTINGS
+        % {
+            "listen": "\n".join(f"  <listen>{each}</listen>" for each in addresses),
+            "services": _as_markup(str(services)),
+            "more": (DENIED if closed or guest else "") + (ONLY % (os.geteuid(), guest.uid) if guest else ""),
+        }
+    )
+    given |= own
     ready, tell = os.pipe()
     try:
         with (folder / "bus.log").open("wb") as log:
@@ -137,7 +202,7 @@ def launch(folder: Path, env: Mapping[str, str], tie: Callable[[], None], *, clo
     finally:
         os.close(tell)
     why_not = "" if registry else f"AT-SPI is not installed here: apt-get install {PACKAGES}"
-    return Bus(process, address, ready, why_not)
+    return Bus(process, address, ready, why_not, guest)
 
 
 def listening(bus: Bus) -> Bus:
@@ -148,11 +213,25 @@ def listening(bus: Bus) -> Bus:
         said = select.select([bus.ready], [], [], PATIENCE_S)[0] and os.read(bus.ready, 4096)
     finally:
         os.close(bus.ready)
-    if said:
-        return bus
+    try:
+        if said:
+            _let_in(bus.guest)
+            return bus
+        why_not = f"{PROGRAM} does not start: its log, bus.log, says why."
+    except OSError as error:
+        why_not = f"The bus cannot be opened to the program's user: {error.strerror}."
     bus.process.kill()
     bus.process.wait()
-    return Bus(None, "", -1, f"{PROGRAM} does not start: its log, bus.log, says why.")
+    return Bus(None, "", -1, why_not)
+
+
+def _let_in(guest: Guest | None) -> None:
+    """Give a guest the socket that is for them: it is made for its owner alone, in a folder that stays ours."""
+    if guest is not None:
+        guest.socket.chmod(0o600)
+        os.chown(guest.socket, guest.uid, guest.gid)
+        os.chown(guest.folder, -1, guest.gid)
+        guest.folder.chmod(0o710)
 
 
 def registry_program() -> str:
@@ -160,6 +239,10 @@ def registry_program() -> str:
     told = SERVICES / f"{REGISTRY}.service"
     named = re.findall(r"^Exec=(\S+)", told.read_text(errors="replace"), re.MULTILINE) if told.is_file() else []
     return next((path for path in (*named, *USUAL_REGISTRIES) if os.access(path, os.X_OK)), "")
+
+
+def _address(path: Path) -> str:
+    return f"unix:path={_escaped(path)}"
 
 
 def _escaped(path: Path) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from holo_tasks.accessibility.bus import Guest
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.desktop import xauth
 from holo_tasks.machine.private import FOLDER
@@ -125,6 +126,11 @@ def place_for(desktop: Path) -> Path:
     return Path("/tmp") / f"{desktop.name}-program"
 
 
+def bus_for(user: OtherUser, desktop: Path) -> Guest:
+    """Return that user as the guest of a desktop's bus, whose socket for them is in a folder of its own."""
+    return Guest(user.uid, user.gid, Path("/tmp") / f"{desktop.name}-bus")
+
+
 def lodge(user: OtherUser, desktop: Path, display: str, authority: Path) -> Lodging:
     """Make the folder of a program of another user, with the cookie of its display in it."""
     start = next(place for place in (Path.cwd(), Path(user.home or "/"), Path("/")) if user.may_enter(place))
@@ -140,5 +146,6 @@ def lodge(user: OtherUser, desktop: Path, display: str, authority: Path) -> Lodg
 
 
 def clear(desktop: Path) -> None:
-    """Remove that folder, if there is one."""
-    shutil.rmtree(place_for(desktop), ignore_errors=True)
+    """Remove these folders, if there are any."""
+    for name in ("program", "bus"):
+        shutil.rmtree(Path("/tmp") / f"{desktop.name}-{name}", ignore_errors=True)

@@ -123,11 +123,12 @@ class XSession:
         return likely(order["app"], order["app_env"].get("PATH"))
 
     def _launch_bus(self) -> bus.Bus:
-        """Start the desktop's own message bus, which is soon ready; programs of another user do without."""
-        if self._order["run_as"]:
-            return bus.Bus(None, "", -1, "A program of another user (run_as) does not reach the bus of this desktop.")
-        closed = self._order["closed"] is not None
-        return bus.launch(self._runtime_folder, self._order["env"], processes.tied(signal.SIGTERM), closed=closed)
+        """Start the desktop's own message bus, which is soon ready, and is open to the program's user too."""
+        from holo_tasks.desktop.other_user import OtherUser, bus_for
+
+        order, tied = self._order, processes.tied(signal.SIGTERM)
+        guest = bus_for(OtherUser(**order["run_as"]), self._folder) if order["run_as"] else None
+        return bus.launch(self._runtime_folder, order["env"], tied, closed=order["closed"] is not None, guest=guest)
 
     @property
     def _bus_pid(self) -> int:
@@ -265,7 +266,8 @@ class XSession:
         closed = self._order["closed"]
         sockets = [Path(f"/tmp/.X11-unix/X{self._display.removeprefix(':')}")]
         if self._bus is not None and self._bus.process is not None:
-            sockets.append(self._runtime_folder / "bus")
+            guest = self._bus.guest
+            sockets.append(guest.socket if guest else self._runtime_folder / "bus")
         grants = [Grant(host, port) for host, port in closed["grants"]]
         of_root = os.geteuid() == 0 and not self._order["run_as"]
         place, bounds = Place.of(env, start, sockets), Bounds(**closed["bounds"])

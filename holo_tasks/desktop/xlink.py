@@ -50,9 +50,7 @@ class XLink:
     def has(self, extension: str) -> bool:
         """Say whether the server has an extension."""
         if extension not in self._extensions:
-            self._extensions[extension] = bool(
-                self.conn.core.QueryExtension(len(extension), extension).reply().present
-            )
+            self._extensions[extension] = bool(self.conn.core.QueryExtension(len(extension), extension).reply().present)
         return self._extensions[extension]
 
     def atom(self, name: str) -> int:

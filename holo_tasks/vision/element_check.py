@@ -126,9 +126,7 @@ class ElementCheck:
         except _Unread:
             return None
 
-    def _by_text(
-        self, frame: Frame, tree: ElementTree, element: Element, also: str, lines: tuple[Line, ...]
-    ) -> str:
+    def _by_text(self, frame: Frame, tree: ElementTree, element: Element, also: str, lines: tuple[Line, ...]) -> str:
         """Return what is said against an element by what is written in its box."""
         if contradicted(element, _text(lines), _others(tree, element), also):
             lines = self.lines(frame, element.box, room=True)  # a text at the very edge is read better with room

@@ -17,8 +17,10 @@ import pytest
 from dbus_fast.aio import MessageBus
 
 from holo_tasks.accessibility import bus
+from holo_tasks.accessibility.connection import DAEMON, DAEMON_PATH
 from holo_tasks.core.ports import TellsElements
 from holo_tasks.desktop import VirtualDesktop, processes
+from holo_tasks.machine.proc import process, status_of
 from tests.accessibility.conftest import APPS, DEBIAN_PYTHON
 from tests.support.command_line import until
 from tests.support.own_bus import own_bus
@@ -92,13 +94,80 @@ async def test_without_the_package_there_is_a_sentence_and_vision(monkeypatch, t
         assert (await desktop.look()).settled
 
 
+UID, ANOTHER, UNKNOWN = 65534, 1, 64321
+
+
 @pytest.mark.desktop
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user's programs are started by root")
-async def test_a_program_of_another_user_does_without(form) -> None:
-    async with VirtualDesktop(app=form("gtk3"), run_as="65534") as desktop:
+@pytest.mark.parametrize("network", ["host", "none"])
+async def test_a_program_of_another_user_tells_too(form, network) -> None:
+    """Also where it is closed in as well."""
+    closed = {} if network == "host" else {"network": network}
+    async with VirtualDesktop(app=form("gtk3"), run_as=str(UID), **closed) as desktop:
         tree = await desktop.elements()
-        assert not tree.complete
-        assert "run_as" in tree.why_not
+        assert tree.complete, tree.why_not
+        (save,) = tree.find("button", "Save")
+        assert status("Uid", save.pid) == str(UID)
+        place = Path("/tmp") / f"{desktop.authority.parent.name}-bus"
+        env = Path(f"/proc/{save.pid}/environ").read_text()
+        assert f"DBUS_SESSION_BUS_ADDRESS=unix:path={place}/bus" in env.split("\0")
+        (registry,) = [pid for pid in processes.descendants(desktop.pid) if "registryd" in command_of(pid)]
+        assert status("Uid", registry) == str(UID)
+        assert status("CapEff", registry) == "0" * 16
+        assert str(desktop.authority.parent) not in Path(f"/proc/{registry}/environ").read_text()
+        mark = desktop.authority.parent.name
+    assert not place.exists()
+    assert processes.belonging(mark, -1) == []
+
+
+@pytest.mark.desktop
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user's programs are started by root")
+async def test_a_user_that_the_bus_would_not_take_does_without() -> None:
+    async with VirtualDesktop(app="xterm -e sleep 1000", run_as=str(UNKNOWN)) as desktop:
+        tree = await desktop.elements()
+        assert tree.elements == ()
+        assert f"make an entry for user {UNKNOWN}" in tree.why_not
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is three users")
+def test_a_bus_is_open_to_its_two_users_and_to_nobody_else(tmp_path) -> None:
+    place = Path(tempfile.mkdtemp(prefix="holo-bus-")) / "bus"
+    place.parent.chmod(0o755)
+    with own_bus(tmp_path, guest=bus.Guest(UID, UID, place)) as started:
+        assert started.process is not None, started.why_not
+        assert comes_in(started.address, os.geteuid()) == comes_in(theirs(started), UID) == ""
+        assert "Permission denied" in comes_in(theirs(started), ANOTHER)
+        assert "Permission denied" in comes_in(theirs(started), ANOTHER, group=UID)
+        assert "Permission denied" in comes_in(started.address, UID)
+        assert "AccessDenied" in comes_in(theirs(started), UID, "UpdateActivationEnvironment", "dict:string:string:A,B")
+        # Nor does it help to get at the socket.
+        place.chmod(0o755)
+        (place / "bus").chmod(0o666)
+        assert comes_in(theirs(started), UID) == ""
+        assert comes_in(theirs(started), ANOTHER) != ""
+        assert place.stat().st_uid == os.geteuid(), "else its user could put another socket there"
+    shutil.rmtree(place.parent)
+
+
+def theirs(started: bus.Bus) -> str:
+    return started.environment()["DBUS_SESSION_BUS_ADDRESS"]
+
+
+def comes_in(address: str, uid: int, member: str = "ListNames", *arguments: str, group: int | None = None) -> str:
+    """Ask a bus something as a user of this machine; return what is said against it."""
+    who = ["setpriv", f"--reuid={uid}", f"--regid={uid if group is None else group}", "--clear-groups"]
+    where = ["dbus-send", f"--bus={address}", "--print-reply", f"--dest={DAEMON}", DAEMON_PATH, f"{DAEMON}.{member}"]
+    done = subprocess.run([*who, *where, *arguments], cwd="/", capture_output=True, text=True, timeout=60)
+    assert bool(done.returncode) == bool(done.stderr)
+    return done.stderr
+
+
+def status(word: str, pid: int) -> str:
+    return status_of(process(pid))[word].split()[0]
+
+
+def command_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
 
 
 def test_a_path_that_is_too_long_for_a_socket_is_said(tmp_path) -> None:

@@ -12,13 +12,13 @@ from holo_tasks.desktop import processes
 
 
 @contextmanager
-def own_bus(folder: Path) -> Iterator[bus.Bus]:
-    """Start one whose socket is in a folder.
+def own_bus(folder: Path, guest: bus.Guest | None = None) -> Iterator[bus.Bus]:
+    """Start one whose socket is in a folder, and one for a guest in theirs.
 
     AT-SPI's registry, which it starts when somebody asks for it, would live on without it.
     """
     mark = str(folder)
-    started = bus.listening(bus.launch(folder, {**os.environ, processes.MARK: mark}, lambda: None))
+    started = bus.listening(bus.launch(folder, {**os.environ, processes.MARK: mark}, lambda: None, guest=guest))
     try:
         yield started
     finally:
