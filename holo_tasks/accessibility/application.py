@@ -13,7 +13,16 @@ from typing import Any
 
 from holo_tasks.accessibility import embedded, protocol
 from holo_tasks.accessibility.changes import Changes
-from holo_tasks.accessibility.connection import IN_FLIGHT, Connection, NoAnswer, answers
+from holo_tasks.accessibility.connection import (
+    IN_FLIGHT,
+    Connection,
+    NoAnswer,
+    Question,
+    answers,
+    method,
+    properties_of,
+    property_of,
+)
 from holo_tasks.accessibility.mending import Asks, Facts, Unclear, drawn_over, mended
 from holo_tasks.accessibility.node import ENTRIES, FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of
 from holo_tasks.accessibility.placement import Extents, View
@@ -260,7 +269,7 @@ class Application:
         lacking = [
             path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or _makes_paragraphs(item)
         ]
-        told = await answers(*(partial(self._children, connection, above) for above in lacking))
+        told = await self._children_of(connection, lacking)
         below = dict(zip(lacking, told, strict=True))
         for _ in range(DEEPEST):
             if not below or len(items) > MOST_ELEMENTS:
@@ -275,7 +284,7 @@ class Application:
                         items[path].node.adopted = True
             wanted = list(places)[:MOST_ELEMENTS]
             below = {}
-            read = await answers(*(partial(self._asked, connection, path) for path in wanted))
+            read = await self._asked(connection, wanted)
             for path, known in zip(wanted, read, strict=True):
                 if known is not None:
                     items[path] = _Item(known[0], *places[path])
@@ -291,7 +300,7 @@ class Application:
             for above, paths in below.items()
             if above in items and len({items[path].index for path in paths if items[path].index >= 0}) < len(paths)
         ][:MOST_UNSORTED]
-        told = await answers(*(partial(self._children, connection, above) for above in unsure))
+        told = await self._children_of(connection, unsure)
         for above, children in zip(unsure, told, strict=True):
             places = {path: place for place, path in enumerate(children or ())}
             below[above].sort(key=lambda path: places.get(path, len(places)))
@@ -337,8 +346,8 @@ class Application:
                 self.note, level = _CUT, level[: MOST_ELEMENTS - len(self.nodes)]
             below: list[tuple[str, int]] = []
             for some in _batched(level):  # what was told of some stays if time is over before all have told
-                asked = (partial(self._asked, connection, path) for path, _ in some)
-                for (_, parent), told in zip(some, await answers(*asked), strict=True):
+                asked = await self._asked(connection, [path for path, _ in some])
+                for (_, parent), told in zip(some, asked, strict=True):
                     if told is None:
                         continue
                     node, children = told
@@ -350,61 +359,72 @@ class Application:
             level = below
         self.note = _CUT
 
-    async def _asked(self, connection: Connection, path: str) -> tuple[Node, list[str]]:
-        """Ask what an element is, and what is in it."""
-        name = self.bus_name
-        role, states, about = await answers(
-            partial(connection.value, name, path, protocol.ACCESSIBLE, "GetRole", "u"),
-            partial(connection.value, name, path, protocol.ACCESSIBLE, "GetState", "au"),
-            partial(self._about, connection, path),
-        )
-        if role is None or states is None or about is None:
-            raise NoAnswer("an element is gone")
-        called, count = about
-        node = node_of(path, called, role, states, ())
-        node.placed, node.count = True, count
-        below = 0 < count <= MOST_CHILDREN and not node.protected and not node.states & protocol.DEFUNCT
-        if count > MOST_CHILDREN and not node.protected:
+    async def _asked(self, connection: Connection, paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
+        """Ask what elements are, and what is in each; None for one that is gone."""
+        ask, accessible, many = connection.all, protocol.ACCESSIBLE, len(paths)
+        roles = [method(path, accessible, "GetRole", "u") for path in paths]
+        states = [method(path, accessible, "GetState", "au") for path in paths]
+        told = await ask(self.bus_name, [*roles, *states, *self._about(paths)])
+        found: dict[str, tuple[Node, list[str]]] = {}
+        for path, role, bits, about in zip(
+            paths, told[:many], told[many : 2 * many], _pairs(told[2 * many :], many), strict=True
+        ):
+            if role is not None and bits is not None and about is not None:
+                node = found.setdefault(path, (node_of(path, about[0], role, bits, ()), []))[0]
+                node.placed, node.count = True, about[1]
+        nodes = [node for node, _ in found.values()]
+        above = [node for node in nodes if self._tells_below(node)]
+        kinds = FIELDS | NUMBERS
+        more = [n for n in nodes if n.role in kinds or n.states & (protocol.EDITABLE | protocol.MANAGES)]
+        offered = await ask(self.bus_name, [method(n.path, accessible, "GetInterfaces", "as") for n in more])
+        for node, interfaces in zip(more, offered, strict=True):
+            node.offers(interfaces or ())
+        for node, below in zip(above, await self._children_of(connection, [n.path for n in above]), strict=True):
+            if below is None:
+                del found[node.path]
+            else:
+                found[node.path][1].extend(below)
+        return [found.get(path) for path in paths]
+
+    def _tells_below(self, node: Node) -> bool:
+        """Say whether it is to be asked what is in an element."""
+        if node.count > MOST_CHILDREN and not node.protected:
             self.note = _CUT  # a sheet of a spreadsheet has millions, and telling them takes as long
-        more = node.role in FIELDS | NUMBERS or node.states & (protocol.EDITABLE | protocol.MANAGES)
-        interfaces = partial(connection.value, name, path, protocol.ACCESSIBLE, "GetInterfaces", "as")
-        children, offered = await answers(
-            partial(self._children, connection, path) if below else _nothing, interfaces if more else _nothing
-        )
-        node.offers(offered or ())
-        if below and children is None:
-            raise NoAnswer("an element is gone")
-        return node, children or []
+        return 0 < node.count <= MOST_CHILDREN and not node.protected and not node.states & protocol.DEFUNCT
 
-    async def _certain(self, connection: Connection, path: str) -> tuple[Node, list[str]]:
-        """Ask what an element is, and what is in it, if that is little enough to be told."""
-        node, children = await self._asked(connection, path)
-        if node.count > MOST_CHILDREN or node.states & (protocol.DEFUNCT | protocol.MANAGES):
-            raise NoAnswer("it is more than can be told")
-        return node, children
+    async def _certain(self, connection: Connection, paths: Sequence[str]) -> list[tuple[Node, list[str]] | None]:
+        """Ask what elements are, and what is in each; None also for what has more in it than can be told."""
+        return [
+            None if told is None or told[0].count > MOST_CHILDREN or told[0].states & UNCERTAIN else told
+            for told in await self._asked(connection, paths)
+        ]
 
-    async def _facts(self, connection: Connection, path: str) -> Facts:
+    async def _facts(self, connection: Connection, paths: Sequence[str]) -> list[Facts | None]:
         """Ask what may be another thing without a word of the program."""
-        (name, count), states = await asyncio.gather(
-            self._about(connection, path),
-            connection.value(self.bus_name, path, protocol.ACCESSIBLE, "GetState", "au"),
-        )
-        return one_line(name, NAME_CHARACTERS), protocol.state_bits(states), count
+        states = [method(path, protocol.ACCESSIBLE, "GetState", "au") for path in paths]
+        told = await connection.all(self.bus_name, [*states, *self._about(paths)])
+        return [
+            about and bits and (one_line(about[0], NAME_CHARACTERS), protocol.state_bits(bits), about[1])
+            for bits, about in zip(told[: len(paths)], _pairs(told[len(paths) :], len(paths)), strict=True)
+        ]
 
-    async def _about(self, connection: Connection, path: str) -> tuple[str, int]:
-        """Return the name of an element and how many are directly in it."""
+    def _about(self, paths: Sequence[str]) -> list[Question]:
+        """Return the questions for the name of each element and how many are directly in it."""
         if self.toolkit.lower().startswith("gtk"):  # Qt tells one by one only
-            told = await connection.properties(self.bus_name, path, protocol.ACCESSIBLE)
-            name, count = told.get("Name"), told.get("ChildCount")
-        else:
-            name, count = await answers(
-                partial(connection.property, self.bus_name, path, protocol.ACCESSIBLE, "Name", "s"),
-                partial(connection.property, self.bus_name, path, protocol.ACCESSIBLE, "ChildCount", "i"),
-            )
-        return (name if isinstance(name, str) else ""), (count if isinstance(count, int) else 0)
+            return [properties_of(path, protocol.ACCESSIBLE) for path in paths]
+        names = [property_of(path, protocol.ACCESSIBLE, "Name", "s") for path in paths]
+        return names + [property_of(path, protocol.ACCESSIBLE, "ChildCount", "i") for path in paths]
 
     async def _children(self, connection: Connection, path: str) -> list[str]:
         told = await connection.value(self.bus_name, path, protocol.ACCESSIBLE, "GetChildren", "a(so)")
+        return self._mine(told)
+
+    async def _children_of(self, connection: Connection, paths: Sequence[str]) -> list[list[str] | None]:
+        asked = [method(path, protocol.ACCESSIBLE, "GetChildren", "a(so)") for path in paths]
+        told = await connection.all(self.bus_name, asked)
+        return [None if each is None else self._mine(each) for each in told]
+
+    def _mine(self, told: Sequence[tuple[str, str]]) -> list[str]:
         return [below for name, below in told[:MOST_CHILDREN] if name == self.bus_name and below != protocol.NULL]
 
     def _show(self) -> None:
@@ -423,7 +443,7 @@ class Application:
         while some := [n for n in some if n.placed and n.states & protocol.SHOWING and n.path not in asked]:
             asked |= {node.path for node in some}
             where = protocol.COMPONENT, "GetExtents", "(iiii)", relative
-            told = await answers(*(partial(connection.value, self.bus_name, node.path, *where) for node in some))
+            told = await connection.all(self.bus_name, [method(node.path, *where) for node in some])
             for node, extents in zip(some, told, strict=True):
                 node.extents = tuple(extents) if extents is not None else None
             moved, inside = self._moved(before)
@@ -457,21 +477,18 @@ class Application:
         texts = [node for node in fields if node.texts][:MOST_VALUES]
         numbers = [node for node in asked if node.ranges and node.role in NUMBERS and not node.texts][:MOST_VALUES]
         nameless = [node for node in self.nodes if node.role in FIELDS and not node.name and node.extents][:MOST_VALUES]
-        name, value = self.bus_name, connection.value
         ends = [-1 if n.role in PARAGRAPHS else VALUE_CHARACTERS for n in texts]
-        told = await answers(
-            *(
-                partial(value, name, n.path, protocol.TEXT, "GetText", "s", 0, end)
-                for n, end in zip(texts, ends, strict=True)
-            ),
-            *(partial(connection.property, name, n.path, protocol.VALUE, "CurrentValue", "d") for n in numbers),
-            *(partial(self._label, connection, n.path) for n in nameless),
+        told = await connection.all(
+            self.bus_name,
+            [method(n.path, protocol.TEXT, "GetText", "s", 0, end) for n, end in zip(texts, ends, strict=True)]
+            + [property_of(n.path, protocol.VALUE, "CurrentValue", "d") for n in numbers],
         )
+        labels = await answers(*(partial(self._label, connection, n.path) for n in nameless))
         before = [(node.name, node.value) for node in self.nodes]
-        for node, holds in zip((*texts, *numbers), told, strict=False):
+        for node, holds in zip((*texts, *numbers), told, strict=True):
             shown = f"{holds:g}" if isinstance(holds, float) else holds or ""
             node.value = one_line(shown, VALUE_CHARACTERS)
-        for node, label in zip(nameless, told[len(texts) + len(numbers) :], strict=True):
+        for node, label in zip(nameless, labels, strict=True):
             node.name, node.labeled = label or "", bool(label)
         if before != [(node.name, node.value) for node in self.nodes]:
             self.changes += 1
@@ -479,8 +496,8 @@ class Application:
     async def _read_shortcuts(self, connection: Connection) -> None:
         """Ask entries of menus, open or not, for the keys that do the same: each once."""
         entries = [node for node in self.nodes if node.role in ENTRIES and node.shortcut is None][:MOST_SHORTCUTS]
-        asks = partial(connection.value, self.bus_name)
-        told = await answers(*(partial(asks, n.path, protocol.ACTION, "GetKeyBinding", "s", 0) for n in entries))
+        asked = [method(n.path, protocol.ACTION, "GetKeyBinding", "s", 0) for n in entries]
+        told = await connection.all(self.bus_name, asked)
         for node, keys in zip(entries, told, strict=True):
             node.shortcut = shortcut_of(keys or "")
 
@@ -504,7 +521,10 @@ class Application:
             self.nodes += told
 
     async def _cell(self, connection: Connection, path: str) -> Node:
-        node, _ = await self._asked(connection, path)
+        (told,) = await self._asked(connection, [path])
+        if told is None:
+            raise NoAnswer("an element is gone")
+        node, _ = told
         node.cell = True
         node.extents = tuple(
             await connection.value(self.bus_name, path, protocol.COMPONENT, "GetExtents", "(iiii)", protocol.ON_SCREEN)
@@ -524,9 +544,27 @@ class Application:
         return ""
 
 
+def _pairs(told: Sequence[Any], many: int) -> list[tuple[str, int] | None]:
+    """Return the name of each of so many elements and how many are in it; None for one that is gone."""
+    if len(told) == many:
+        pairs = [
+            each and [each[word].value if word in each else None for word in ("Name", "ChildCount")] for each in told
+        ]
+    else:
+        pairs = list(zip(told[:many], told[many:], strict=True))
+    return [
+        None
+        if pair is None
+        else (pair[0] if isinstance(pair[0], str) else "", pair[1] if isinstance(pair[1], int) else 0)
+        for pair in pairs
+    ]
+
+
 PARAGRAPHS = {"paragraph", "heading"}
 """LibreOffice tells nothing of their texts if it is asked for more than there is."""
 PARTLY = "of its tables only those cells are here that show and hold something"
+UNCERTAIN = protocol.DEFUNCT | protocol.MANAGES
+"""States of what nobody can tell all of."""
 _CUT = "its tree is larger than is read of any: not all of it is here"
 
 
@@ -545,10 +583,6 @@ def _makes_paragraphs(item: _Item) -> bool:
 def _older_item(told: Sequence[Any]) -> _Item:
     (_, path), _, (_, above), below, interfaces, name, role, _, states = told
     return _Item(node_of(path, name, role, states, interfaces), above, 0, [each for _, each in below[:MOST_CHILDREN]])
-
-
-async def _nothing() -> None:
-    """Stand for a question that is not asked."""
 
 
 def _batched(level: list[tuple[str, int]]) -> Iterator[list[tuple[str, int]]]:

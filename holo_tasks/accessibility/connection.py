@@ -6,6 +6,9 @@ import asyncio
 import errno
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any, Self
 
 from dbus_fast import AuthError, InvalidAddressError, Message, MessageType
@@ -19,11 +22,51 @@ IN_FLIGHT = 64
 """So many questions a program is asked before it has answered the first of them."""
 FULL_S = 0.001
 """When it is tried again to send to a program that has not read what it was sent."""
+PROPERTIES = "org.freedesktop.DBus.Properties"
 DAEMON, DAEMON_PATH = "org.freedesktop.DBus", "/org/freedesktop/DBus"
 
 
 class NoAnswer(Exception):
     """A program answers with an error, or the connection is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one element of a program is asked: a method, with the kind (a signature) of the answer that counts."""
+
+    path: str
+    interface: str
+    member: str
+    kind: str
+    signature: str = ""
+    body: tuple[Any, ...] = ()
+    of_property: str = ""
+    """The kind that a property is to be of, whatever it is wrapped in."""
+
+    def read(self, answer: Message) -> Any:
+        """Return what is answered; None if that is an error, or of another kind."""
+        if answer.message_type is MessageType.ERROR or answer.signature != self.kind:
+            return None
+        (told,) = answer.body
+        if not self.of_property:
+            return told
+        return told.value if told.signature == self.of_property else None
+
+
+def method(path: str, interface: str, member: str, kind: str, *arguments: int) -> Question:
+    """Return the question for what a method answers with."""
+    signature = ("u" if member == "GetExtents" else "i") * len(arguments)
+    return Question(path, interface, member, kind, signature, arguments)
+
+
+def property_of(path: str, interface: str, member: str, kind: str) -> Question:
+    """Return the question for a property."""
+    return Question(path, PROPERTIES, "Get", "v", "ss", (interface, member), kind)
+
+
+def properties_of(path: str, interface: str) -> Question:
+    """Return the question for all properties of an interface."""
+    return Question(path, PROPERTIES, "GetAll", "a{sv}", "s", (interface,))
 
 
 class Connection:
@@ -71,6 +114,45 @@ class Connection:
             raise NoAnswer(str(answer and answer.error_name))
         return answer.signature, answer.body
 
+    async def all(self, name: str, questions: Sequence[Question]) -> list[Any]:
+        """Ask a program many things, a few at a time; None stands for what is not answered. Raises `NoAnswer`.
+
+        For each question a task of its own would take longer than all else.
+        """
+        if not questions:
+            return []
+        found: list[Any] = [None] * len(questions)
+        done, waiting, left = asyncio.get_running_loop().create_future(), enumerate(questions), len(questions)
+
+        def ask() -> None:
+            for place, each in islice(waiting, 1):
+                message = Message(
+                    name, each.path, each.interface, each.member, signature=each.signature, body=list(each.body)
+                )
+                self._bus.begin(message, partial(take, place, each))
+
+        def take(place: int, question: Question, answer: Message | None, error: Exception | None) -> None:
+            nonlocal left
+            if done.done():
+                return  # nobody waits for it any more
+            if answer is None:
+                done.set_exception(NoAnswer(str(error)))
+                return
+            found[place] = question.read(answer)
+            left -= 1
+            if left:
+                ask()
+            else:
+                done.set_result(None)
+
+        try:
+            for _ in range(IN_FLIGHT):
+                ask()
+        except Exception as error:  # as above
+            raise NoAnswer(str(error)) from error
+        await done
+        return found
+
     async def value(self, name: str, path: str, interface: str, member: str, kind: str, *arguments: int) -> Any:
         """Return the one value a method answers with, if it is of this kind (a signature). Raises `NoAnswer`."""
         signature = ("u" if member == "GetExtents" else "i") * len(arguments)
@@ -81,17 +163,10 @@ class Connection:
 
     async def property(self, name: str, path: str, interface: str, member: str, kind: str) -> Any:
         """Return a property, if it is of this kind (a signature). Raises `NoAnswer`."""
-        told, body = await self.ask(name, path, "org.freedesktop.DBus.Properties", "Get", "ss", [interface, member])
+        told, body = await self.ask(name, path, PROPERTIES, "Get", "ss", [interface, member])
         if told != "v" or body[0].signature != kind:
             raise NoAnswer(f"{member} is of another kind")
         return body[0].value
-
-    async def properties(self, name: str, path: str, interface: str) -> dict[str, Any]:
-        """Return all properties of an interface. Raises `NoAnswer`."""
-        told, body = await self.ask(name, path, "org.freedesktop.DBus.Properties", "GetAll", "s", [interface])
-        if told != "a{sv}":
-            raise NoAnswer("properties are of another kind")
-        return {word: variant.value for word, variant in body[0].items()}
 
     async def daemon(self, member: str, argument: str) -> Any:
         """Ask the bus itself something about a name, or to pass signals on. Raises `NoAnswer`."""
@@ -154,6 +229,10 @@ class BoundedBus(MessageBus):  # type: ignore[misc]  # its types are not read
     """dbus-fast's bus on such a socket: of its own it takes messages of 128 MB."""
 
     guarded: Guarded
+
+    def begin(self, message: Message, then: Callable[[Message | None, Exception | None], None]) -> None:
+        """Call a method; ``then`` gets the answer, or None with what it was that there is none."""
+        self._call(message, then)
 
     def _create_socket_for_transport(self, transport: str, options: dict[str, str]) -> tuple[Any, Any, Any]:
         if transport != "unix":

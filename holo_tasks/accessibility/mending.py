@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.changes import Changes
-from holo_tasks.accessibility.connection import answers
 from holo_tasks.accessibility.node import Node
 from holo_tasks.core.geometry import Box
 
@@ -31,10 +29,10 @@ class Unclear(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """How a program is asked: what an element is with the paths of what is in it; and only its facts."""
+    """How a program is asked: what elements are with the paths of what is in each; and only their facts."""
 
-    whole: Callable[[str], Awaitable[tuple[Node, list[str]]]]
-    facts: Callable[[str], Awaitable[Facts]]
+    whole: Callable[[Sequence[str]], Awaitable[list[tuple[Node, list[str]] | None]]]
+    facts: Callable[[Sequence[str]], Awaitable[list[Facts | None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ async def mended(nodes: list[Node], changes: Changes, over: Sequence[int], asks:
             below[node.parent].append(place)
     told, unknown = _told(nodes, places, below, changes)
     wanted, changed = sorted(told), False
-    read = await answers(*(partial(asks.whole, nodes[place].path) for place in wanted))
+    read = await asks.whole([nodes[place].path for place in wanted])
     children: dict[int, list[str]] = {}
     for place, answer in zip(wanted, read, strict=True):
         if answer is None:
@@ -125,7 +123,7 @@ def _told(
 async def _glance(nodes: Sequence[Node], asks: Asks) -> bool:
     """Ask what was drawn over whether it is what it was; return whether something is not. Raises `Unclear`."""
     changed = False
-    told = await answers(*(partial(asks.facts, node.path) for node in nodes))
+    told = await asks.facts([node.path for node in nodes])
     for node, facts in zip(nodes, told, strict=True):
         if facts is None or (node.count >= 0 and facts[2] != node.count):
             raise Unclear
@@ -163,7 +161,7 @@ async def _fresh(
         if len(found) + len(level) > MOST_NEW:
             break
         below: list[str] = []
-        for path, answer in zip(level, await answers(*(partial(asks.whole, path) for path in level)), strict=True):
+        for path, answer in zip(level, await asks.whole(level), strict=True):
             if answer is None:
                 raise Unclear
             found[path] = answer

@@ -2,9 +2,9 @@
 
 The GTK twin of the demo's ledger is driven from search to record and back, a new transaction each time. Each new
 picture is told among the same seven states twice: by elements, and by the texts on them. Both remember what they have
-seen, as in a run; the reader reads only what has changed. Reading the tree is counted, taking the picture is not; as
-the desktop begins to read the tree with the picture, what that took is printed beside. Milliseconds of the CPU are those
-of this process, the desktop's and its programs', the X server's and the bus's among them.
+seen, as in a run; the reader reads only what has changed. Reading the tree is counted, taking the picture is not. As
+the desktop begins to read the tree with the picture, what that took is printed beside. Milliseconds of the CPU are
+those of this process, the desktop's and its programs', the X server's and the bus's among them.
 """
 
 from __future__ import annotations
