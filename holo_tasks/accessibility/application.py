@@ -376,14 +376,16 @@ class Application:
         above = [node for node in nodes if self._tells_below(node)]
         kinds = FIELDS | NUMBERS
         more = [n for n in nodes if n.role in kinds or n.states & (protocol.EDITABLE | protocol.MANAGES)]
-        offered = await ask(self.bus_name, [method(n.path, accessible, "GetInterfaces", "as") for n in more])
-        for node, interfaces in zip(more, offered, strict=True):
+        offered = [method(node.path, accessible, "GetInterfaces", "as") for node in more]
+        inside = [method(node.path, accessible, "GetChildren", "a(so)") for node in above]
+        told = await ask(self.bus_name, [*offered, *inside])
+        for node, interfaces in zip(more, told, strict=False):
             node.offers(interfaces or ())
-        for node, below in zip(above, await self._children_of(connection, [n.path for n in above]), strict=True):
+        for node, below in zip(above, told[len(more) :], strict=True):
             if below is None:
                 del found[node.path]
             else:
-                found[node.path][1].extend(below)
+                found[node.path][1].extend(self._mine(below))
         return [found.get(path) for path in paths]
 
     def _tells_below(self, node: Node) -> bool:
@@ -404,7 +406,9 @@ class Application:
         states = [method(path, protocol.ACCESSIBLE, "GetState", "au") for path in paths]
         told = await connection.all(self.bus_name, [*states, *self._about(paths)])
         return [
-            about and bits and (one_line(about[0], NAME_CHARACTERS), protocol.state_bits(bits), about[1])
+            None
+            if about is None or bits is None
+            else (one_line(about[0], NAME_CHARACTERS), protocol.state_bits(bits), about[1])
             for bits, about in zip(told[: len(paths)], _pairs(told[len(paths) :], len(paths)), strict=True)
         ]
 
@@ -546,20 +550,24 @@ class Application:
 
 def _pairs(told: Sequence[Any], many: int) -> list[tuple[str, int] | None]:
     """Return the name of each of so many elements and how many are in it; None for one that is gone."""
-    if len(told) == many:
-        pairs = [
-            each and [each[word].value if word in each else None for word in ("Name", "ChildCount")] for each in told
+    if len(told) == many:  # all properties of each
+        named = [
+            each if each is None else [each[word].value if word in each else None for word in WORDS] for each in told
         ]
     else:
-        pairs = list(zip(told[:many], told[many:], strict=True))
-    return [
-        None
-        if pair is None
-        else (pair[0] if isinstance(pair[0], str) else "", pair[1] if isinstance(pair[1], int) else 0)
-        for pair in pairs
-    ]
+        named = [list(pair) for pair in zip(told[:many], told[many:], strict=True)]
+    return [pair if pair is None else (_text(pair[0]), _number(pair[1])) for pair in named]
 
 
+def _text(told: object) -> str:
+    return told if isinstance(told, str) else ""
+
+
+def _number(told: object) -> int:
+    return told if isinstance(told, int) else 0
+
+
+WORDS = ("Name", "ChildCount")
 PARAGRAPHS = {"paragraph", "heading"}
 """LibreOffice tells nothing of their texts if it is asked for more than there is."""
 PARTLY = "of its tables only those cells are here that show and hold something"

@@ -129,14 +129,21 @@ class Connection:
                 message = Message(
                     name, each.path, each.interface, each.member, signature=each.signature, body=list(each.body)
                 )
-                self._bus.begin(message, partial(take, place, each))
+                try:
+                    self._bus.begin(message, partial(take, place, each))
+                except Exception as error:  # as above
+                    fail(error)
+
+        def fail(error: Exception | None) -> None:
+            if not done.done():
+                done.set_exception(NoAnswer(str(error)))
 
         def take(place: int, question: Question, answer: Message | None, error: Exception | None) -> None:
             nonlocal left
             if done.done():
                 return  # nobody waits for it any more
             if answer is None:
-                done.set_exception(NoAnswer(str(error)))
+                fail(error)
                 return
             found[place] = question.read(answer)
             left -= 1
@@ -145,11 +152,8 @@ class Connection:
             else:
                 done.set_result(None)
 
-        try:
-            for _ in range(IN_FLIGHT):
-                ask()
-        except Exception as error:  # as above
-            raise NoAnswer(str(error)) from error
+        for _ in range(IN_FLIGHT):
+            ask()
         await done
         return found
 
