@@ -238,7 +238,7 @@ async def test_a_table_that_lies_about_its_cells_has_an_end(address, entered, an
         corners = iter((0, 1, 0, 1))
         liar.asked.clear()
         tree = await read(address)
-        if TOO_LATE not in tree.why_not:
+        if TOO_LATE not in tree.why_not and (answers or tree.find("cell")):
             break
     told = tree.find("cell")
     assert len(told) <= 1
