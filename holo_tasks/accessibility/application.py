@@ -37,7 +37,7 @@ MOST_ELEMENTS, DEEPEST, MOST_CHILDREN = 5_000, 60, 1_000
 VALUE_CHARACTERS, MOST_VALUES, MOST_SHORTCUTS = 1_000, 300, 300
 MOST_UNSORTED = 100
 MOST_TABLES = 4
-LAGS_NS, MAY_LAG_NS, FEW = 700_000_000, 1_500_000_000, 3
+LAGS_NS, MAY_LAG_NS, AGAIN_NS, FEW = 700_000_000, 1_500_000_000, 40_000_000, 3
 """Chromium may tell for half a second where things were before they were scrolled, on a busy machine for longer; of
 fewer things none has been."""
 BEGINS_S = 0.3
@@ -74,7 +74,7 @@ class Application:
         """Whether it did not answer in time when it was last asked."""
         self.reading: asyncio.Task[None] | None = None
         """What reads its tree, or did so last."""
-        self.measured_ns = 0
+        self.measured_ns = self._read_ns = 0
         """What was drawn until then is known to have been asked for."""
         self._windows: tuple[object, ...] = ()
         self.changes = 0
@@ -97,7 +97,7 @@ class Application:
                 self.late = True
                 connection.allow()
                 if await self._mend(connection, changes, drawn):
-                    self.late, self.measured_ns = False, at_ns
+                    self.late, self.measured_ns, self._read_ns = False, at_ns, time.monotonic_ns()
                     return
             self.late = True
             if connection is None or not connection.open:
@@ -105,7 +105,7 @@ class Application:
             connection.allow()
             connection.taken()
             await self._read(connection, drawn)
-            self.late, self.measured_ns = False, at_ns
+            self.late, self.measured_ns, self._read_ns = False, at_ns, time.monotonic_ns()
         except NoAnswer as error:
             self.how, self.nodes, self.note = "none", [], f"it does not answer ({error})"
             self.late = False
@@ -136,7 +136,8 @@ class Application:
         """Return what was drawn since it was asked where its elements are; None where all of them may have moved."""
         mine = tuple((each.id, each.box, each.framed) for each in view.windows if each.pid == self.pid)
         same, self._windows = mine == self._windows, mine
-        drawn = view.drawn_since(self.measured_ns - self._lags_ns(MAY_LAG_NS))
+        again = view.at_ns - self._read_ns > AGAIN_NS  # what it was asked a moment ago it tells no better now
+        drawn = view.drawn_since(self.measured_ns - (self._lags_ns(MAY_LAG_NS) if again else 0))
         # Of what is drawn below another window nobody hears.
         return drawn if same and not (drawn and view.overlapped(self.pid)) else None
 

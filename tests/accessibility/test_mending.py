@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from holo_tasks.accessibility import protocol
-from holo_tasks.accessibility.application import LAGS_NS, Application
+from holo_tasks.accessibility.application import AGAIN_NS, LAGS_NS, MAY_LAG_NS, Application
 from holo_tasks.accessibility.changes import MOST_TOLD, Changes
 from holo_tasks.accessibility.node import Node
 from holo_tasks.accessibility.placement import MOST_BOXES, TopWindow, View
@@ -80,6 +80,27 @@ async def test_what_was_drawn_over_is_asked_again_though_nobody_said_a_word(kept
     assert tree.find("button", "Row three")
     assert tree.find("button", "Row 4")[0].box.left == 300
     assert (at("row9"), "GetExtents") not in kept.liar.asked
+
+
+async def test_a_program_that_lags_is_asked_again_but_not_at_once(address: str) -> None:
+    program = Kept(address)
+    program.liar.toolkit = "Chromium 120"
+    await program.liar.enter(address)
+    await program.read()
+    row, drawn = (at("row3"), "GetExtents"), ((time.monotonic_ns(), Box(110, 154, 50, 8)),)
+    for later_ns, asked in (
+        (0, True),
+        (0, False),
+        (2 * AGAIN_NS, True),
+        (2 * MAY_LAG_NS, True),
+        (4 * MAY_LAG_NS, False),
+    ):
+        program.liar.asked.clear()
+        now = time.monotonic_ns() + later_ns if later_ns else drawn[0][0]
+        view = View((TOP,), SCREEN, drawn[0][0], at_ns=now, drawn=drawn)
+        await asyncio.wrap_future(program.reader.read(view))
+        assert (row in program.liar.asked) is asked, later_ns
+    program.liar.leave()
 
 
 async def test_what_came_is_there_and_what_went_is_not(kept: Kept) -> None:
