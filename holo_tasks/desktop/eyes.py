@@ -60,6 +60,10 @@ class Eyes:
         self._ping: Ping | None = None
         self._telling, self._awake, self._nap_ns = True, False, FIRST_NAP_NS
 
+    def acts(self) -> None:
+        """Note who sleeps before hands wake them: how long they sleep is counted from then on."""
+        self._asleep()
+
     def acted(self, at_ns: int | None) -> None:
         """Note when the last input event was sent, and ask the program to say when it is done with it.
 

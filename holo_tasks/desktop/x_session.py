@@ -467,6 +467,8 @@ class XSession:
             self._stirs.acts()
         if isinstance(gesture, Scroll | Drag):
             self._stirs.moves()
+        if expects_change:
+            self._eyes.acts()
         try:
             receipt = self._hands.do(gesture)
             self._remembered.acted(gesture)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ from holo_tasks.core.gestures import Click
 from holo_tasks.desktop import Settle, VirtualDesktop, processes
 from holo_tasks.desktop.sleeping_clients import WAITS, parent
 
+APPS = Path(__file__).parent.parent / "apps"
+GTK = "/usr/bin/python3"
 GREEN = (0, 255, 0)
 SPOT = Point(150, 300)
 LATER_S = 0.25
@@ -62,6 +65,62 @@ async def test_the_answer_of_a_server_is_awaited(probe, color):
         frame = await after_click(probe("later", "server", server.sockets[0].getsockname()[1]), WATCHED)
     assert frame.settled
     assert color(frame, SPOT) == GREEN
+
+
+@pytest.fixture
+def gtk():
+    """Returns the command of the GTK window that draws twice."""
+    return lambda *arguments: [GTK, str(APPS / "probe_later_gtk.py"), *map(str, arguments)]
+
+
+@pytest.mark.parametrize("means", ["timer", "process"])
+async def test_what_a_program_on_the_message_bus_draws_later_is_awaited(gtk, color, means):
+    frame = await after_click(gtk(means, round(1000 * LATER_S)), WATCHED)
+    assert frame.settled
+    assert color(frame, SPOT) == GREEN
+
+
+async def test_the_word_of_a_neighbor_on_a_socket_is_awaited(gtk, color, tmp_path):
+    async def answer(reader, writer):
+        await reader.read(1)
+        await asyncio.sleep(LATER_S)
+        writer.write(b".")
+
+    async with await asyncio.start_unix_server(answer, tmp_path / "neighbor"):
+        frame = await after_click(gtk("neighbor", tmp_path / "neighbor"), WATCHED)
+    assert frame.settled
+    assert color(frame, SPOT) == GREEN
+
+
+@pytest.mark.usefixtures("tells")
+async def test_a_program_sleeps_on_the_message_bus_unless_a_stranger_is_on_it(gtk):
+    hurried = Settle(quiet_s=5, first_change_s=5, cap_s=0.5)
+    async with VirtualDesktop(app=gtk("once", 0), settle=hurried) as desktop:
+
+        async def sleeps():
+            await desktop.do(Click(SPOT))
+            return (await desktop.look(after_action=True)).settled
+
+        program = next(pid for pid in processes.descendants(os.getpid()) if "probe_later_gtk.py" in command_of(pid))
+        told = Path(f"/proc/{program}/environ").read_bytes().split(b"\0")
+        bus = next(each for each in told if each.startswith(b"DBUS_SESSION_BUS_ADDRESS=")).decode()
+        assert await in_time(sleeps)
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.connect(bus.partition("path=")[2].partition(",")[0])
+            assert not await sleeps()
+        assert await in_time(sleeps)
+
+
+async def in_time(comes_true):
+    """Say whether something comes true when it is tried again and again; threads wait for work for up to 15 s."""
+    for _ in range(60):
+        if await comes_true():
+            return True
+    return False
+
+
+def command_of(pid):
+    return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
 
 
 @pytest.mark.usefixtures("tells")

@@ -1,0 +1,76 @@
+"""Who is at the other end of a Unix socket: the kernel tells that by the numbers that sockets have as files."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+SOCK_DIAG, BY_FAMILY, REQUEST = 4, 20, 1
+ANY, SHOW_PEER, PEER = 0xFFFFFFFF, 4, 2
+ESTABLISHED, LISTENS, STREAMS = 1, 10, (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
+HEAD, QUESTION, ANSWER, FIELD = struct.Struct("=IHHII"), struct.Struct("=BBHIIIII"), struct.Struct("=BBBBIII"), "=HH"
+MOST_BYTES, MOST_KNOWN = 4096, 4096
+NEW_ONES = -1
+"""At the other end of a socket that waits for connections are those who have none yet."""
+
+
+class Peers:
+    """Tells the other ends of connected sockets. A connection keeps its ends, so each is asked for once."""
+
+    def __init__(self) -> None:
+        self._kernel: socket.socket | None = None
+        self._known: dict[int, int] = {}
+
+    def of(self, number: int) -> int:
+        """Return the number of the socket that a Unix socket is connected to, `NEW_ONES` if it waits for connections.
+
+        It is zero where that cannot be told: of sockets of other kinds, and those of another network namespace.
+        """
+        if not (found := self._known.get(number, 0)):
+            found = self._asked(number)
+            if found:
+                if len(self._known) >= MOST_KNOWN:
+                    self._known.clear()
+                self._known[number] = found
+        return found
+
+    def _asked(self, number: int) -> int:
+        question = QUESTION.pack(socket.AF_UNIX, 0, 0, ANY, number, SHOW_PEER, ANY, ANY)
+        try:
+            if self._kernel is None:
+                self._kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, SOCK_DIAG)
+                self._kernel.setblocking(False)
+            self._kernel.send(HEAD.pack(HEAD.size + QUESTION.size, BY_FAMILY, REQUEST, number, 0) + question)
+            told = self._kernel.recv(MOST_BYTES)  # the kernel answers before `send` returns
+        except OSError:
+            self.close()
+            return 0
+        return _peer(told, number)
+
+    def close(self) -> None:
+        """Ask nobody any more."""
+        if self._kernel is not None:
+            self._kernel.close()
+            self._kernel = None
+
+
+def _peer(told: bytes, number: int) -> int:
+    """Return the peer that the kernel tells of a socket with this number, zero if it tells of none."""
+    body = HEAD.size + ANSWER.size
+    if len(told) < body:
+        return 0
+    length, kind, _, asked, _ = HEAD.unpack_from(told)
+    if kind != BY_FAMILY or asked != number:
+        return 0
+    family, of_kind, state, _, named, _, _ = ANSWER.unpack_from(told, HEAD.size)
+    if family != socket.AF_UNIX or of_kind not in STREAMS or named != number:
+        return 0
+    if state != ESTABLISHED:
+        return NEW_ONES if state == LISTENS else 0
+    end, at = min(length, len(told)), body
+    while at + 4 <= end:
+        size, what = struct.unpack_from(FIELD, told, at)
+        if what == PEER and size >= 8 and at + 8 <= end:
+            return int(struct.unpack_from("=I", told, at + 4)[0])
+        at += max(4, size + 3 & ~3)
+    return 0
