@@ -1,13 +1,12 @@
-"""A GTK window that draws twice: `probe_later_gtk.py timer|process|once MILLISECONDS`, or `neighbor SOCKET`.
+"""A GTK window that draws twice: `probe_later_gtk.py timer|process|once MILLISECONDS`.
 
-A click turns it yellow at once, and green so much later: by a timer, by a word on the desktop's own message bus from a
-process that it has started, or by one on a socket from a process elsewhere. With ``once`` it is green at once. Some
-threads of the toolkit sleep all the while, and it is on the message bus.
+A click turns it yellow at once, and green so much later: by a timer, or by a word on the desktop's own message bus from
+a process that it has started. With ``once`` it is dark and light green in turns, at once.
 """
 
-import socket
 import subprocess
 import sys
+from itertools import cycle
 
 import gi
 
@@ -27,7 +26,7 @@ while True:
     bus.flush_sync()
 """
 
-mode, given = sys.argv[1], sys.argv[2]
+mode, given, shades = sys.argv[1], sys.argv[2], cycle((1.0, 0.5))
 window = Gtk.Window()
 window.set_default_size(600, 400)
 window.move(50, 50)
@@ -47,22 +46,17 @@ def green(*_):
 if mode == "process":
     child = subprocess.Popen([sys.executable, "-c", LATER, given], stdin=subprocess.PIPE, text=True)
     bus.signal_subscribe(None, NAME, "Now", None, None, Gio.DBusSignalFlags.NONE, green)
-elif mode == "neighbor":
-    neighbor = socket.socket(socket.AF_UNIX)
-    neighbor.connect(given)
-    GLib.io_add_watch(neighbor, GLib.PRIORITY_DEFAULT, GLib.IO_IN, lambda *_: (neighbor.recv(1), green())[1])
 
 
 def clicked(*_):
-    turn(1.0, 1.0, 0.0)
+    if mode == "once":
+        turn(0.0, next(shades), 0.0)
+        return
+    turn(1.0, next(shades), 0.0)
     if mode == "timer":
         GLib.timeout_add(int(given), green)
-    elif mode == "process":
-        print(file=child.stdin, flush=True)
-    elif mode == "neighbor":
-        neighbor.send(b".")
     else:
-        green()
+        print(file=child.stdin, flush=True)
 
 
 area.connect("button-release-event", clicked)
