@@ -20,8 +20,9 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
-from holo_tasks.vision.screen_text import LIKENESS, Line, digits, in_reading_order, plain
+from holo_tasks.vision.screen_text import LIKENESS, Line, digits, in_reading_order, likeness, plain
 from holo_tasks.vision.template_match import pixels_of
+from holo_tasks.vision.text_row import is_empty, row_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,6 +76,8 @@ LEAST_READ = 2
 """Of fewer letters nobody can say that they are no sign."""
 SHORT, SHORT_LIKENESS = 4, 0.6
 SURE = 0.99
+SURE_READ = 0.9
+"""How sure a reader must be of a row that it was shown alone."""
 ROOM, AROUND = 8, 3
 MOST_OF, HIGH = 0.6, 60
 KEPT = 2048
@@ -108,6 +111,8 @@ class ElementCheck:
                 return NOTHING_THERE
         elif is_bare(frame, element.box):
             return NOTHING_THERE
+        if element.role in WRITTEN_ON and (line := self.row(frame, element.box, element.name)):
+            return TOO_LARGE if element.role in PRESSED and not _is_near([line], element.box) else ""
         lines = self.lines(frame, element.box)
         read = _text(lines)
         if len(plain(read)) < LEAST_READ or element.role in WRITTEN_INTO:  # no text of its own says that it is there
@@ -146,6 +151,34 @@ class ElementCheck:
         """Return what is written in a box, in one line, read with ``room`` around it if wanted; empty without OCR."""
         return _text(self.lines(frame, box, room=room))
 
+    def row(self, frame: Frame, box: Box, text: str) -> Line | None:
+        """Return the row of text in a box if it says just this, beyond doubt; else it takes a closer look (`lines`).
+
+        That is read at once, where no search for texts is needed: most of what takes time is that.
+        """
+        if not can_read() or len(plain(text)) < LEAST_READ or "*" in text:
+            return None
+        pixels, part = pixels_of(frame, box)
+        key = _key(pixels, "row")
+        known = self._known.get(key)
+        if known is None:
+            found = row_in(pixels)
+            known = self._remember(key, () if found is None else (self._read_row(*found),))
+        for line in known:
+            if line.score >= SURE_READ and likeness(text, line.text) >= SURE:
+                return replace(line, box=line.box.moved(part.left, part.top))
+        return None
+
+    def _read_row(self, row: Pixels, place: Box) -> Line:
+        said, score = self._reader.read_row(row)
+        return Line(said, place, score)
+
+    def _remember(self, key: bytes, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+        self._known[key] = lines
+        if len(self._known) > KEPT:
+            self._known.popitem(last=False)
+        return lines
+
     def lines(self, frame: Frame, box: Box, *, room: bool = False) -> tuple[Line, ...]:
         """Return the lines in a box, at their places on the screen, read with ``room`` around it if wanted."""
         import numpy as np
@@ -155,16 +188,16 @@ class ElementCheck:
         pixels, part = pixels_of(frame, box.grown(ROOM) if room else box)
         if part.width < LEAST_PIXELS or part.height < LEAST_PIXELS:
             return ()
-        key = hashlib.blake2b(pixels.tobytes(), digest_size=16).digest() + repr((pixels.shape, room)).encode()
+        key = _key(pixels, room)
         known = self._known.get(key)
+        if known is None and not room and is_empty(pixels):
+            known = self._remember(key, ())
         if known is None:
             # Its own edges go on around it: a text is read better with some room, and neighbors are not to be read.
             grown = pixels if room else np.pad(pixels, ((ROOM, ROOM), (ROOM, ROOM), (0, 0)), mode="edge")
             inside = box.moved(-part.left, -part.top) if room else Box(0, 0, grown.shape[1], grown.shape[0])
             lines = (line for line in self._reader.read_piece(grown) if inside.contains(line.box.center))
-            known = self._known[key] = in_reading_order(lines)
-            if len(self._known) > KEPT:
-                self._known.popitem(last=False)
+            known = self._remember(key, in_reading_order(lines))
         by = 0 if room else ROOM
         return tuple(replace(line, box=line.box.moved(part.left - by, part.top - by)) for line in known)
 
@@ -212,6 +245,9 @@ class _ReadsNothing(Reader):
     def read_piece(self, pixels: Pixels) -> list[Line]:
         raise _Unread
 
+    def read_row(self, pixels: Pixels) -> tuple[str, float]:
+        raise _Unread
+
 
 _UNREAD = _ReadsNothing()
 
@@ -220,6 +256,11 @@ _UNREAD = _ReadsNothing()
 def shared_check() -> ElementCheck:
     """Return the one of this process: what one part of it has read on an element, the others need not read again."""
     return ElementCheck()
+
+
+def _key(pixels: Pixels, how: object) -> bytes:
+    """Return what is known of some pixels by, that were read in some way."""
+    return hashlib.blake2b(pixels.tobytes(), digest_size=16).digest() + repr((pixels.shape, how)).encode()
 
 
 def is_bare(frame: Frame, box: Box) -> bool:

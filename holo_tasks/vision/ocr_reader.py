@@ -73,6 +73,11 @@ class Reader:
         with self._lock:
             return self._read_region(pixels, Box(0, 0, pixels.shape[1], pixels.shape[0]))
 
+    def read_row(self, pixels: Pixels) -> tuple[str, float]:
+        """Read a piece of a picture that is one row of text; return what it says, and how sure that is."""
+        with self._lock:
+            return self._ocr.read(pixels[:, :, ::-1].copy())
+
     def warm_up(self) -> None:
         """Load the engine now instead of at the first picture."""
         from PIL import Image

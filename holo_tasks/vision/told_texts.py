@@ -63,6 +63,8 @@ class ToldTexts:
         return [element for element, text in self._written if _may_have(label, text, element.box)]
 
     def _reads(self, element: Element, label: str) -> bool:
+        if self._check.row(self._frame, element.box, label) is not None:
+            return True
         return any(Sight(self._lines(element.box, room=room), self._frame.size).has(label) for room in (False, True))
 
     def _lines(self, box: Box, *, room: bool = False) -> tuple[Line, ...]:

@@ -84,10 +84,32 @@ def test_one_reading_is_enough_for_the_same_pixels(monkeypatch: pytest.MonkeyPat
     check, read = ElementCheck(reader), list[object]()
     piece: Callable[..., object] = reader.read_piece
     monkeypatch.setattr(reader, "read_piece", lambda pixels: (read.append(pixels), piece(pixels))[1])
-    tree = tree_of(("button", "Save flag", SAVE))
+    tree = tree_of(("button", "Store", SAVE))
     for _ in range(3):
-        assert check.why_not(picture(), tree, tree.elements[1]) == ""
-    assert len(read) == 1
+        assert "another text" in check.why_not(picture(), tree, tree.elements[1])
+    assert 1 <= len(read) <= 2  # once as it is, and once more with some room around it
+
+
+def test_a_text_alone_on_its_control_is_read_without_a_search_for_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = Reader()
+    monkeypatch.setattr(reader._ocr, "find", lambda part: pytest.fail("it was searched for"))
+    tree = tree_of(("button", "Save flag", SAVE), ("button", "Don't save", KEEP), ("text field", "Reference", FIELD))
+    check = ElementCheck(reader)
+    assert check.at_once(picture(), tree, tree.elements[1]) is None
+    assert check.why_not(picture(), tree, tree.elements[1]) == check.at_once(picture(), tree, tree.elements[1]) == ""
+    assert check.lines(picture(), FIELD) == (), "in an empty field nothing is to be found"
+
+
+def test_a_row_counts_only_if_it_is_all_of_just_that_text() -> None:
+    save = CHECK.row(picture(), SAVE, "Save flag")
+    assert save is not None
+    assert SAVE.encloses(save.box)
+    assert CHECK.row(picture(), SAVE, "Save flags") is None
+    assert CHECK.row(picture(), SAVE, "Save") is None
+    assert CHECK.row(picture(), KEEP, "Save flag") is None
+    assert CHECK.row(picture("TX-1031"), FIELD, "TX-1037") is None
+    assert CHECK.row(picture(), Box.around((SAVE, KEEP)), "Save flag") is None, "two stand there"
+    assert CHECK.row(picture(), Box(0, 0, 480, 240), "Save flag") is None
 
 
 def test_what_was_read_is_known_at_once_and_nothing_else() -> None:
