@@ -37,7 +37,16 @@ EMPTY: dict[str, dict[str, object]] = {
     },
     "verify": {"verdict": None},
     "playbook": {"file": None, "proposals": []},
-    "compile": {"file": None, "goal": None, "params": {}, "steps": 0, "left_out": 0, "ask_model": [], "runs": []},
+    "compile": {
+        "file": None,
+        "goal": None,
+        "params": {},
+        "steps": 0,
+        "left_out": 0,
+        "astray": 0,
+        "ask_model": [],
+        "runs": [],
+    },
     "record": {"file": None, "goal": None, "params": {}, "steps": 0, "ask_model": [], "runs": [], "secrets": []},
 }
 """What ``--json`` prints when a command was refused; nothing for a list that there is not."""

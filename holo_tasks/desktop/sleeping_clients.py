@@ -118,6 +118,8 @@ class Sleepers:
         self._beside: dict[int, bool] = {}
         self._ran: dict[int, Ran] = {}
         self._held: dict[int, tuple[dict[Path, int], set[int]]] = {}
+        self._checked = False
+        """Whether it is known who is at the other ends, and nobody has run since who could have changed that."""
         self._last: Asleep | None = None
         self._newest = self._newer = -MOST_NEW
         self._started: list[int] = []
@@ -153,13 +155,16 @@ class Sleepers:
         if hearing:
             turns |= {pid: _turns(pid) for pid in beside}
             held |= {pid: self._sockets(pid, turns[pid], 0) for pid in beside}
-            self._check_peers(held, {number for pid in (*hearing, *beside) for number in held[pid]})
+            if not self._checked:
+                self._check_peers(held, {number for pid in (*hearing, *beside) for number in held[pid]})
+            self._checked = True
         return self._asleep(turns, began)
 
     def _sockets(self, pid: int, turns: dict[Path, int], connections: int) -> set[int]:
         """Return the sockets that a process has open: still those of the last look if it has not run since."""
         known = self._held.get(pid)
         if known is None or known[0] != turns:
+            self._checked = False
             known = self._held[pid] = turns, _sockets(pid, connections, of_bus=pid == self._bus)
         return known[1]
 

@@ -410,4 +410,4 @@ def _what_is_seen(goal: str, sight: Sight, lacking: Sequence[str]) -> str:
         texts = [each.name for each in shown.elements.elements if each.on_screen and each.name]
     seen = "; ".join(texts[:14]) or "no text at all"
     why = "".join(f" {reason}" for reason in dict.fromkeys(lacking) if reason)
-    return f"The playbook has no rule of goal {goal!r} for this screen.{why} It reads: {seen}"
+    return f"The playbook has no rule of goal {goal!r} for this screen.{why} It reads: {seen}."
