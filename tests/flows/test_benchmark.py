@@ -8,6 +8,7 @@ import json
 import zipfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +23,7 @@ from benchmarks.miniwob import NOT_BY_AN_ORACLE, MiniWob, in_thousandths
 from benchmarks.office.calc import Calc
 from benchmarks.office.editor import Editor
 from benchmarks.office.files import Files
+from benchmarks.office.mail import Mail, address, message_id
 from benchmarks.office.suite import TASKS, Office
 from benchmarks.office.trial import OfficeTrial
 from benchmarks.office.writer import SPACE, Writer, letter_to, write_letter
@@ -285,6 +287,17 @@ def done_by_hand(trial: OfficeTrial) -> None:
                     whole.writestr(each, text)
         case Editor():
             (trial.work / f"{name}.txt").write_text(trial.wanted())
+        case Mail():
+            others = EmailMessage()
+            others["To"], others["In-Reply-To"] = address(people[0]), message_id(people[0])
+            others.set_content(trial.line)
+            (trial.work / "sent.eml").write_bytes(others.as_bytes())
+            assert trial.why_wrong().startswith("sent to ["), "it answers somebody else"
+            others.replace_header("To", address(people[1]))
+            others.replace_header("In-Reply-To", message_id(people[1]))
+            (trial.work / "sent.eml").write_bytes(others.as_bytes() * 2)
+            assert trial.why_wrong().startswith("what was sent says"), "it was sent twice"
+            (trial.work / "sent.eml").write_bytes(others.as_bytes())
         case Files():
             (trial.work / f"{people[1]}.txt").rename(trial.work / "Paid" / f"{people[1]}.txt")
         case _:
@@ -299,6 +312,7 @@ def done_by_hand(trial: OfficeTrial) -> None:
         ("writer", "the letter's last line is [('Best regards', False)]"),
         ("editor", "list-"),
         ("files", "there are ["),
+        ("mail", "nothing was sent"),
     ],
 )
 def test_office_tasks_are_judged_by_their_files(tmp_path: Path, task: str, wrong: str) -> None:
@@ -353,7 +367,7 @@ async def test_an_item_is_begun_again_where_prefect_has_no_time_for_it(
 
 
 @pytest.mark.desktop
-@pytest.mark.parametrize("task", ["editor", "files"])
+@pytest.mark.parametrize("task", ["editor", "files", "mail"])
 async def test_the_oracle_does_office_tasks_in_real_programs(prefect: str, tmp_path: Path, task: str) -> None:
     suite, item = Office(), Item("office", task, 1)
     if task not in suite.tasks:

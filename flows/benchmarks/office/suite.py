@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.office.calc import Calc
 from benchmarks.office.editor import Editor
 from benchmarks.office.files import Files
+from benchmarks.office.mail import Mail
 from benchmarks.office.terminal import Terminal
 from benchmarks.office.trial import HEIGHT, WIDTH, OfficeTrial
 from benchmarks.office.writer import Writer
@@ -24,6 +25,7 @@ TASKS: Mapping[str, type[OfficeTrial]] = {
     "writer": Writer,
     "editor": Editor,
     "files": Files,
+    "mail": Mail,
 }
 
 

@@ -1,0 +1,132 @@
+"""A mail client: a letter answered, and the answer sent."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default as usual
+from pathlib import Path
+from typing import Any
+
+from benchmarks.office.trial import WAIT, OfficeTrial, click, drawn, keys, write
+from benchmarks.values import Item
+
+MAILBOX = "Letters"
+SETTINGS = {
+    "config_version": 4,
+    "mainwin_maximised": 1,
+    "always_show_message_when_selected": 1,
+    "open_selected_message_on_folder_open": 1,
+    "reply_with_quote": 0,
+    "enable_aspell": 0,  # without a dictionary it says so before each letter
+}
+FOLDERS = {"inbox": "inbox", "sent": "outbox", "draft": "draft", "queue": "queue", "trash": "trash"}
+
+
+class Mail(OfficeTrial):
+    """Claws Mail, with three letters that came. What it sends is judged as the command gets it that it sends by."""
+
+    program, packages = "claws-mail", "claws-mail"
+
+    @staticmethod
+    def prepare(item: Item, work: Path) -> list[str]:
+        _, people = drawn(item)
+        settings = work.parent / ".claws-mail"
+        settings.mkdir()
+        account = {
+            "config_version": 4,
+            "account_name": "Office",
+            "is_default": 1,
+            "name": "Office",
+            "address": address("Office"),
+            "protocol": 6,  # it gets no mail, and sends
+            "use_mail_command": 1,
+            # A second letter is put behind the first.
+            "mail_command": f"{shutil.which('tee')} -a {work / 'sent.eml'}",
+        }
+        (settings / "clawsrc").write_text(section("Common", SETTINGS))
+        (settings / "accountrc").write_text(section("Account: 1", account))
+        known = "".join(f'<folderitem type="{kind}" name="{name}" path="{name}"/>' for name, kind in FOLDERS.items())
+        (settings / "folderlist.xml").write_text(
+            f'<?xml version="1.0" encoding="UTF-8"?><folderlist><folder type="mh" name="{MAILBOX}" '
+            f'path="{work / "mail"}">{known}</folder></folderlist>'
+        )
+        for folder in FOLDERS:
+            (work / "mail" / folder).mkdir(parents=True)
+        for number, name in enumerate(people, 1):
+            (work / "mail" / "inbox" / str(number)).write_bytes(letter_of(name, number))
+        return ["claws-mail", "--select", f"#mh/{MAILBOX}/inbox"]
+
+    @property
+    def line(self) -> str:
+        name, people = self.draw
+        return f"Dear {people[1]}, your order is on {name}."
+
+    def asked(self) -> str:
+        _, people = self.draw
+        return f"Answer the letter of {people[1]} with this one line and no other, and send it: {self.line}"
+
+    def why_wrong(self) -> str:
+        _, people = self.draw
+        file = self.work / "sent.eml"
+        if not file.exists():
+            return "nothing was sent"
+        sent = message_from_bytes(file.read_bytes(), _class=EmailMessage, policy=usual)
+        told = sent.get_body(("plain",))
+        text = told.get_content().strip() if told else ""
+        to = [each.addr_spec for field in ("to", "cc", "bcc") if sent[field] for each in sent[field].addresses]
+        if to != [address(people[1])] or sent["in-reply-to"] != message_id(people[1]):
+            return f"sent to {to} in answer to {sent['in-reply-to']}"[:200]
+        return "" if text == self.line else f"what was sent says {text[:120]!r}"
+
+    def next_act(self) -> Mapping[str, Any] | None:
+        _, people = self.draw
+        fields = self.tree().find("text field")
+        if any(each.name == "Subject:" for each in fields):  # its window for writing is open
+            return self._written([each for each in fields if not each.name and "multi line" in each.states])
+        shown = next((each.value for each in fields if each.value.startswith("From:")), "")
+        at = next((n for n, name in enumerate(people) if shown.startswith(f"From: {name} ")), None)
+        if at is None:
+            return WAIT
+        if at == 1:
+            return keys("ctrl", "r")
+        return keys("up" if at < 1 else "down")  # the newest is the first of the list
+
+    def _written(self, fields: list[Any]) -> Mapping[str, Any]:
+        """Return what is done next in the window for writing."""
+        bodies = [each for each in fields if "editable" in each.states]
+        if not bodies or (self.turns and self.turns[-1].call.get("keys") == ["ctrl", "enter"]):
+            return WAIT
+        (body,) = bodies
+        if body.value == self.line:
+            return keys("ctrl", "enter")
+        if "focused" not in body.states:
+            return click(body.box.center, "the letter")
+        return write(self.line, overwrite=True)
+
+
+def address(name: str) -> str:
+    """Return somebody's address."""
+    return f"{name.lower()}@example.com"
+
+
+def message_id(name: str) -> str:
+    """Return the identity of somebody's letter."""
+    return f"<order.{name.lower()}@example.com>"
+
+
+def letter_of(name: str, number: int) -> bytes:
+    """Return a letter that came, as mail is kept; of a larger number it is newer."""
+    letter = EmailMessage()
+    letter["From"], letter["To"] = f"{name} <{address(name)}>", f"Office <{address('Office')}>"
+    letter["Subject"], letter["Message-ID"] = f"Order of {name}", message_id(name)
+    letter["Date"] = f"Mon, 02 Nov 2026 10:0{number}:00 +0000"
+    letter.set_content(f"On which list is my order?\n\n{name}\n")
+    return letter.as_bytes()
+
+
+def section(name: str, settings: Mapping[str, object]) -> str:
+    """Return settings as Claws Mail reads them."""
+    return "".join([f"[{name}]\n", *(f"{key}={value}\n" for key, value in settings.items())])
