@@ -86,14 +86,35 @@ async def benchmark(
             for scale in [each for each in plan.scales if each in suite.scales]:
                 items = [Item(suite.name, task, seed, scale) for task in _tasks(suite, plan) for seed in plan.seeds]
                 bench = Bench(name, suite, private_folder(place, f"{suite.name}-{scale:g}"), oracle)
-                for _, alike in groupby(sorted(items, key=suite.program), suite.program):
-                    outcomes += await _worked_through(bench, list(alike), block, bucket, desktops)
+                outcomes += await _in_groups(bench, items, block, bucket, desktops)
     if not outcomes:
         raise InvalidUsage(f"There is nothing to do: {'; '.join(left_out) or 'no suite has such a task or scale'}.")
     results = await asyncio.to_thread(_with_evidence, outcomes)
     await asyncio.to_thread(shelf.keep, name, results)
     await _shown(shelf, Kept(name, plan, results), other, left_out)
     return name
+
+
+async def _in_groups(
+    bench: Bench, items: Sequence[Item], block: HoloModel, bucket: AuditBucket, desktops: int
+) -> list[Outcome]:
+    """Work on items of one suite at one scale: those of one program on the same desktops, and where each has a program
+    of its own, on so many desktops side by side.
+    """
+    program = bench.suite.program
+    groups = [list(alike) for _, alike in groupby(sorted(items, key=program), program)]
+    room = asyncio.Semaphore(max(1, desktops // max(map(len, groups), default=1)))
+
+    async def worked(alike: list[Item]) -> list[Outcome]:
+        async with room:
+            return await _worked_through(bench, alike, block, bucket, desktops)
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            told = [tasks.create_task(worked(alike)) for alike in groups]
+    except ExceptionGroup as errors:  # what stops one stops all, and is what a person is told
+        raise errors.exceptions[0] from None
+    return [outcome for each in told for outcome in each.result()]
 
 
 async def _worked_through(

@@ -18,6 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[2]
+NOTHING_OF_STEPS = {
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED": "0",
+}
+"""What the server does not write down: each step as a task run with its events. The evidence holds all of it, and
+who writes thousands of rows has no time for flow runs that begin."""
 
 if TYPE_CHECKING:
     from benchmarks.results import Kept, Shelf
@@ -40,6 +46,7 @@ def main() -> int:
         PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="WARNING",
         PREFECT_SERVER_ANALYTICS_ENABLED="0",
         DO_NOT_TRACK="1",
+        **NOTHING_OF_STEPS,
     )
     os.environ.pop("PREFECT_PROFILE", None)
     from holo_tasks.core.errors import HoloError
@@ -48,7 +55,7 @@ def main() -> int:
     reach_directly(os.environ)
     try:
         with ExitStack() as stack:
-            server = TemporaryServer(os.environ)
+            server = TemporaryServer(os.environ, blocks=False)  # none is saved here
             stack.callback(server.stop)
             server.enter(os.environ)
             server.wait()

@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -154,7 +154,7 @@ async def open_agent(
     told = Subscribed(options.hooks, watch)
     kept_by: Recorder = Overheard(watch.recorder(recorder), (told.hear, aloud.hear) if aloud else (told.hear,))
     run_id, trace, inside = recorder.run_id, recorder.uri, flow_run_id()
-    with hushing(scrubber) if scrubber else nullcontext():
+    with hushing(scrubber):
         most = Guard(title, limits, 0.0, current_guard()).cost_limit_micro
         async with _listed(book, recorder, title, model.name, most) as listed:
             under_way = Running.here(run_id, title, trace, inside, began_s)
@@ -164,7 +164,7 @@ async def open_agent(
                 encoder=ENCODERS[options.image_quality],
                 model=model,
                 policy=options.policy,
-                recorder=ScrubbedRecorder(kept_by, scrubber) if scrubber else kept_by,
+                recorder=ScrubbedRecorder(kept_by, scrubber),
                 now_s=time.monotonic,
                 purse=Budgets(store),
                 approver=ByHandOff()
@@ -233,9 +233,10 @@ def discovery_of(options: RunOptions, values: Mapping[str, str], codes: Codes = 
 def _without_values(
     scrubber: Scrubber, key: str, title: str, model: Model, advisors: Mapping[str, Model]
 ) -> tuple[str, Model, Mapping[str, Model]]:
-    """Return title and models that keep the values of secrets to themselves; a key that holds one is refused."""
-    if not scrubber:
-        return title, model, advisors
+    """Return title and models that keep the values of secrets to themselves; a key that holds one is refused.
+
+    Also where there is no secret yet: a code that comes by mail is one from then on.
+    """
     hush_logs()
     if scrubber.holds(key):
         raise InvalidUsage(

@@ -33,6 +33,8 @@ class Codes:
         self._kept: deque[tuple[str, str]] = deque(maxlen=MOST_KEPT)
         self._lock = threading.Lock()
         self._stale = False
+        self.came = False
+        """Whether one came that no seed makes: only by reading is it found on a screen."""
         self._known: tuple[tuple[int, ...], Mapping[str, str]] = ((), MappingProxyType({}))
 
     def __bool__(self) -> bool:
@@ -64,7 +66,7 @@ class Codes:
         """A code came, which is called so: it is secret for good."""
         with self._lock:
             self._keep({code: name})
-            self._stale = True
+            self._stale = self.came = True
 
     def _keep(self, codes: Mapping[str, str]) -> None:
         self._kept.extend(one for one in codes.items() if one not in self._kept)

@@ -71,13 +71,16 @@ class Scrubber:
         self._words = {value: re.compile(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])") for value in alone}
 
     def __bool__(self) -> bool:
-        return bool(self._exact or self._alone)
+        """Whether there is anything to look for by now: a code may come by mail later."""
+        return bool(self._exact or self._alone or self._codes)
 
     def __repr__(self) -> str:
         return f"Scrubber({len(self._names)} secrets)"
 
     def finds(self, text: str) -> bool:
         """Say whether there may be a value in a text; false is certain."""
+        if not self:
+            return False
         if any(form in text for form in self._exact) or any(value in text for value in self._alone):
             return True
         small = _small(text)

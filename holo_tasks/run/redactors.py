@@ -36,13 +36,13 @@ def redactor_for(
     """Return what redacts every frame of a run: by its settings, and where secrets were ``typed``.
 
     ``secrets`` are values by name that are looked for wherever OCR is used and, where it is installed, once the first
-    of them was typed, unless the settings say otherwise; so are the one-time ``codes`` of those that are seeds. Raises
-    `InvalidUsage` if something that the settings take is not installed.
+    of them was typed, unless the settings say otherwise; so are the one-time ``codes`` of those that are seeds, and
+    those that come by mail, from then on. Raises `InvalidUsage` if something that the settings take is not installed.
     """
     maskers: list[Masker] = [typed] if typed is not None else []
     if redaction is None:
-        seen = [_once_typed(typed, secrets, codes)] if typed is not None and secrets and can_read() else []
-        return Painter(maskers, seen) if maskers else NothingToRedact()
+        seen = [_once_typed(typed, secrets, codes)] if typed is not None and secrets and can_read() else _by_mail(codes)
+        return Painter(maskers, seen) if maskers or seen else NothingToRedact()
     check(redaction, secrets)
     secrets, codes = (secrets, codes) if redaction.secrets else (None, NO_CODES)
     if redaction.regions:
@@ -51,7 +51,7 @@ def redactor_for(
         maskers.append(OwnedWindows([Owned(rule.programs, rule.title, rule.kind) for rule in redaction.windows]))
     patience_s = redaction.timeout_seconds
     if not (redaction.reads or secrets):
-        return Painter(maskers, patience_s=patience_s)
+        return Painter(maskers, _by_mail(codes), patience_s=patience_s)
     from holo_tasks.vision.band_reader import BandReader
 
     reader = BandReader()
@@ -125,11 +125,35 @@ def can_read() -> bool:
 
 
 def _once_typed(typed: TypedFields, secrets: Mapping[str, str], codes: Codes) -> Masker:
-    """Return what reads the screen for the values of secrets, from when one was typed on."""
+    """Return what reads the screen for the values of secrets, from when one was typed or a code came by mail on."""
     from holo_tasks.safety.masking.texts import TextMasker
     from holo_tasks.vision.band_reader import BandReader
 
-    return TypedTexts(typed, TextMasker(BandReader(), kinds=(), secrets=secrets, codes=codes), asked_for=False)
+    texts = TextMasker(BandReader(), kinds=(), secrets=secrets, codes=codes)
+    return TypedTexts(typed, texts, asked_for=False, codes=codes)
+
+
+class _OnceMailed:
+    """Reads the screen for one-time codes, from when the first of them came by mail on."""
+
+    def __init__(self, codes: Codes) -> None:
+        self._codes = codes
+        self._texts: TextMasker | None = None
+
+    async def masks(self, frame: Frame) -> Sequence[Mask]:
+        if not self._codes.came:
+            return ()
+        if self._texts is None:
+            from holo_tasks.safety.masking.texts import TextMasker
+            from holo_tasks.vision.band_reader import BandReader
+
+            self._texts = TextMasker(BandReader(), kinds=(), codes=self._codes)
+        return await self._texts.masks(frame)
+
+
+def _by_mail(codes: Codes) -> list[Masker]:
+    """Return what masks codes that come by mail where no secret is known; nothing if no code can come, or be read."""
+    return [_OnceMailed(codes)] if codes is not NO_CODES and can_read() else []
 
 
 def check(redaction: Redaction | None, secrets: Mapping[str, str] | None = None) -> None:

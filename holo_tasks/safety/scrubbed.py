@@ -66,7 +66,7 @@ def fixed(name: str, text: str) -> bool:
 
 def scrubbed_event(event: Event, scrubber: Scrubber) -> Event:
     """Return an event without values."""
-    if not scrubber.finds(event.model_dump_json()):
+    if not scrubber or not scrubber.finds(event.model_dump_json()):
         return event
     texts = event.model_dump(include=set(FREE_TEXT & type(event).model_fields.keys()))
     return event.model_copy(update=scrubber.plain(texts, fixed))
@@ -113,6 +113,8 @@ class _Client:
             if hidden is error:
                 raise
             raise hidden from None
+        if not self.scrubber:
+            return reply
         written = self.scrubber.written
         calls = tuple(replace(one, arguments=written(one.arguments, fixed)) for one in reply.tool_calls)
         reasoning = self.scrubber.text(reply.reasoning)
@@ -175,6 +177,8 @@ class _Question:
 
 def _body(body: Mapping[str, Any], scrubber: Scrubber) -> dict[str, Any]:
     """Return a request without values in its messages: the rest of it, and what the system says, is ours."""
+    if not scrubber:
+        return dict(body)
     messages = [one if one["role"] == "system" else _message(one, scrubber) for one in body["messages"]]
     return {**body, "messages": messages}
 

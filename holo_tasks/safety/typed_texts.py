@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from holo_tasks.core.codes import NO_CODES, Codes
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.core.ports import Masker
@@ -22,11 +23,12 @@ class TypedTexts:
     """Masks what ``texts`` reads as the value of a secret, and decides on the fields that `TypedFields` has lost.
 
     It sees what the masks by place left of a screen, so it comes after them. ``asked_for`` says that a person wants
-    ``texts``: it is used from the first screen on, and its failure leaves no frame. Else its failure makes of lost
-    fields what they are where nothing can read: their windows are masked.
+    ``texts``: it is used from the first screen on, and its failure leaves no frame; so it is from when one of ``codes``
+    came by mail. Else its failure makes of lost fields what they are where nothing can read: their windows are masked.
     """
 
-    def __init__(self, fields: TypedFields, texts: Masker, *, asked_for: bool) -> None:
+    def __init__(self, fields: TypedFields, texts: Masker, *, asked_for: bool, codes: Codes = NO_CODES) -> None:
+        self._codes = codes
         self._fields = fields
         self._texts = texts
         self._asked_for = asked_for
@@ -34,14 +36,15 @@ class TypedTexts:
 
     async def masks(self, frame: Frame) -> Sequence[Mask]:
         """Return what is read, and the windows of lost fields of which that is not enough."""
-        if not (self._asked_for or (self._fields.any and self._fields.reads)):
+        asked_for = self._asked_for or self._codes.came
+        if not (asked_for or (self._fields.any and self._fields.reads)):
             return ()
         try:
             found = await self._texts.masks(frame)
         except HoloError:
             raise
         except Exception as error:
-            if self._asked_for:
+            if asked_for:
                 raise
             logger.warning(
                 "The screen could not be read (%s), so secrets that were typed are looked for by their pixels only.",

@@ -13,6 +13,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from holo_tasks.core import events
+from holo_tasks.core.codes import Codes
 from holo_tasks.core.errors import InvalidUsage, LimitReached, ModelFailed
 from holo_tasks.core.outside import strings_in
 from holo_tasks.core.scrub import Scrubber
@@ -281,6 +282,10 @@ def test_a_log_call_that_is_wrong_raises_nowhere_and_tells_nothing(capsys: pytes
     assert 'File "{{secret:crane}}"' in said
 
 
-def test_without_a_secret_nothing_is_hushed() -> None:
-    with hushing(Scrubber([])):
-        assert scrubbing._known == ()
+def test_without_a_secret_nothing_is_hushed_until_a_code_comes() -> None:
+    codes = Codes()
+    with hushing(Scrubber([], codes)):
+        assert hushed("It is 418203.") == "It is 418203."
+        codes.learn("by mail", "418203")
+        assert hushed("It is 418203.") == "It is [secret by mail, a code]."
+    assert scrubbing._known == ()

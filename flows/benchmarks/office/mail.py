@@ -10,7 +10,7 @@ from email.policy import default as usual
 from pathlib import Path
 from typing import Any
 
-from benchmarks.office.trial import WAIT, OfficeTrial, click, drawn, keys, write
+from benchmarks.office.trial import PATIENT, WAIT, OfficeTrial, click, drawn, keys, write
 from benchmarks.values import Item
 
 MAILBOX = "Letters"
@@ -90,14 +90,16 @@ class Mail(OfficeTrial):
         at = next((n for n, name in enumerate(people) if shown.startswith(f"From: {name} ")), None)
         if at is None:
             return WAIT
+        last, waited = self.last_act()
         if at == 1:
-            return keys("ctrl", "r")
+            return WAIT if last.get("keys") == ["ctrl", "r"] and waited < PATIENT else keys("ctrl", "r")
         return keys("up" if at < 1 else "down")  # the newest is the first of the list
 
     def _written(self, fields: list[Any]) -> Mapping[str, Any]:
         """Return what is done next in the window for writing."""
         bodies = [each for each in fields if "editable" in each.states]
-        if not bodies or (self.turns and self.turns[-1].call.get("keys") == ["ctrl", "enter"]):
+        last, waited = self.last_act()
+        if not bodies or (last.get("keys") == ["ctrl", "enter"] and waited < PATIENT):
             return WAIT
         (body,) = bodies
         if body.value == self.line:

@@ -62,6 +62,15 @@ class OfficeTrial:
         wrong = await asyncio.to_thread(self.why_wrong)
         return Judgement(right=not wrong, reward=float(not wrong), why=wrong)
 
+    def last_act(self) -> tuple[Mapping[str, Any], int]:
+        """Return the last call that was carried out and no wait, and how often was waited since; {} if there is none.
+
+        On a busy machine a program tells late what came of it: to do it again would do it twice.
+        """
+        done = [turn for turn in self.turns if not turn.failed]
+        at = next((n for n in range(len(done) - 1, -1, -1) if done[n].tool != "wait"), None)
+        return ({}, len(done)) if at is None else (done[at].call, len(done) - 1 - at)
+
     def tree(self) -> ElementTree:
         """Return what the programs tell of their elements now; asked for from the oracle's thread."""
         assert isinstance(self.run.desktop, TellsElements)
@@ -97,3 +106,5 @@ def write(text: str, **more: Any) -> dict[str, Any]:
 
 
 WAIT = {"tool_name": "wait", "seconds": 0.5}
+PATIENT = 8
+"""So often is waited for what was done to show, before it is done again."""

@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from benchmarks.office.libreoffice import keeps_format, started
-from benchmarks.office.trial import WAIT, OfficeTrial, drawn, keys, write
+from benchmarks.office.libreoffice import started
+from benchmarks.office.trial import PATIENT, WAIT, OfficeTrial, drawn, keys, write
 from benchmarks.values import Item
 
 KIND = "application/vnd.oasis.opendocument.text"
 SPACE = "urn:oasis:names:tc:opendocument:xmlns:"
 FO = f"{{{SPACE}xsl-fo-compatible:1.0}}"
 OFFICE, STYLE, TEXT = (f"{{{SPACE}{name}:1.0}}" for name in ("office", "style", "text"))
+
+LOCK = ".~lock.letter.odt#"
+"""The file by which LibreOffice says that it has a document open."""
+UNREADABLE = (OSError, zipfile.BadZipFile, KeyError, Xml.ParseError)
+"""What a letter raises that is just being written."""
 
 
 class Writer(OfficeTrial):
@@ -41,25 +46,34 @@ class Writer(OfficeTrial):
         _, people = self.draw
         try:
             told = read_letter(self.work / "letter.odt")
-        except (OSError, zipfile.BadZipFile, KeyError, Xml.ParseError) as error:  # it is being written
+        except UNREADABLE as error:
             return f"the letter cannot be read: {type(error).__name__}"
         wanted = [*((line, False) for line in letter_to(people)), (self.last, True)]
         return "" if told == wanted else f"the letter's last line is {told[-1:]}"[:200]
 
     def next_act(self) -> Mapping[str, Any] | None:
-        tree = self.tree()
-        if keep := keeps_format(tree):
-            return keep
-        bold = tree.find("toggle button", "Bold")
-        if not bold:
+        """Go by the file, and by what was done last: of its text Writer tells nothing, and of the rest late."""
+        last, waited = self.last_act()
+        if not (self.work / LOCK).exists() or (last.get("keys") == ["ctrl", "s"] and waited < PATIENT):
             return WAIT
-        if any(turn.tool == "write" and not turn.failed for turn in self.turns):
-            return keys("ctrl", "s")
-        if "checked" in bold[0].states:
-            return write(f"\n{self.last}")
-        # Of the text itself Writer tells nothing: where the cursor is, is known by what was done last.
-        at_end = bool(self.turns) and self.turns[-1].call.get("keys") == ["ctrl", "end"] and not self.turns[-1].failed
-        return keys("ctrl", "b") if at_end else keys("ctrl", "end")
+        there = self._not_bold()
+        match last.get("keys"):
+            case ["ctrl", "end"]:
+                return keys("shift", "home") if there else keys("ctrl", "b")
+            case ["shift", "home"]:
+                return keys("ctrl", "b")
+            case ["ctrl", "b"] if not there:
+                return write(f"\n{self.last}")
+            case ["ctrl", "s"] | None if "content" not in last:
+                return keys("ctrl", "end")
+        return keys("ctrl", "s")
+
+    def _not_bold(self) -> bool:
+        """Say whether the line is there, and not in bold."""
+        try:
+            return (self.last, False) in read_letter(self.work / "letter.odt")
+        except UNREADABLE:
+            return False
 
 
 def letter_to(people: list[str]) -> list[str]:
