@@ -59,7 +59,7 @@ def main() -> int:
             stack.callback(server.stop)
             server.enter(os.environ)
             server.wait()
-            return _told(options)
+            return told(options)
     except HoloError as error:
         print(f"benchmark: {error.status}: {' '.join(str(error).split())}", file=sys.stderr)
         return error.exit_code
@@ -82,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
     return read
 
 
-def _told(options: argparse.Namespace) -> int:
+def told(options: argparse.Namespace) -> int:
     """Run the flow as a person asked for it, and print what it came to."""
     from benchmark import benchmark
     from benchmarks.results import Shelf

@@ -26,21 +26,27 @@ class _Sum:
     corrections: int = 0
     looked_again: list[str] = field(default_factory=list)
     timed: list[events.StepTimed] = field(default_factory=list)
+    perceive_us: int = 0
+    decide_us: int = 0
+    """Of a step that has not been timed yet; the last one, which answers, never is."""
 
     def hear(self, event: events.AnyEvent, at: str) -> None:
         match event:
             case events.FrameTaken():
                 self.before, self.after = self.before or event.sha256, event.sha256
+                self.perceive_us += event.settle_us + event.capture_us + event.encode_us
             case events.Judged():
                 self.after = event.after or self.after
             case events.ReplyReceived():
                 self.calls += 1
+                self.decide_us += event.latency_us
             case events.Corrected():
                 self.corrections += 1
             case events.LookedAgain():
                 self.looked_again.append(event.reason)
             case events.StepTimed():
                 self.timed.append(event)
+                self.perceive_us = self.decide_us = 0
             case events.SubgoalClosed():
                 self.closed, self.steps, self.layer = at, self.steps + event.steps, event.layer or self.layer
                 known = self.micro_usd is not None and event.cost_micro_usd is not None
@@ -53,8 +59,8 @@ class _Sum:
             steps=self.steps,
             calls=self.calls,
             micro_usd=self.micro_usd,
-            perceive_s=sum(each.perceive_us for each in self.timed) / 1e6,
-            decide_s=sum(each.decide_us for each in self.timed) / 1e6,
+            perceive_s=(self.perceive_us + sum(each.perceive_us for each in self.timed)) / 1e6,
+            decide_s=(self.decide_us + sum(each.decide_us for each in self.timed)) / 1e6,
             act_s=sum(each.act_us for each in self.timed) / 1e6,
             layer=self.layer,
             looked_again=tuple(self.looked_again),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import csv
+import hashlib
 import json
+import re
 import zipfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -37,6 +40,7 @@ from holo_tasks import InvalidUsage, pursue
 from holo_tasks.run.fair_map import Outcome as Told
 from holo_tasks.run.run import Run
 from tests.support.agents import agent
+from tests.support.agents import events as trace_events
 from tests.support.handmade import Dialect, Talk, made
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel
@@ -103,6 +107,16 @@ def test_a_row_counts_time_of_what_was_done_and_steps_against_the_fewest() -> No
     assert told.cells["steps / fewest"] == "8 / 7"
 
 
+def test_a_row_adds_money_up_and_says_in_shares_where_the_time_went_and_who_did_it() -> None:
+    first = result(seconds=8.0, micro_usd=1_250_000, perceive_s=1.0, decide_s=4.0, act_s=0.5, layer="replay")
+    results = [first, result(seed=1, micro_usd=250_000, layer="model"), result(seed=2, seconds=0.0, layer="model")]
+    cells = row("all", results, fewest_steps(results, {})).cells
+    assert (cells["USD"], cells["perceive · decide · act"]) == ("1.5000", "10% · 40% · 5%")
+    assert cells["layers"] == "replay 33%, model 67%"
+    unpriced = [*results, result(seed=3, micro_usd=None)]
+    assert row("all", unpriced, fewest_steps(unpriced, {})).cells["USD"] == "unknown"
+
+
 def kept(name: str, *results: Result) -> Kept:
     return Kept(name, Plan(suites=("s",)), results)
 
@@ -146,8 +160,15 @@ def test_the_page_says_who_decided_and_shows_silent_wrong_beside_over_halt(tmp_p
     page = tmp_path / "index.html"
     wrong = result(right=False, task="<b>", seed=1)
     one = kept("now", result(), wrong, result("refused", seed=2, looked_again=("its row looks different",)))
-    write_page(page, one, fewest_steps(one.results, {}), earlier=[one], other=kept("then", result()))
+    other = kept("then", result("refused"), result(task="not in the other"))
+    write_page(page, one, fewest_steps(one.results, {}), earlier=[one], other=other)
     text = page.read_text()
+    both = table(text, "Compared")
+    assert [line[:3] for line in both] == [
+        ["now: the oracle, which is not a model", "1", "100.0% (20.7% to 100.0%)"],
+        ["then: the oracle, which is not a model", "1", "0.0% (0.0% to 79.3%)"],
+    ], "the items that both have"
+    assert table(text, "What came out differently") == [["s t 0", "success", "over-halt"]]
     assert "No model was measured" in text
     assert "silent wrong" in text
     assert "over-halt" in text
@@ -157,6 +178,12 @@ def test_the_page_says_who_decided_and_shows_silent_wrong_beside_over_halt(tmp_p
     assert "33.3% (6.1% to 79.2%)" in text
     write_page(page, Kept("by a model", Plan(suites=("s",), model="holo"), (result(),)), {("s", "t", 0): 3})
     assert "No model was measured" not in page.read_text()
+
+
+def table(page: str, heading: str) -> list[list[str]]:
+    """Return the lines of the table under a heading of a page."""
+    section = page.partition(f"<h2>{heading}</h2>")[2].partition("</section>")[0]
+    return [re.findall(r"<bdi>(.*?)</bdi>", line) for line in section.split("<tr>")[2:]]
 
 
 class Trial:
@@ -236,7 +263,15 @@ async def test_an_item_is_judged_from_outside_and_worked_on_once_in_a_benchmark(
     took = took_by_key({found[0].trace})[found[0].trace, found[0].key]
     assert (took.steps, took.calls, took.layer) == (1, 1, "model")
     assert took.seconds > 0
-    assert took.before
+    said = [each.latency_us for each in trace_events(found[0].trace) if each.kind == "reply"]
+    assert took.decide_s == sum(said) / 1e6 > 0, "a step that answers has no times of its own"
+    failed = found[2]
+    took = took_by_key({failed.trace})[failed.trace, failed.key]
+    page = tmp_path / "page.html"
+    write_page(page, kept("now", Result(outcome=failed, took=took)), {})
+    shown = re.findall(r'src="data:image/jpeg;base64,([^"]+)" alt="(before|after)"', page.read_text())
+    pictures = {alt: hashlib.sha256(base64.b64decode(data)).hexdigest() for data, alt in shown}
+    assert pictures == {"before": took.before, "after": took.after}
 
 
 async def test_what_stops_a_whole_run_is_no_outcome_of_an_item(prefect: str, tmp_path: Path) -> None:
