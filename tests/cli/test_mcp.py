@@ -108,6 +108,7 @@ async def test_a_run_stops_when_its_client_says_so_and_outlives_its_server(cli: 
             assert (await asked(client, "status", run_id=run_id))["state"] == "running"
             stopped = await asked(client, "stop", run_id=run_id, reason="enough")
             assert (stopped["stopped"], stopped["doubts"]) == (True, [])
+            assert (await asked(client, "status", run_id=run_id))["state"] in ("ending", "ended")
             ended = await until(client, run_id, "ended")
             assert (ended["status"], (await asked(client, "stop", run_id=run_id))["stopped"]) == ("killed", False)
             # One that has not begun yet is stopped as well.
@@ -123,7 +124,11 @@ async def test_a_client_only_ever_gets_less(cli: CommandLine) -> None:
         assert "goal is empty" in await refused(client, "start", goal=" ")
         assert "No run of this id" in await refused(client, "status", run_id="../../etc")
         assert "No run of this id" in await refused(client, "stop", run_id="20260101-000000-00000000")
-        assert "allow" in await refused(client, "start", goal="Look.", allow="act")
+        assert "`allow`: Input should be 'read'." in await refused(client, "start", goal="Look.", allow="act")
+        wrong = await refused(client, "start", max_steps=0)
+        assert wrong == "`goal`: Field required; `max_steps`: Input should be greater than or equal to 1."
+        strange = await refused(client, "start", goal="Look.", max_step=1)
+        assert strange.startswith("'start' has no argument 'max_step'; it has: goal, data, token, max_steps,")
         run_id = (
             await asked(client, "start", goal="--allow=act", data={"a": "--allow=act"}, max_steps=50, allow="read")
         )["run_id"]

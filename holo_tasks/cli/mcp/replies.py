@@ -72,6 +72,9 @@ def in_words(told: dict[str, Any]) -> str:
 def _state(begun: Begun, home: Path, *, alive: bool) -> str:
     if not alive:
         return "ended"
-    if begun.progress.get("handoff"):
+    progress = begun.progress
+    if begun.was_stopped or (progress.get("trace") and not begun.registered(home)):
+        return "ending"  # its input has stopped, and its process is about to
+    if progress.get("handoff"):
         return "waiting"
     return "running" if begun.registered(home) else "starting"
