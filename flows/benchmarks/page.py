@@ -47,6 +47,7 @@ def write_page(
             title=f"Benchmark {kept.name}",
             style=style,
             oracle=not kept.plan.model,
+            asked=kept.plan.asked,
             left_out=left_out,
             tiles=[
                 ("Items", whole.items),

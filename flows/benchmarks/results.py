@@ -42,6 +42,15 @@ class Plan(BaseModel):
         return f"the model {self.model}" if self.model else "the oracle, which is not a model"
 
     @property
+    def asked(self) -> str:
+        """Say what is worked on, in a line."""
+        tasks = f"the tasks {', '.join(self.tasks)}" if self.tasks else "all that an oracle can do"
+        seeds = f"seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else f"seed {self.seeds[0]}"
+        scales = ", ".join(f"{scale:g}" for scale in self.scales)
+        suites = ", ".join(self.suites)
+        return f"Suites: {suites} · {tasks} · {seeds} · scales: {scales} · decided by {self.told}"
+
+    @property
     def told(self) -> str:
         """Say what may be different from another benchmark of the same items."""
         more = (", with the tree" if self.tree else "", ", by playbooks first" if self.replay else "")
