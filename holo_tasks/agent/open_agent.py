@@ -73,6 +73,7 @@ from holo_tasks.safety.scrubbed import ScrubbedRecorder, scrubbed
 from holo_tasks.safety.scrubbing import hush_error, hush_logs, hushing
 from holo_tasks.safety.store import store_at
 from holo_tasks.safety.typed_fields import TypedFields
+from holo_tasks.safety.used_codes import UsedCodes
 from holo_tasks.telemetry.watching import watch_for
 from holo_tasks.vision.control_text import ScreenText, can_read
 
@@ -144,7 +145,7 @@ async def open_agent(
     store = store_at(where)
     await _tell_of_before(where, options.policy)
     labels = {name: secret.fields for name, secret in known.items() if secret.fields}
-    values = values_of(known)
+    values, seeds = values_of(known), {name: seed for name, one in known.items() if (seed := one.seed) is not None}
     redactor = await asyncio.to_thread(redactor_for, redaction, values, typed, codes)
     if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
         desktop.tells_windows = True
@@ -174,6 +175,7 @@ async def open_agent(
                 elements=elements_of(desktop, redaction, values, codes),
                 typed=typed.typed,
                 codes=codes,
+                one_time=UsedCodes(store, seeds) if seeds else None,
                 secret_fields=labels,
                 person=Helper() if options.waits else None,
                 corrections=options.max_corrections,

@@ -37,12 +37,20 @@ class Permit:
     owner: str = ""
     asks: bool = False
 
-    def slip(self, gesture: Gesture, expires_s: float, frame: int = 0, field: Box | None = None) -> Slip:
+    def slip(
+        self,
+        gesture: Gesture,
+        expires_s: float,
+        frame: int = 0,
+        field: Box | None = None,
+        codes: tuple[tuple[str, int], ...] = (),
+    ) -> Slip:
         """Return what the hands are shown; ``frame`` is the number of the frame that the action was decided on.
 
-        ``field`` is where a secret that is typed has to show, if it is bound to fields.
+        ``field`` is where a secret that is typed has to show, if it is bound to fields; ``codes`` are the one-time
+        codes that were set aside for it.
         """
-        return Slip(gesture_digest(gesture), expires_s, self.owner, frame, field)
+        return Slip(gesture_digest(gesture), expires_s, self.owner, frame, field, codes)
 
 
 class TextReader(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -210,6 +210,17 @@ class BudgetStore(Protocol):
 
     async def count_action(self, guard: Guard) -> None:
         """Count an action before it is done. Raises `LimitReached` if it is one too many."""
+        ...
+
+
+class SetsAside(Protocol):
+    """Sets one-time codes aside, so that nobody else types them."""
+
+    async def take(self, names: Collection[str]) -> tuple[tuple[str, int], ...]:
+        """Return for each of these secrets that is a seed the window whose code is ours; waits for one that is free.
+
+        Raises `SecretRefused` where others take each next one.
+        """
         ...
 
 

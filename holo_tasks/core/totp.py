@@ -17,6 +17,10 @@ SHORTEST_BYTES = 10
 """A shorter seed could be found by trying all there are; services give 10 to 64."""
 SHORTEST_S, LONGEST_S = 15, 60
 """A code is good for so many seconds: 30 with nearly every service."""
+LEFT_S = 3.0
+"""A code that is good for less than this is not begun with: the next one is waited for."""
+AHEAD = 3
+"""What was given out for windows further ahead than this was so before the clock was set back."""
 _ALGORITHMS = ("SHA1", "SHA256", "SHA512")
 _DIGITS = (6, 7, 8)
 _NO_ADDRESS = "its address is not one of the form otpauth://totp/…?secret=…"
@@ -60,6 +64,17 @@ class Totp:
     def code(self, window: int) -> str:
         """Return the code of a window."""
         return self._maker.generate_otp(window)
+
+    def given(self, now_s: float, last: int, left_s: float) -> tuple[int, float]:
+        """Return the window to be given out next, and in how many seconds, where ``last`` was the last one.
+
+        It has ``left_s`` left, or is waited for.
+        """
+        window = self.window(now_s)
+        last = -1 if last > window + AHEAD else last
+        late = self.begins_s(window + 1) - now_s < left_s
+        free = max(last + 1, window + 1 if late else window)
+        return free, max(0.0, self.begins_s(free) - now_s) if free > window else 0.0
 
     @property
     def identity(self) -> str:

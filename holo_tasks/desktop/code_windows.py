@@ -16,15 +16,11 @@ from pathlib import Path
 
 from holo_tasks.core.errors import SecretRefused
 from holo_tasks.core.secret import Secret
-from holo_tasks.core.totp import Totp
+from holo_tasks.core.totp import LEFT_S, Totp
 from holo_tasks.machine.home import holo_home
 from holo_tasks.machine.private import open_private, private_folder
 
 FOLDER = "codes"
-LEFT_S = 3.0
-"""A code that is good for less than this is not begun with: the next one is waited for."""
-AHEAD = 3
-"""What was given out for windows further ahead than this was so before the clock was set back."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +29,8 @@ class Ticket:
 
     seed: Totp
     window: int
+    only: int | None = None
+    """The window that was set aside, where one was: no other one is typed."""
 
 
 class CodeWindows:
@@ -42,18 +40,19 @@ class CodeWindows:
         self._sleep = sleep
         self._now_s = now_s
 
-    def ticket(self, secret: Secret) -> Ticket:
+    def ticket(self, secret: Secret, only: int | None = None) -> Ticket:
         """Wait, if need be, for a window whose code was never given out, with enough of it left; give that out.
 
-        Raises `SecretRefused` where others were given more than the next one, before anything is typed.
+        Where one was set aside, ``only`` that one is given out. Raises `SecretRefused` where it is over by now, or
+        others were given more than the next one, before anything is typed.
         """
         seed = secret.seed
         assert seed is not None
         waited_s, longest_s = 0.0, 2.0 * seed.period_s + LEFT_S
         while True:
-            window, wait_s = self._given(seed, secret.name)
+            window, wait_s = self._given(seed, secret.name, only)
             if not wait_s:
-                return Ticket(seed, window)
+                return Ticket(seed, window, only)
             waited_s += wait_s
             if waited_s > longest_s:
                 raise SecretRefused(
@@ -65,23 +64,22 @@ class CodeWindows:
     def code(self, secret: Secret, ticket: Ticket) -> str:
         """Return the code to be typed now; another one than that of the ticket if its window is over by now."""
         if ticket.seed.window(self._now_s()) != ticket.window:
-            ticket = self.ticket(secret)
+            ticket = self.ticket(secret, ticket.only)
         return ticket.seed.code(ticket.window)
 
-    def _given(self, seed: Totp, name: str) -> tuple[int, float]:
+    def _given(self, seed: Totp, name: str, only: int | None = None) -> tuple[int, float]:
         """Return a window that was given out just now, or after how many seconds one may be."""
         try:
             with _kept(seed) as kept:
-                now_s = self._now_s()
-                window = seed.window(now_s)
-                last = int(os.pread(kept, 32, 0) or b"-1")
-                last = -1 if last > window + AHEAD else last
-                late = seed.begins_s(window + 1) - now_s < LEFT_S
-                free = max(last + 1, window + 1 if late else window)
-                if free > window:
-                    return free, seed.begins_s(free) - now_s
-                os.pwrite(kept, f"{window:<31}\n".encode(), 0)
-                return window, 0.0
+                window, wait_s = seed.given(self._now_s(), int(os.pread(kept, 32, 0) or b"-1"), LEFT_S)
+                if only not in (None, window):
+                    raise SecretRefused(
+                        f"The code of {name!r} that was set aside for this is over by now. Write it once more: another "
+                        "one is set aside then. Nothing was typed."
+                    )
+                if not wait_s:
+                    os.pwrite(kept, f"{window:<31}\n".encode(), 0)
+                return window, wait_s
         except (OSError, ValueError) as error:
             raise SecretRefused(
                 f"The code of {name!r} is not typed: which ones were typed before is kept in "

@@ -220,6 +220,10 @@ class Gate(Interrupt):
         """Where a secret that is typed now has to show; None if it may show anywhere."""
         return self._slip.field if self._slip is not None else None
 
+    def set_aside(self, name: str) -> int | None:
+        """Return the window of a seed whose code alone may be typed; None if none was set aside."""
+        return dict(self._slip.codes).get(name) if self._slip is not None else None
+
     @property
     def guards_secrets(self) -> bool:
         """Whether what is typed now is bound to a window."""

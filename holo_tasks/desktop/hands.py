@@ -180,7 +180,7 @@ class Hands:
         secrets = [part for part in parts if isinstance(part, Secret)]
         for secret in secrets:
             self._typist.check_alone(_standing_for(secret))
-        tickets = {one.name: self._windows.ticket(one) for one in secrets if one.totp}
+        tickets = {one.name: self._windows.ticket(one, self._gate.set_aside(one.name)) for one in secrets if one.totp}
         with self._gate.typing(secrets, gesture.at):
             if gesture.at is not None:
                 self._pointer.click(gesture.at, "left", 1)
@@ -208,7 +208,7 @@ class Hands:
         """Return a secret with the value that is typed: of a seed, the code of this moment, which is used up by it."""
         if not secret.totp:
             return secret
-        ticket = tickets.pop(secret.name, None) or self._windows.ticket(secret)
+        ticket = tickets.pop(secret.name, None) or self._windows.ticket(secret, self._gate.set_aside(secret.name))
         code = self._windows.code(secret, ticket)
         self._vault.typed()
         return replace(secret, value=code, totp=False)

@@ -130,7 +130,8 @@ def to_slip(message: Message | None) -> Slip | None:
     if message is None:
         return None
     field = message.get("field")
-    return Slip(**{**message, "field": Box(**field) if field else None})
+    codes = tuple((str(name), int(window)) for name, window in message.get("codes", ()))
+    return Slip(**{**message, "field": Box(**field) if field else None, "codes": codes})
 
 
 def from_typed(fields: Sequence[Typed]) -> list[Message]:

@@ -11,7 +11,7 @@ from holo_tasks.core.codes import NO_CODES, Codes
 from holo_tasks.core.gestures import Typed
 from holo_tasks.core.model import Model
 from holo_tasks.core.permit import Policy, TextReader
-from holo_tasks.core.ports import BudgetStore, Desktop, Encoder, Journal, Recorder, Redactor
+from holo_tasks.core.ports import BudgetStore, Desktop, Encoder, Journal, Recorder, Redactor, SetsAside
 from holo_tasks.loop.consent import Approver
 from holo_tasks.loop.corrections import CORRECTIONS
 from holo_tasks.loop.element_tree import Elements
@@ -49,6 +49,8 @@ class Doors:
     """Told where secrets show, before the next frame is taken."""
     codes: Codes = NO_CODES
     """The one-time codes that are private; told when one was typed."""
+    one_time: SetsAside | None = None
+    """Who sets one-time codes aside before they are typed, where a secret is a seed."""
     secret_fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The labels of the only fields that a secret is typed into, by its name."""
     person: Person | None = None

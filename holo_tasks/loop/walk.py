@@ -35,7 +35,7 @@ from holo_tasks.core.permit import Permit, Scene, action_digest, check_field
 from holo_tasks.core.pressing import focus_after, tabbed_after
 from holo_tasks.core.recheck import aim
 from holo_tasks.core.scaling import to_gesture
-from holo_tasks.core.secret import check_written, names_in
+from holo_tasks.core.secret import CODE_BEGINS, check_written, names_in
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import NOTES_BYTES, Did, Observed, Strip, Told, Transcript
 from holo_tasks.core.verdicts import ANYWHERE, Expected, Verdict, expected, judge
@@ -308,8 +308,9 @@ class Walk:
         """Have the hands do a gesture. Where they do not, write down what is known of what they sent."""
         doors, guard, started = self.doors, self.guard, self.doors.now_s()
         try:
-            until_s = doors.now_s() + seconds_for(gesture, field)
-            slip = permit.slip(gesture, until_s, seen.frame.number if doors.recheck else 0, field) if permit else None
+            codes = await self._set_aside(gesture, intent)
+            until_s, frame = doors.now_s() + seconds_for(gesture, field), seen.frame.number if doors.recheck else 0
+            slip = permit.slip(gesture, until_s, frame, field, codes) if permit else None
             return await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
             self._tell(gesture, error.typed)
@@ -330,6 +331,20 @@ class Walk:
             raise late or error from None
         finally:
             self._spans["act"] = _micros(doors.now_s() - started)
+
+    async def _set_aside(self, gesture: Gesture, intent: Intent | None) -> tuple[tuple[str, int], ...]:
+        """Have the one-time codes of a gesture set aside; nothing of it was sent where that cannot be."""
+        if self.doors.one_time is None or not isinstance(gesture, Write) or CODE_BEGINS not in gesture.text:
+            return ()
+        try:
+            return await self.doors.one_time.take(names_in(gesture.text))
+        except SecretRefused:
+            raise
+        except BaseException as error:
+            error.typed = ()  # type: ignore[attr-defined]  # nothing shows
+            if intent is not None:
+                await intent.void()
+            raise
 
     async def _check_written(self, write: Write, frame: Frame) -> Box | None:
         """Return the field that a secret in a text is bound to, if it is.

@@ -60,6 +60,7 @@ KEEPERS = (
     "meters",
     "run_list",
     "seats",
+    "used_codes",
     "work_items",
 )
 """The modules with tables. A command loads those that it needs; but whoever opens a database first makes it whole."""

@@ -53,6 +53,18 @@ def test_the_second_one_waits_for_the_next_window_also_on_another_desktop(time: 
     assert SEED.lower() not in (kept.name + kept.read_text()).lower()
 
 
+def test_only_the_code_that_was_set_aside_is_typed(time: Time) -> None:
+    windows, window = CodeWindows(time.sleep, time), OTP.seed.window(NOW_S)  # type: ignore[union-attr]
+    ticket = windows.ticket(OTP, window)
+    time.now_s += 31
+    with pytest.raises(SecretRefused, match=r"over by now.*Nothing was typed"):
+        windows.code(OTP, ticket)
+    with pytest.raises(SecretRefused, match="over by now"):
+        windows.ticket(OTP, window)
+    assert windows.ticket(OTP, window + 1).window == window + 1
+    assert time.slept == []
+
+
 def test_what_is_left_of_a_window_is_long_enough_to_type_in(time: Time) -> None:
     windows = CodeWindows(time.sleep, time)
     time.now_s += 27.5
