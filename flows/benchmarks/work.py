@@ -25,6 +25,7 @@ from holo_tasks import (
     subgoal,
 )
 from holo_tasks.run.fair_map import Outcome as Told
+from holo_tasks.run.run import Run
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ async def attempt(key: str, suite: str, task: str, seed: int, scale: float) -> O
             try:
                 said = await trial.worked()
             except HoloError as error:
-                if _not_of_it(error):
+                if _not_of_it(error, run):
                     raise
                 status, reason = error.status, " ".join(str(error).split())
         judged = await trial.judged(said)
@@ -128,8 +129,8 @@ def _failed(bench: Bench, item: Item, error: Exception) -> Outcome:
     )
 
 
-def _not_of_it(error: HoloError) -> bool:
+def _not_of_it(error: HoloError, run: Run) -> bool:
     """Say whether what stopped an item is none of its own: the run's money, its evidence, its desktop, a stop."""
     if isinstance(error, LimitReached):
-        return bool(error.scope)
+        return error.scope == run.guard.name  # what a flow's own sub-goals may take is the item's
     return isinstance(error, InvalidUsage | DesktopFailed | EvidenceFailed | Killed)

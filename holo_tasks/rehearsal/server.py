@@ -232,6 +232,11 @@ class RehearsalServer(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
         self.rehearsal, self.latency_s = rehearsal, latency_s
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that has gone, as one does whose time is up."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     @property
     def base_url(self) -> str:
         host, port = self.server_address[:2]

@@ -36,7 +36,7 @@ from benchmarks.results import Kept, Plan, Shelf, compared, history
 from benchmarks.values import Item, Judgement, Outcome, Result, Took
 from benchmarks.work import Bench, attempt, outcome_of, worked_on, working_on
 from holo_blocks import AuditBucket, HoloModel, holo_agent
-from holo_tasks import InvalidUsage, pursue
+from holo_tasks import InvalidUsage, LimitReached, pursue
 from holo_tasks.run.fair_map import Outcome as Told
 from holo_tasks.run.run import Run
 from tests.support.agents import agent
@@ -226,6 +226,7 @@ class Suite:
 
     name, about, scales = "s", "", (1.0,)
     every = tasks = quick = ("t",)
+    made = Trial
 
     def __init__(self, right: bool = True) -> None:
         self.right, self.begun = right, 0
@@ -242,7 +243,7 @@ class Suite:
     @asynccontextmanager
     async def trial(self, item: Item, key: str, run: Run, folder: Path) -> AsyncIterator[Trial]:
         self.begun += 1
-        yield Trial(f"Task {item.name}", key, self.right)
+        yield self.made(f"Task {item.name}", key, self.right)
 
 
 ANSWER = {"note": None, "thought": "it is", "tool_call": {"tool_name": "answer", "content": "done"}}
@@ -282,6 +283,31 @@ async def test_what_stops_a_whole_run_is_no_outcome_of_an_item(prefect: str, tmp
                 outcome = await worked_on(Item("s", "t", 1))
         assert (outcome.word, outcome.status) == ("error", "model_failed")
     assert attempt.known.token == "{key}"  # type: ignore[attr-defined]
+
+
+class Slow(Trial):
+    """A trial whose flow has time limits of its own."""
+
+    scope = ""
+
+    async def worked(self) -> object:
+        raise LimitReached("It ran out of its 120 s.", limit="timeout_seconds", scope=self.scope)
+
+
+async def test_a_time_limit_of_an_items_own_is_its_outcome_and_one_of_the_run_is_not(
+    prefect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = Suite()
+    monkeypatch.setattr(Suite, "made", Slow)
+    with ScriptedModel([]) as model:
+        async with agent(model, PaintedDesktop(), tmp_path) as run:
+            with working_on(Bench("b", suite, tmp_path, None)):
+                monkeypatch.setattr(Slow, "scope", "‘sign on’")
+                outcome = await worked_on(Item("s", "t", 1))
+                assert (outcome.word, outcome.status, outcome.trace) == ("over-halt", "limit", run.trace)
+                monkeypatch.setattr(Slow, "scope", run.guard.name)
+                with pytest.raises(LimitReached):
+                    await worked_on(Item("s", "t", 2))
 
 
 def test_places_on_a_page_become_thousandths_of_the_screen() -> None:
