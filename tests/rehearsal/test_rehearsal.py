@@ -81,6 +81,20 @@ def stats(server: RehearsalServer) -> dict[str, Any]:
         return dict(json.load(reply))
 
 
+def test_of_a_client_that_has_left_nothing_is_said(server: RehearsalServer, capsys: pytest.CaptureFixture[str]) -> None:
+    for error in (BrokenPipeError(), ConnectionResetError()):
+        try:
+            raise error
+        except ConnectionError:
+            server.handle_error(None, ("127.0.0.1", 1))
+    assert capsys.readouterr().err == ""
+    try:
+        raise KeyError("a fault of its own")
+    except KeyError:
+        server.handle_error(None, ("127.0.0.1", 1))
+    assert "a fault of its own" in capsys.readouterr().err
+
+
 async def test_says_that_it_is_no_language_model(client: openai.AsyncOpenAI) -> None:
     (model,) = (await client.models.list()).data
     assert (model.id, model.owned_by) == (MODEL, OWNER)
