@@ -31,6 +31,7 @@ from holo_tasks.run.flow_context import flow_run_id
 from holo_tasks.run.journal import not_untouched
 from holo_tasks.run.killed import as_killed
 from holo_tasks.run.run import Resolved, Run, current_guard, current_run, ending, progress, to_text
+from holo_tasks.run.sharing import TOLD, told_of_files
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, has_token, inside
 from holo_tasks.run.subgoal_options import SubgoalOptions
 from holo_tasks.safety.scrubbing import hushed, hushed_plain
@@ -93,7 +94,8 @@ async def pursue(
     if len(text) > MAX_GOAL_CHARACTERS:
         raise UnfitItem(f"The goal has {len(text)} characters; {MAX_GOAL_CHARACTERS} is the limit.")
     here = (current_subgoal() or Subgoal(0, named(hushed(text)), "", "")).numbered(run)
-    values = hushed_plain(plain({**here.data, **(data or {})}))
+    files = told_of_files()
+    values = hushed_plain(plain({**here.data, **files, **(data or {})}))
     block = quoted(values) if values else ""
     if options is not None:
         options.check_for_pursue()
@@ -104,7 +106,7 @@ async def pursue(
         _doors(run, options, macros),
         guard,
         here.number,
-        Transcript(task_text(text, here.told_progress, returns, block)),
+        Transcript(task_text(f"{text}\n\n{TOLD}" if files else text, here.told_progress, returns, block)),
         region,
         here.token or run.options.key,
         options.retry_click,

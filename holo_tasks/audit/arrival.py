@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from holo_tasks.audit.s3 import Bucket, Listed
 from holo_tasks.audit.spool import Spool
-from holo_tasks.audit.trace import EVENTS, FRAMES
+from holo_tasks.audit.trace import EVENTS, FILES, FRAMES
 
 _AT_A_TIME = 8
 """How many objects are asked about at the same time, where the list does not say what is in them."""
@@ -168,14 +168,18 @@ def _up_to(written: _Written, seq: int | None) -> Iterator[Hole]:
 
 def _lost_frames(spool: Spool, bucket: Bucket, may_go_on: Callable[[], bool], doubts: _Doubts) -> Iterator[str]:
     lost = set(spool.frames())
-    for found in _listed(spool, bucket, FRAMES, may_go_on):
-        name = found.key.rpartition("/")[2]
-        if name not in lost:
+    for folder, before in ((FRAMES, ""), (FILES, f"{FILES}/")):
+        if not any(name.startswith(before) for name in lost):
             continue
-        data = spool.frame(name)
-        expected = _Sum(len(data), hashlib.md5(data, usedforsecurity=False).hexdigest(), name.partition(".")[0])
-        doubts.compare(found, expected)
-        lost.discard(name)
+        for found in _listed(spool, bucket, folder, may_go_on):
+            digest = found.key.rpartition("/")[2]
+            name = before + digest
+            if name not in lost:
+                continue
+            data = spool.frame(name)
+            expected = _Sum(len(data), hashlib.md5(data, usedforsecurity=False).hexdigest(), digest.partition(".")[0])
+            doubts.compare(found, expected)
+            lost.discard(name)
     yield from sorted(lost)
 
 

@@ -63,7 +63,8 @@ class Trace(ABC):
         """
 
     @abstractmethod
-    def _picture(self, name: str) -> bytes | None: ...
+    def _kept(self, folder: str, name: str) -> bytes | None:
+        """The bytes of what is kept in one of the trace's folders, None if it is not there."""
 
     def records(self, *, subgoal: int | None = None) -> Iterator[Record]:
         """The records, one at a time; with ``subgoal`` only those of that sub-goal.
@@ -84,12 +85,21 @@ class Trace(ABC):
         """The bytes of a picture. Raises `DamagedTrace` if it is missing or not what its name says."""
         if len(sha256) == 64 and _HEX.issuperset(sha256):
             for extension in _EXTENSIONS:
-                data = self._picture(f"{sha256}.{extension}")
+                data = self._kept("frames", f"{sha256}.{extension}")
                 if data is not None:
                     if hashlib.sha256(data).hexdigest() != sha256:
                         raise DamagedTrace(f"the picture {sha256} of {self.uri} has been changed")
                     return data
         raise DamagedTrace(f"the picture {sha256[:64]} is not in {self.uri}")
+
+    def file(self, sha256: str) -> bytes:
+        """The bytes of a file that was kept. Raises `DamagedTrace` if it is missing or not what its name says."""
+        data = self._kept("files", sha256) if len(sha256) == 64 and _HEX.issuperset(sha256) else None
+        if data is None:
+            raise DamagedTrace(f"the file {sha256[:64]} is not in {self.uri}")
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise DamagedTrace(f"the file {sha256} of {self.uri} has been changed")
+        return data
 
     def check(self) -> ChainCheck:
         """Check every byte of the chain."""
@@ -98,7 +108,7 @@ class Trace(ABC):
     def _bounded(self, name: str, pieces: Iterable[bytes]) -> bytes:
         data = _up_to(_LARGEST_PICTURE, pieces)
         if data is None:
-            raise DamagedTrace(f"the picture {name} of {self.uri} is larger than any picture that is kept")
+            raise DamagedTrace(f"{name} of {self.uri} is larger than any picture or file that is kept")
         return data
 
 
@@ -120,15 +130,15 @@ class FolderTrace(Trace):
                     yield b""
                     return
 
-    def _picture(self, name: str) -> bytes | None:
-        path = self._folder / "frames" / name
+    def _kept(self, folder: str, name: str) -> bytes | None:
+        path = self._folder / folder / name
         try:
             if not path.is_file():
                 return None
             with path.open("rb") as file:
                 return self._bounded(name, iter(lambda: file.read(_PIECE), b""))
         except OSError as error:
-            raise DamagedTrace(f"the picture {name} of {self.uri} cannot be read: {error.strerror}") from error
+            raise DamagedTrace(f"{folder}/{name} of {self.uri} cannot be read: {error.strerror}") from error
 
 
 class BucketTrace(Trace):
@@ -155,9 +165,9 @@ class BucketTrace(Trace):
                 return
             yield from segment.removesuffix(b"\n").split(b"\n")
 
-    def _picture(self, name: str) -> bytes | None:
+    def _kept(self, folder: str, name: str) -> bytes | None:
         try:
-            return self._bounded(name, self._bucket.pieces(f"{self._root}/frames/{name}"))
+            return self._bounded(name, self._bucket.pieces(f"{self._root}/{folder}/{name}"))
         except FileNotFoundError:
             return None
 

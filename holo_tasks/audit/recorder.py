@@ -19,6 +19,7 @@ from typing import Protocol, TypeAlias
 from holo_tasks.audit.anchors import Anchoring, Head
 from holo_tasks.audit.errors import EvidenceFailed
 from holo_tasks.audit.trace import LocalTrace
+from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.errors import HoloError
 from holo_tasks.core.events import Event, RunClosed
 from holo_tasks.core.frame import Shot
@@ -71,7 +72,7 @@ class Carrier(Protocol):
 
 @dataclass
 class _Job:
-    what: Event | Shot
+    what: Event | Shot | Attachment
     at: str
     done: Future[None] = field(default_factory=Future)
 
@@ -129,8 +130,8 @@ class TraceRecorder:
         records, sha256 = self._tip
         return Head(records, sha256, records if self._carrier is None else min(records, self._carrier.delivered))
 
-    async def keep(self, shot: Shot) -> None:
-        """Keep the exact bytes of a picture; durable on return."""
+    async def keep(self, shot: Shot | Attachment) -> None:
+        """Keep the exact bytes of a picture or a file; durable on return."""
         await self._durable(self._submit(shot))
 
     async def record(self, event: Event, at: str = "") -> None:
@@ -222,7 +223,7 @@ class TraceRecorder:
     def _hung(self) -> EvidenceFailed:
         return EvidenceFailed(f"the disk under {self.folder} has taken no evidence for {DISK_S:g} s: look into it")
 
-    def _submit(self, what: Event | Shot, at: str = "") -> Future[None]:
+    def _submit(self, what: Event | Shot | Attachment, at: str = "") -> Future[None]:
         job = _Job(what, at or now())
         with self._gate:
             if not self._open:
@@ -281,8 +282,8 @@ class TraceRecorder:
         kept: list[str] = []
         events: list[_Job] = []
         for job in jobs:
-            if isinstance(job.what, Shot):
-                # An event may only name pictures that are durable, so pictures go first.
+            if isinstance(job.what, Shot | Attachment):
+                # An event may only name what is durable, so pictures and files go first.
                 self._keep(job, job.what, kept)
             else:
                 events.append(job)
@@ -291,7 +292,7 @@ class TraceRecorder:
         if self._carrier is not None and jobs:
             self._carrier.notice(kept, self._trace.seq, self._trace.end)
 
-    def _keep(self, job: _Job, shot: Shot, kept: list[str]) -> None:
+    def _keep(self, job: _Job, shot: Shot | Attachment, kept: list[str]) -> None:
         try:
             name = self._trace.keep(shot)
         except HoloError as error:

@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from holo_tasks.audit.errors import DamagedTrace, StoreAway, StoreRefused
 from holo_tasks.audit.s3 import Place
-from holo_tasks.audit.trace import EVENTS, FRAMES, checked_run_id, lock_file, write_durably
+from holo_tasks.audit.trace import EVENTS, FILES, FRAMES, checked_run_id, lock_file, placed, write_durably
 from holo_tasks.core.errors import HoloError, InvalidUsage
 from holo_tasks.machine.private import make_private, open_private
 
@@ -149,21 +149,24 @@ class Spool:
         return sorted({int(end) for end in _END.findall(said)})
 
     def waiting_frames(self) -> Iterator[str]:
-        """The pictures not known to have arrived."""
+        """The pictures and files not known to have arrived."""
         path = self.folder / _SENT
         sent = set(path.read_text("ascii", errors="replace").split("\n")) if path.exists() else set()
         return (name for name in self.frames() if name not in sent)
 
     def frames(self) -> Iterator[str]:
-        """All pictures."""
-        return (entry.name for entry in os.scandir(self.folder / FRAMES) if not entry.name.startswith("."))
+        """All pictures and kept files, by their names as `placed` reads them."""
+        for folder, before in ((FRAMES, ""), (FILES, f"{FILES}/")):
+            if before and not (self.folder / folder).exists():
+                continue
+            yield from (before + one.name for one in os.scandir(self.folder / folder) if not one.name.startswith("."))
 
     def frame(self, name: str) -> bytes:
-        """The bytes of a picture."""
+        """The bytes of a picture or a kept file."""
         try:
-            return (self.folder / FRAMES / name).read_bytes()
+            return self.folder.joinpath(*placed(name)).read_bytes()
         except OSError as error:
-            raise StoreRefused(f"the picture {name} is gone from {self.folder}: {error.strerror}") from error
+            raise StoreRefused(f"the picture or file {name} is gone from {self.folder}: {error.strerror}") from error
 
     def end(self) -> int:
         """Bytes of ``events.jsonl``, a torn last line included."""

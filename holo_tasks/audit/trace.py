@@ -16,6 +16,7 @@ import rfc8785
 
 from holo_tasks.audit.errors import DamagedTrace, DiskFull, EvidenceFailed
 from holo_tasks.audit.keys import SigningKey
+from holo_tasks.core.attachment import LARGEST, Attachment
 from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import FIRST, LONGEST_LINE, RUN_ID, AnyEvent, Event, Record, RunOpened
@@ -23,7 +24,7 @@ from holo_tasks.core.frame import Shot
 from holo_tasks.machine.private import make_private, open_private
 
 EVENTS = "events.jsonl"
-FRAMES = "frames"
+FRAMES, FILES = "frames", "files"
 EXTENSIONS = {"image/jpeg": "jpg", "image/png": "png", "image/webp": "webp"}
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -35,7 +36,7 @@ class _TooLong(ValueError):
 
 
 class LocalTrace:
-    """The folder ``<root>/<run_id>/`` with ``events.jsonl`` and ``frames/<sha256>.<ext>``.
+    """The folder ``<root>/<run_id>/`` with ``events.jsonl``, ``frames/<sha256>.<ext>`` and ``files/<sha256>``.
 
     Blocking, and for one thread at a time; `recorder.TraceRecorder` is the asynchronous way in.
     ``end`` is the number of durable bytes of ``events.jsonl``, ``seq`` the number of durable records.
@@ -66,7 +67,7 @@ class LocalTrace:
             seq, head, end = _last_record(folder / EVENTS, key)
             os.ftruncate(descriptor, end)
             os.fsync(descriptor)
-            for torn in (folder / FRAMES).glob(".*.part"):
+            for torn in (*(folder / FRAMES).glob(".*.part"), *(folder / FILES).glob(".*.part")):
                 torn.unlink()
             for directory in (folder / FRAMES, folder, folder.parent):
                 sync_directory(directory)
@@ -120,19 +121,23 @@ class LocalTrace:
             raise _TooLong(f"it has {len(line)} bytes")
         return bare.model_copy(update={"signature": signature}), line
 
-    def keep(self, shot: Shot) -> str | None:
-        """Make a picture durable; its file name, or None when it was kept before."""
+    def keep(self, shot: Shot | Attachment) -> str | None:
+        """Make a picture or a file durable; its name (see `placed`), or None when it was kept before."""
         self._check_usable()
-        path = self.folder / FRAMES / frame_name(shot)
+        name = frame_name(shot) if isinstance(shot, Shot) else file_name(shot)
+        path = self.folder.joinpath(*placed(name))
         if path.exists():
             return None
         part = path.with_name(f".{path.name}.part")
         try:
+            if isinstance(shot, Attachment) and not path.parent.exists():
+                make_private(path.parent)
+                sync_directory(self.folder)
             write_durably(path, shot.data, part=part)
         except OSError as error:
             part.unlink(missing_ok=True)
             raise _explained(self.folder, error) from error
-        return path.name
+        return name
 
     def close(self) -> None:
         """Let go of the folder. Nothing is flushed here: everything is durable already."""
@@ -173,6 +178,21 @@ def frame_name(shot: Shot) -> str:
     if not _SHA256.fullmatch(shot.sha256) or hashlib.sha256(shot.data).hexdigest() != shot.sha256:
         raise EvidenceFailed(f"the picture {shot.sha256[:16]!r} does not have the SHA-256 it is named by")
     return f"{shot.sha256}.{extension}"
+
+
+def file_name(file: Attachment) -> str:
+    """Name a kept file by its bytes, as `placed` reads it; refuse one that is not what it says it is."""
+    if len(file.data) > LARGEST:
+        raise EvidenceFailed(f"a file of {len(file.data)} bytes is too large to be kept: {LARGEST} is the most")
+    if not _SHA256.fullmatch(file.sha256) or hashlib.sha256(file.data).hexdigest() != file.sha256:
+        raise EvidenceFailed(f"the file {file.sha256[:16]!r} does not have the SHA-256 it is named by")
+    return f"{FILES}/{file.sha256}"
+
+
+def placed(name: str) -> tuple[str, str]:
+    """Return where in a trace something is that is kept: the folder of pictures unless the name says another."""
+    folder, slash, file = name.partition("/")
+    return (folder, file) if slash else (FRAMES, name)
 
 
 def lock_file(path: Path) -> int:

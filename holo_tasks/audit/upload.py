@@ -11,7 +11,7 @@ from holo_tasks.audit.arrival import Hole, missing
 from holo_tasks.audit.errors import StoreRefused
 from holo_tasks.audit.s3 import Bucket
 from holo_tasks.audit.spool import Spool
-from holo_tasks.audit.trace import FRAMES
+from holo_tasks.audit.trace import placed
 
 SEGMENT_LINES = 200
 SEGMENT_BYTES = 4_000_000
@@ -19,7 +19,7 @@ _MOST_LOOKS = 4
 
 
 class Upload:
-    """Sends pictures before the events that name them, and each object exactly once.
+    """Sends pictures and kept files before the events that name them, and each object exactly once.
 
     Holds names and offsets only; bytes are read from the spool when it is their turn.
     """
@@ -58,13 +58,13 @@ class Upload:
         return not lost
 
     def send(self, end: int, may_go_on: Callable[[], bool]) -> bool:
-        """Send the pictures that wait now, then the events up to byte ``end``; false if there was no time."""
+        """Send the pictures and files that wait now, then the events up to byte ``end``; false if there was no time."""
         for _ in range(len(self._frames)):
             if not may_go_on():
                 return False
             name = self._frames[0]
             data = self._spool.frame(name)
-            self._bucket.put_once(self._key(FRAMES, name), data)
+            self._bucket.put_once(self._key(*placed(name)), data)
             self._spool.note_sent(name)
             self._frames.popleft()
         while self._holes or self._state.offset < end:

@@ -18,6 +18,7 @@ from holo_tasks.core.actions import (
     WriteCall,
     label,
 )
+from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Event
 from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
@@ -40,7 +41,7 @@ class Kept(Protocol):
 
     run_id: str
 
-    async def keep(self, shot: Shot) -> None:
+    async def keep(self, shot: Shot | Attachment) -> None:
         """Keep the bytes of a picture."""
         ...
 

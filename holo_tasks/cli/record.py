@@ -23,6 +23,7 @@ from holo_tasks.cli.run import display_of, hush_values, named_values, redaction_
 from holo_tasks.cli.signals import cancel_at_signals, interrupt_at_signals
 from holo_tasks.cli.verify import ready
 from holo_tasks.compiler.parameters import NO_NAME, is_name
+from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import Event
 from holo_tasks.core.frame import Shot
@@ -240,7 +241,7 @@ class _Scrubbed:
         self.run_id = recorder.run_id
         self._recorder, self._scrubber = recorder, scrubber
 
-    async def keep(self, shot: Shot) -> None:
+    async def keep(self, shot: Shot | Attachment) -> None:
         await self._recorder.keep(shot)
 
     async def record(self, event: Event, at: str = "") -> None:

@@ -344,6 +344,34 @@ class Inventoried(Event):
     took_us: int
 
 
+class FileGiven(Event):
+    """A file was put into the folder that the programs on the desktop share with the agent.
+
+    ``name`` is what it is called there, ``sha256`` the digest of its bytes, ``token`` the business item it is for.
+    """
+
+    kind: Literal["file_given"] = "file_given"
+    name: str
+    size_bytes: int
+    sha256: str
+    read_only: bool
+    token: str = ""
+
+
+class FileArrived(Event):
+    """A file that a program saved in that folder was whole, and was taken: ``name`` is what it is called, made safe.
+
+    If it was ``kept`` its bytes are ``files/<sha256>``.
+    """
+
+    kind: Literal["file_arrived"] = "file_arrived"
+    name: str
+    size_bytes: int
+    sha256: str
+    kept: bool = False
+    token: str = ""
+
+
 class KillSeen(Event):
     """The run was stopped from outside; ``source`` is which way, empty if its task was cancelled by the program."""
 
@@ -426,6 +454,8 @@ AnyEvent: TypeAlias = Annotated[
     | LayerChanged
     | TakenBack
     | Inventoried
+    | FileGiven
+    | FileArrived
     | KillSeen
     | SubgoalClosed
     | Skipped

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.budget import Guard
 from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
@@ -18,6 +19,7 @@ from holo_tasks.core.monitors import Monitor
 from holo_tasks.core.overbilling import Overbilling, Quote
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.remote_input import ByHand
+from holo_tasks.core.shared_files import SharedFolder
 
 if TYPE_CHECKING:  # these take long to load, and the process that owns a desktop has no use for them
     from holo_tasks.core.events import Event
@@ -126,6 +128,15 @@ class TellsWindows(Protocol):
 
 
 @runtime_checkable
+class SharesFiles(Protocol):
+    """A desktop that has a folder which its programs and the agent share."""
+
+    async def shared_folder(self) -> SharedFolder:
+        """Return that folder, which is the agent's own until a program is told of it. Raises `InvalidUsage` if none."""
+        ...
+
+
+@runtime_checkable
 class TellsElements(Protocol):
     """A desktop whose programs tell of their elements, as far as they do."""
 
@@ -171,7 +182,7 @@ class Encoder(Protocol):
 class Recorder(Protocol):
     """Where the evidence goes. Both calls return only when what they were given is durable."""
 
-    async def keep(self, shot: Shot) -> None: ...
+    async def keep(self, shot: Shot | Attachment) -> None: ...
 
     async def record(self, event: Event) -> None: ...
 

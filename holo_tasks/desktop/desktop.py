@@ -30,13 +30,13 @@ from holo_tasks.core.this_machine import check_display, switched_on
 from holo_tasks.desktop import element_messages, ipc_messages
 from holo_tasks.desktop.child import Child
 from holo_tasks.desktop.environment import Inherits, for_ours, for_programs, kept_back
-from holo_tasks.desktop.measured import Measured
 from holo_tasks.desktop.opengl import wanted
 from holo_tasks.desktop.other_user import other_user
 from holo_tasks.desktop.sandbox.asked import Closed
 from holo_tasks.desktop.sandbox.bounds import Bounds
 from holo_tasks.desktop.sandbox.folders import Access
 from holo_tasks.desktop.settle import Settle
+from holo_tasks.desktop.sharing import Sharing
 from holo_tasks.desktop.wanted_program import USUAL_SETTLE, Wanted
 from holo_tasks.desktop.windows import Window
 
@@ -48,7 +48,7 @@ MISSES_OPENGL = "asks for OpenGL, which its desktop was started without: if it n
 logger = logging.getLogger("holo_tasks.desktop")
 
 
-class Desktop(Measured):
+class Desktop(Sharing):
     """What virtual and attached desktops have in common; use one of those.
 
     Either ``async with VirtualDesktop(...) as desktop`` or ``desktop = await
@@ -341,7 +341,7 @@ class Desktop(Measured):
                 raise Killed("The kill switch was used: the desktop was not started again.")
             self._tell(BEGINS_AGAIN)
             answer = await self._begin(opengl=True)
-        self.display = answer["display"]
+        self.display, self._shares = answer["display"], answer["shares"]
         self.size = Size(**answer["size"])
         self.scale = answer["scale"]
         self.started_s = answer["times"]

@@ -16,7 +16,9 @@ from pathlib import Path
 
 from holo_tasks.accessibility.bus import Guest
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.desktop import xauth
+from holo_tasks.desktop.shared_folder import make_shared
 from holo_tasks.machine.private import FOLDER
 from holo_tasks.machine.proc import OURS, status_of
 
@@ -96,6 +98,7 @@ class Lodging:
     user: OtherUser
     folder: Path
     start: Path
+    shared: SharedFolder
 
     @property
     def authority(self) -> Path:
@@ -134,8 +137,9 @@ def bus_for(user: OtherUser, desktop: Path) -> Guest:
 def lodge(user: OtherUser, desktop: Path, display: str, authority: Path) -> Lodging:
     """Make the folder of a program of another user, with the cookie of its display in it."""
     start = next(place for place in (Path.cwd(), Path(user.home or "/"), Path("/")) if user.may_enter(place))
-    made = Lodging(user, place_for(desktop), start)
-    made.folder.mkdir(FOLDER)
+    folder = place_for(desktop)
+    folder.mkdir(FOLDER)
+    made = Lodging(user, folder, start, make_shared(folder, user.uid, user.gid))
     number = display.rpartition(":")[2].partition(".")[0]
     cookie = xauth.find(authority, int(number)) if number.isdigit() else None
     if cookie is not None:

@@ -19,6 +19,7 @@ from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Drag, Gesture, Pause, Scroll, Typed
 from holo_tasks.core.remote_input import ByHand
 from holo_tasks.core.secret import Secret
+from holo_tasks.core.shared_files import SharedFolder
 from holo_tasks.desktop import processes, vnc, xauth, xserver
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.ipc_messages import Message
@@ -26,6 +27,8 @@ from holo_tasks.desktop.opengl import Asked, likely
 from holo_tasks.desktop.restore_keymap import DONE, LENDS
 from holo_tasks.desktop.secret_store import SecretStore
 from holo_tasks.desktop.settle import Settle
+from holo_tasks.desktop.shared_folder import VARIABLE as FILES
+from holo_tasks.desktop.shared_folder import make_shared, told
 
 if TYPE_CHECKING:
     from holo_tasks.core.programs import Owner
@@ -59,6 +62,7 @@ class XSession:
         self._bus: bus.Bus | None = None
         self._elements: Elements | None = None
         self._sandbox: Sandbox | None = None
+        self._shared: SharedFolder | None = None
         self._remote: RemoteSession | None = None
         self._notices: list[str] = []
         self._display: str = order["display"] or ""
@@ -112,6 +116,7 @@ class XSession:
             "server_pid": self._server.process.pid if self._server else 0,
             "times": self._times,
             "notices": self._notices,
+            "shares": told(self._shared),
         }
 
     @cached_property
@@ -216,9 +221,11 @@ class XSession:
 
         command = self._order["app"]
         ours = {name: self._env[name] for name in ("DISPLAY", "XAUTHORITY", processes.MARK)}
+        order, lodging = self._order, None
+        if not (order["run_as"] or order["remote"]):
+            self._shared = make_shared(self._folder)
         if not command:
             return None
-        order, lodging = self._order, None
         on_bus = self._bus.environment() if self._bus is not None else {}
         silenced = {"NO_AT_BRIDGE"} - set(order["added"]) if on_bus else set()
         given = {name: text for name, text in order["app_env"].items() if name not in silenced}
@@ -227,8 +234,11 @@ class XSession:
             user = OtherUser(**order["run_as"])
             lodging = lodge(user, self._folder, self._display, Path(env["XAUTHORITY"]))
             env = lodging.environment(env, order["added"]) | {"XAUTHORITY": str(lodging.authority)}
+            self._shared = lodging.shared
         if order["remote"]:
             return self._connect_far(env)
+        if self._shared is not None:
+            env |= {FILES: str(self._shared.path)}
         if self._bus is not None and not self._bus.why_not:
             command = bus.telling(command)
         start = lodging.start if lodging else Path.cwd()
@@ -270,7 +280,7 @@ class XSession:
             sockets.append(guest.socket if guest else self._runtime_folder / "bus")
         grants = [Grant(host, port) for host, port in closed["grants"]]
         of_root = os.geteuid() == 0 and not self._order["run_as"]
-        place, bounds = Place.of(env, start, sockets), Bounds(**closed["bounds"])
+        place, bounds = Place.of(env, start, sockets, Path(env[FILES])), Bounds(**closed["bounds"])
         return Sandbox(grants, closed["folders"], place, of_root, bounds, self._folder.name)
 
     @cached_property

@@ -14,6 +14,7 @@ OURS = frozenset(
     {
         "anchors.jsonl",
         "codes",
+        "files",
         "keys",
         "kill",
         "learned",

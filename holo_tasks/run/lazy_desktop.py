@@ -18,6 +18,7 @@ from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.remote_input import ByHand
 from holo_tasks.core.secret import Secret
+from holo_tasks.core.shared_files import SharedFolder
 
 
 class Closable(ports.Desktop, Protocol):
@@ -77,6 +78,13 @@ class LazyDesktop:
         if not isinstance(desktop, ports.TellsElements):
             return ElementTree(complete=False, why_not="This desktop does not tell of its programs' elements.")
         return await desktop.elements()
+
+    async def shared_folder(self) -> SharedFolder:
+        """Return the folder that the desktop's programs share with the agent."""
+        desktop = await self._started()
+        if not isinstance(desktop, ports.SharesFiles):
+            raise InvalidUsage("This desktop shares no folder: use one that is started here, such as a VirtualDesktop.")
+        return await desktop.shared_folder()
 
     async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
         """Belong to a run, as soon as there is a desktop."""

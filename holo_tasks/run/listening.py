@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from holo_tasks.core import events
+from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.ports import Recorder
 from holo_tasks.safety.handoffs import Handoff
@@ -35,7 +36,7 @@ class Overheard:
     recorder: Recorder
     listeners: Sequence[Callable[[events.Event], None]]
 
-    async def keep(self, shot: Shot) -> None:
+    async def keep(self, shot: Shot | Attachment) -> None:
         await self.recorder.keep(shot)
 
     async def record(self, event: events.Event) -> None:

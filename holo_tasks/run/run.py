@@ -137,6 +137,8 @@ class Run:
     """What there is to say of playbooks that did not fit: changes proposed, and one that fits less and less."""
     learning: dict[str, Any] = field(default_factory=dict)
     """What is known and learned of sub-goals that become playbooks by themselves."""
+    sharing: object | None = None
+    """Who uses the folder that the desktop's programs share with the agent, if anybody does."""
     suspended: Pause | None = None
     """What ends this run because Prefect has suspended its flow run: nothing may be done any more."""
     status: events.Status = "answered"

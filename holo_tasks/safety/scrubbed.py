@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from holo_tasks.core.actions import WriteAtCall, WriteCall
+from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.errors import UnusableReply
 from holo_tasks.core.events import Event
 from holo_tasks.core.frame import Shot
@@ -79,7 +80,7 @@ class ScrubbedRecorder:
     recorder: Recorder
     scrubber: Scrubber
 
-    async def keep(self, shot: Shot) -> None:
+    async def keep(self, shot: Shot | Attachment) -> None:
         await self.recorder.keep(shot)
 
     async def record(self, event: Event) -> None:

@@ -392,8 +392,8 @@ def test_another_picture_under_the_same_digest_is_tampering(trace: Spoiled) -> N
 
 
 def test_every_field_that_names_a_picture_is_looked_at() -> None:
-    """A new event that names one has to be added to the verifier."""
-    for kind in e.Event.__subclasses__():
+    """A new event that names one has to be added to the verifier; those of files have a look of their own."""
+    for kind in {*e.Event.__subclasses__()} - {e.FileGiven, e.FileArrived}:
         names = {"sha256", "shots", "strip", "before", "after"} & set(kind.model_fields)
         given = {name: ["d"] if name == "shots" else "d" for name in names}
         event = kind.model_construct(**given)

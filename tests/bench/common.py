@@ -22,6 +22,7 @@ LEDGER = ROOT / "flows" / "demo" / "legacy_ledger.py"
 sys.path[:0] = [str(ROOT), str(APPS), str(ROOT / "flows"), str(LEDGER.parent)]
 
 if TYPE_CHECKING:
+    from holo_tasks.core.attachment import Attachment
     from holo_tasks.core.events import Event
     from holo_tasks.core.frame import Frame, Shot
     from holo_tasks.core.geometry import Box, Size
@@ -157,7 +158,7 @@ class Unrecorded:
 
     events: list[Event] = field(default_factory=list)
 
-    async def keep(self, shot: Shot) -> None:
+    async def keep(self, shot: Shot | Attachment) -> None:
         pass
 
     async def record(self, event: Event) -> None:

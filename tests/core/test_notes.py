@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.audit.errors import EvidenceFailed
+from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.events import Event
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.ports import Reply
@@ -29,7 +30,7 @@ class SlowDisk(MemoryRecorder):
         self._turn = asyncio.Lock()
         self._fails = fails
 
-    async def keep(self, shot: Shot) -> None:
+    async def keep(self, shot: Shot | Attachment) -> None:
         await super().keep(shot)
         await self._written(shot)
 

@@ -102,7 +102,7 @@ def test_what_closes_nothing_is_refused_before_anything_starts(monkeypatch, tmp_
 
 def place(home: str) -> Path:
     env = {"HOME": home, "XDG_RUNTIME_DIR": "/tmp/d/runtime", "XAUTHORITY": "/tmp/d/Xauthority"}
-    return Place.of(env, Path("/"), []).home
+    return Place.of(env, Path("/"), [], Path("/tmp/d/files")).home
 
 
 @pytest.mark.parametrize("home", ["", "/", "/tmp", "/usr/sbin", "/run/x", "relative", "/proc/1/root"])
@@ -114,7 +114,7 @@ def test_a_home_that_is_no_persons_is_one_for_this_program(home):
 def test_its_environment_names_no_folders_and_proxies_that_it_does_not_reach():
     env = {"XDG_RUNTIME_DIR": "/tmp/d/r", "XAUTHORITY": "/tmp/d/x", "HOME": "/", "HOLO_HOME": "/h", "TMPDIR": "/t"}
     env |= {"https_proxy": "http://p:1", "HTTP_PROXY": "http://p:1", "LANG": "C"}
-    walls = Sandbox((), {}, Place.of(env, Path("/"), []), False, Bounds(), "d")
+    walls = Sandbox((), {}, Place.of(env, Path("/"), [], Path("/tmp/d/files")), False, Bounds(), "d")
     kept = walls.environment(env, ["HTTP_PROXY"])
     assert kept.keys() == {"XDG_RUNTIME_DIR", "XAUTHORITY", "HOME", "HTTP_PROXY", "LANG", "QT_X11_NO_MITSHM"}
     assert kept["HOME"] == "/tmp/home"
@@ -122,7 +122,7 @@ def test_its_environment_names_no_folders_and_proxies_that_it_does_not_reach():
 
 def test_a_granted_folder_and_what_is_mounted_in_it_are_in_this_order():
     env = {"HOME": "/home/me", "XDG_RUNTIME_DIR": "/tmp/d/runtime", "XAUTHORITY": "/tmp/d/Xauthority"}
-    own = Place.of(env, Path("/work"), [Path("/tmp/.X11-unix/X7")])
+    own = Place.of(env, Path("/work"), [Path("/tmp/.X11-unix/X7")], Path("/tmp/d/files"))
     words = view.view(own, {"/home": "read", "/home/me/data": "write"}, [Path("/home/x/file")], {})
     told = " ".join(words)
     assert "--ro-bind /home /home" in told

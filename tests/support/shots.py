@@ -12,6 +12,7 @@ from typing import Any
 
 from PIL import Image
 
+from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.events import AnyEvent, Event
 from holo_tasks.core.frame import Shot
@@ -107,7 +108,7 @@ class MemoryRecorder:
         self.events: list[AnyEvent] = []
         self.shots: list[Shot] = []
 
-    async def keep(self, shot: Shot) -> None:
+    async def keep(self, shot: Shot | Attachment) -> None:
         self.shots.append(shot)
 
     async def record(self, event: Event) -> None:

@@ -358,6 +358,12 @@ def _guided(event: e.AnyEvent, at: str) -> list[tuple[str, str]]:
             return [("Interrupted", f"‘{event.name}’ was in the way, for the {ordinal(event.times)} time")]
         case e.Backtracked():
             return [("Backtracked", f"by {event.by}" + (f" to ‘{event.to}’" if event.to else ""))]
+        case e.FileGiven():
+            how = "to be read" if event.read_only else "to be read and changed"
+            return [("File given", f"‘{event.name}’, {event.size_bytes} bytes, {how}; SHA-256 {event.sha256}")]
+        case e.FileArrived():
+            kept = "; kept with this evidence" if event.kept else ""
+            return [("File arrived", f"‘{event.name}’, {event.size_bytes} bytes; SHA-256 {event.sha256}{kept}")]
         case e.LayerChanged():
             return [(f"From {event.source} to {event.target}", event.reason)]
         case _:

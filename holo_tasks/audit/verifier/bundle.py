@@ -37,7 +37,8 @@ class Misfit(Exception):
 
 
 class Bundle(ABC):
-    """The files of one trace, by name: ``events.jsonl`` or ``events/00000000-00000199.jsonl``…, ``frames/…``."""
+    """The files of one trace, by name: ``events.jsonl`` or ``events/00000000-00000199.jsonl``…, ``frames/…``,
+    ``files/…``."""
 
     named_by_run = False
     """Whether the place itself says whose trace it is; a folder can have been copied to another name."""
@@ -55,7 +56,7 @@ class Bundle(ABC):
 
     @abstractmethod
     def names(self, folder: str) -> Iterator[str]:
-        """The files in ``events`` or ``frames``, by name."""
+        """The files in ``events``, ``frames`` or ``files``, by name."""
 
     @abstractmethod
     def pieces(self, name: str) -> Iterator[bytes]:
@@ -80,9 +81,13 @@ class Bundle(ABC):
 
     def picture(self, name: str) -> str | None:
         """The SHA-256 of a picture's bytes, or None if there is no such file."""
+        return self.digest(f"frames/{name}")
+
+    def digest(self, name: str) -> str | None:
+        """The SHA-256 of a file's bytes, or None if there is no such file."""
         digest = hashlib.sha256()
         try:
-            for piece in self.pieces(f"frames/{name}"):
+            for piece in self.pieces(name):
                 digest.update(piece)
         except FileNotFoundError:
             return None

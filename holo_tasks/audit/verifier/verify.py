@@ -124,6 +124,7 @@ class _Reading:
         self.missing: list[str] = []
         self.notes: list[str] = []
         self._checked: set[str] = set()
+        self._files: set[str] = set()
         self._fitted = -1
 
     def chain(self) -> None:
@@ -162,6 +163,10 @@ class _Reading:
             self.notes.append(f"the file {name[:80]!r} in events was passed over: it is no part of a trace")
         if unnamed:
             self.notes.append(f"{unnamed} files in frames are named by no record (a crash can leave them)")
+        if strange := sum(
+            name[:1] not in ("", ".") and name not in self._files for name in self._bundle.names("files")
+        ):
+            self.notes.append(f"{strange} files in files are named by no record (a crash can leave them)")
 
     def whole(self, *, spooled: bool) -> None:
         """Compare the length of the trace with the heads that were anchored."""
@@ -205,6 +210,7 @@ class _Reading:
             raise _Bad(seq, "names another run or another key than those it was signed for")
         self._hold_against_anchors(entry)
         self._look_at_pictures(record)
+        self._look_at_file(record)
         self.records, self.head, self.run = seq + 1, entry.digest, record.run
         self.closed = record.event.kind == "run_closed"
         return entry
@@ -268,6 +274,19 @@ class _Reading:
                 raise _Bad(record.seq, f"names the picture {digest}, which has been changed")
             self._checked.add(f"{digest}.{ending}")
             self.pictures[bytes.fromhex(digest)] = record.seq
+
+    def _look_at_file(self, record: e.Record) -> None:
+        event = record.event
+        if not isinstance(event, e.FileArrived) or not event.kept or event.sha256 in self._files:
+            return
+        if not _is_digest(event.sha256):
+            raise _Bad(record.seq, f"names the file {event.sha256[:80]!r}, which is no SHA-256")
+        found = self._bundle.digest(f"files/{event.sha256}")
+        if found is None:  # as with pictures: files are durable, and delivered, before the records that name them
+            raise _Bad(record.seq, f"names the file {event.sha256}, which is not there")
+        if found != event.sha256:
+            raise _Bad(record.seq, f"names the file {event.sha256}, which has been changed")
+        self._files.add(event.sha256)
 
 
 def pictures(event: e.AnyEvent) -> list[str]:

@@ -22,6 +22,8 @@ TEMPORARY = ("/tmp", "/run", "/var/tmp")
 SETTINGS = Path("/etc")
 HOSTS, LOOKED_UP_IN = Path("/etc/hosts"), Path("/etc/nsswitch.conf")
 PROC = Path("/proc")
+DOWNLOADS = "Downloads"
+"""Where browsers save, in a home that says nothing else: it leads to the folder that is shared with the agent."""
 SETS_THE_KERNEL = ("acpi", "bus", "driver", "fs", "irq", "pressure", "scsi", "sys", "sysrq-trigger", "mtrr", "tty")
 """What root could write to below /proc without any right but its number: bubblewrap does not cover all of it."""
 READ_BY_OTHERS = stat.S_IROTH
@@ -31,7 +33,8 @@ READ_BY_OTHERS = stat.S_IROTH
 class Place:
     """What a closed program finds of its own desktop, and where it starts.
 
-    ``home`` and ``runtime`` are folders of its own, which begin empty; ``sockets`` and ``cookie`` are files of outside.
+    ``home`` and ``runtime`` are folders of its own, which begin empty; ``sockets`` and ``cookie`` are files of outside,
+    and ``shared`` is the folder there that it shares with the agent.
     """
 
     home: Path
@@ -39,9 +42,10 @@ class Place:
     start: Path
     sockets: Sequence[Path]
     cookie: Path
+    shared: Path
 
     @classmethod
-    def of(cls, env: Mapping[str, str], start: Path, sockets: Sequence[Path]) -> Place:
+    def of(cls, env: Mapping[str, str], start: Path, sockets: Sequence[Path], shared: Path) -> Place:
         """Return the place of a program with this environment; a home that is no person's is one for this program."""
         home = Path(os.path.normpath(env.get("HOME") or "/"))
         taken = home in map(Path, ("/", *TEMPORARY)) or _within(home, map(Path, SYSTEM)) or is_kept(home)
@@ -51,6 +55,7 @@ class Place:
             start,
             sockets,
             Path(env["XAUTHORITY"]),
+            shared,
         )
 
 
@@ -69,10 +74,14 @@ class _Mount:
 def view(place: Place, folders: Mapping[str, Access], named: Iterable[Path], made: Mapping[Path, int]) -> list[str]:
     """Return the words for a view. ``made`` are files made up for it, by the descriptors they are read from."""
     own = [_empty(place.home), _empty(place.runtime), *map(_bound, place.sockets), _bound(place.cookie)]
+    own.append(_Mount(place.shared, ("--bind", str(place.shared))))
     mounts = [_Mount(Path(folder), _granted(folder, access)) for folder, access in folders.items()]
     granted = [mount.at for mount in mounts]
     mounts += [mount for mount in own if mount.at not in granted]
     mounts += [mount for path in named if not _within(path, granted) for mount in _file(path)]
+    downloads = place.home / DOWNLOADS
+    if place.home not in granted and not any(_within(mount.at, [downloads]) for mount in mounts):
+        mounts.append(_Mount(downloads, ("--symlink", str(place.shared))))
     words = [*_system(), "--proc", str(PROC), *_settings_of_the_kernel(), "--dev", "/dev"]
     for folder in TEMPORARY:
         words += _empty(Path(folder)).told()
