@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from holo_tasks.agent.open_agents import Agents, open_agents
     from holo_tasks.agent.pursue import pursue
     from holo_tasks.agent.recover import recover_to
+    from holo_tasks.agent.shared_files import SharedFiles, shared_files
     from holo_tasks.agent.step import step
     from holo_tasks.agent.subgoal import is_done, subgoal
     from holo_tasks.agent.work_list import WorkList
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from holo_tasks.core.inventory import Discover
     from holo_tasks.core.person import Answer, HandOff
     from holo_tasks.core.remote_screen import Rdp, Vnc
+    from holo_tasks.core.shared_files import SharedFile
     from holo_tasks.core.states import Absent, AnyOf, Asked, Picture, State, Text, Widget, Window
     from holo_tasks.handoff.hand_over import hand_over
     from holo_tasks.loop.screens import Interruption, Route, Screens, Way
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from holo_tasks.safety.masking.settings import Redaction
     from holo_tasks.safety.policy import Rules
     from holo_tasks.safety.seats import Seat
+    from holo_tasks.scripts.file_dialogs import open_in_dialog, save_in_dialog
     from holo_tasks.scripts.hands import Hands
     from holo_tasks.scripts.script import Script, screens_of
 
@@ -145,6 +148,11 @@ _HOMES = {
     "publish_markdown": "run.artifacts",
     "publish_table": "run.artifacts",
     "recover_to": "agent.recover",
+    "SharedFile": "core.shared_files",
+    "SharedFiles": "agent.shared_files",
+    "shared_files": "agent.shared_files",
+    "open_in_dialog": "scripts.file_dialogs",
+    "save_in_dialog": "scripts.file_dialogs",
     "write_rows": "agent.write_rows",
     "Seat": "safety.seats",
     "seat": "run.seat",
@@ -206,6 +214,8 @@ __all__ = [
     "Script",
     "Seat",
     "SecretSpec",
+    "SharedFile",
+    "SharedFiles",
     "State",
     "StepTaken",
     "SubgoalOptions",
@@ -230,14 +240,17 @@ __all__ = [
     "mailed_codes",
     "open_agent",
     "open_agents",
+    "open_in_dialog",
     "progress",
     "publish_markdown",
     "publish_table",
     "pursue",
     "read_rows",
     "recover_to",
+    "save_in_dialog",
     "screens_of",
     "seat",
+    "shared_files",
     "step",
     "subgoal",
     "write_rows",

@@ -45,11 +45,12 @@ class Did:
 
 @dataclass(frozen=True)
 class Told:
-    """What came of the step before."""
+    """What came of the step before. ``unsent``: nothing was done, since the screen was another one by then."""
 
     tool_name: str
     text: str
     is_error: bool = False
+    unsent: bool = False
 
 
 @dataclass(frozen=True)

@@ -462,7 +462,7 @@ class Walk:
         """Take a fresh frame after an action that was not done, because the screen was not what it was decided on."""
         await self.look()
         await self._timed(started_s)
-        self.remember(step, told, is_error=True)
+        self.remember(step, told, is_error=True, unsent=True)
 
     async def _timed(self, started_s: float) -> None:
         await self._note(
@@ -520,14 +520,15 @@ class Walk:
         self.transcript = replace(self.transcript, entries=(*before, told, seen))
         return seen.strip.shot.sha256 if seen.strip else ""
 
-    def remember(self, step: Step, told: str, *, is_error: bool = False) -> None:
+    def remember(self, step: Step, told: str, *, is_error: bool = False, unsent: bool = False) -> None:
         """Write the step and what came of it into the history, with the newest screen after it."""
         if step.call_id and step.call_id in self.transcript.call_ids:
             # Some servers count their calls from zero again in each reply.
             step = step.model_copy(update={"call_id": f"{step.call_id}_{self.step}"})
         call = step.tool_call
         tool = call.name if isinstance(call, MacroCall) else call.tool_name
-        self.transcript = self.transcript.then(Did(step), Told(tool, told, is_error), Observed(self._seen().shot))
+        came = Told(tool, told, is_error, unsent)
+        self.transcript = self.transcript.then(Did(step), came, Observed(self._seen().shot))
 
     def aside(self, macro: str) -> Walk:
         """Return a walk through the same doors for a sequence that the model has called: with a history of its own.

@@ -19,6 +19,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fcntl import F_RDLCK
 from pathlib import Path
 
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage
@@ -187,7 +188,7 @@ def being_written(descriptor: int) -> bool:
     """
     fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)  # the usual signal, SIGIO, would end this process
     try:
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, F_RDLCK)
     except OSError as error:
         if error.errno in (errno.EAGAIN, errno.EWOULDBLOCK):
             return True

@@ -98,8 +98,8 @@ class Watch:
         return ready
 
     def notwhole(self, one: Entry) -> None:
+        """Note that somebody has a file open to write, or wrote to it as it was copied."""
         self.reasons[one.name] = "is open to be written"
-        self.since_s.pop(one.name, None)
 
     def told(self) -> str:
         """Say what was seen instead of what was waited for."""

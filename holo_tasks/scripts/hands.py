@@ -29,6 +29,10 @@ FINDING_S, WAITING_S, PAUSE_S = 5.0, 20.0, 0.5
 Direction: TypeAlias = Literal["up", "down", "left", "right"]
 
 
+class Unsent(GaveUp):
+    """An action was not done, since the screen was another one by then: a script that looks again may try it again."""
+
+
 class Runner(Protocol):
     """What carries out what a script's hands ask for."""
 
@@ -245,7 +249,9 @@ class Hands:
             if told is None:
                 continue  # it was not done: the screen had changed
             if told.is_error:
-                raise GaveUp(f"{action.thought} That was not accepted: {told.text}", layer=SCRIPT)
+                raise (Unsent if told.unsent else GaveUp)(
+                    f"{action.thought} That was not accepted: {told.text}", layer=SCRIPT
+                )
             return told.text
 
 
