@@ -6,23 +6,25 @@ one of GTK, of which it tells nothing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import PurePosixPath
 
 from holo_tasks.core.elements import Element
-from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.visible_text import exact, is_hidden
 from holo_tasks.scripts.hands import Hands, Unsent
 from holo_tasks.vision.screen_text import Sight, plain
 
-COMES_UP_S, GOES_S = 15.0, 15.0
-"""How long a dialog may take to come up, and to be gone when its file was chosen."""
+COMES_UP_S, HEEDS_S, GOES_S = 15.0, 1.5, 15.0
+"""How long a dialog may take to come up, to heed the Enter key, which Chromium's does not, and to be gone."""
 NAP_S = 0.5
 LONGEST_NAME, LONGEST_PATH = 255, 4095
 TAIL = 16
 """So much of a path's end has to be seen, where a field shows no more of it."""
 TRIES, LOOKS, CHANGES = 2, 3, 4
+OPENS, SAVES = "Open", "Save"
 GTK_ROLE, FIELD, QT_FIELD = "file chooser", "text field", "File name:"
 TEXTS = {"GTK": ("Cancel", "Other Loc*"), "Qt": ("Look in:", "File name:")}
 """What is written on a dialog whose program tells nothing of it."""
@@ -62,15 +64,25 @@ async def _chosen(hands: Hands, path: str, refusals: dict[str, str], *, opens: b
     if not await _typed(hands, path):
         raise hands.give_up(f"The dialog does not show {exact(path)} in its field, so nothing was chosen.")
     await _in_dialog(hands, lambda: hands.hotkey("enter"))
-    until = _Patience(GOES_S)
+    if not await _gone(hands, path, refusals, HEEDS_S):
+        with contextlib.suppress(GaveUp):  # it has gone by now, or its button is called otherwise
+            await hands.click(OPENS if opens else SAVES, timeout_seconds=0)
+        if not await _gone(hands, path, refusals, GOES_S):
+            raise hands.give_up(f"The dialog is still up after {exact(path)} was chosen in it.")
+    return path
+
+
+async def _gone(hands: Hands, path: str, refusals: dict[str, str], seconds: float) -> bool:
+    """Wait until the dialog is gone, and say whether it is; give up where it says that it does not take the path."""
+    until = _Patience(seconds)
     while dialog_on(sight := await hands.sight()):
         for sign, why in refusals.items():
             if sight.has(sign):
                 raise hands.give_up(f"{exact(path)} was not taken: {why}.")
         if until.over:
-            raise hands.give_up(f"The dialog is still up after {exact(path)} was chosen in it.")
+            return False
         await until.wait(hands)
-    return path
+    return True
 
 
 async def _typed(hands: Hands, path: str) -> bool:

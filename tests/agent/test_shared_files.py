@@ -42,6 +42,7 @@ class SharingDesktop(PaintedDesktop):
         super().__init__()
         path.mkdir()
         self.path = path
+        self.far = ""
 
     async def shared_folder(self) -> SharedFolder:
         found = self.path.stat()
@@ -233,17 +234,25 @@ async def test_a_file_that_holds_a_secret_is_not_kept_with_the_evidence(
 
 
 async def test_one_sub_goal_at_a_time_uses_the_folder(desktop: SharingDesktop, tmp_path: Path) -> None:
-    async with opened(desktop, tmp_path), shared_files():
-        async with shared_files() as inner:
-            assert inner.folder == desktop.path
+    async def use() -> Path:
+        async with shared_files() as files:
+            return files.folder
 
-        async def other() -> None:
+    async with opened(desktop, tmp_path):
+        beside = contextvars.copy_context()
+        async with shared_files():
+            assert await use() == desktop.path, "inside it is a part of this"
+            with pytest.raises(InvalidUsage, match="Another sub-goal uses the folder"):
+                await asyncio.get_running_loop().create_task(use(), context=beside)
+        assert await use() == desktop.path
+
+
+async def test_a_screen_of_another_machine_sees_no_folder_of_this_one(desktop: SharingDesktop, tmp_path: Path) -> None:
+    desktop.far = "erp.example"
+    async with opened(desktop, tmp_path):
+        with pytest.raises(InvalidUsage, match="sees no folder of this one"):
             async with shared_files():
                 pytest.fail("it began")
-
-        beside = asyncio.get_running_loop().create_task(other(), context=contextvars.Context())
-        with pytest.raises(InvalidUsage, match="no agent here"):
-            await beside
 
 
 async def test_a_desktop_without_a_folder_says_so(desktop: SharingDesktop, tmp_path: Path) -> None:

@@ -21,8 +21,9 @@ from holo_tasks.audit.s3 import Bucket, Keys, Listed, Place
 from holo_tasks.audit.spool import Spool, left_behind
 from holo_tasks.cli.runs import listing
 from holo_tasks.cli.verify import public_pem, verify_trace
+from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.events import RunClosed, RunOpened
+from holo_tasks.core.events import FileArrived, RunClosed, RunOpened
 
 GONE = "mid-run"
 
@@ -117,6 +118,27 @@ async def test_a_bucket_made_again_under_a_run_gets_all_of_it_at_its_end(
     bucket.create_bucket(Bucket="made-again")
     assert (await end(trace)).complete
     valid(trace.uri, 5)
+
+
+async def test_a_kept_file_arrives_and_is_sent_again_where_it_was_deleted(
+    to_s3: Any, s3: Any, tmp_path: Path, event: Any, shot: Any, bucket: Any, valid: Any
+) -> None:
+    where, data = to_s3(), b"%PDF of an invoice"
+    file = Attachment(data, hashlib.sha256(data).hexdigest())
+    trace = where.open("run-1", home=tmp_path)
+    await work(trace, event, shot, range(2))
+    for _ in range(2):
+        await trace.keep(file)
+        await trace.record(FileArrived(name="a.pdf", size_bytes=len(data), sha256=file.sha256, kept=True))
+    await delivered(trace, 5)
+    key = f"{where.place.prefix}/run-1/files/{file.sha256}"
+    assert objects(bucket, s3.bucket, f"{where.place.prefix}/run-1/files/") == [key]
+    bucket.delete_object(Bucket=s3.bucket, Key=key)
+    assert (await end(trace)).complete
+    valid(trace.uri, 6)
+    assert open_trace(trace.uri).file(file.sha256) == data
+    bucket.put_object(Bucket=s3.bucket, Key=key, Body=b"another invoice")
+    assert verify_trace(trace.uri, tmp_path / "public.pem", None, tmp_path).verdict == "TAMPERED"
 
 
 async def test_what_was_deleted_from_the_prefix_is_sent_again(
