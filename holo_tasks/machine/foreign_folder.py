@@ -31,6 +31,8 @@ MOST_ENTRIES = 10_000
 PIECE = 1 << 20
 MOST_OF_A_NAME = 1_000
 """So many files of one name are told apart by a number."""
+_ANOTHER = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO})
+"""What is said where something else is in a file's place by now: nothing, a link, a socket or a device."""
 _NO_LEASES = frozenset({errno.EACCES, errno.EINVAL, errno.EPERM, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS})
 
 
@@ -113,7 +115,12 @@ def copy_out(folder: int, entry: Entry, into: Path, name: str, stop: threading.E
 
     Raises `Unfinished` if it is not the file that ``entry`` tells of, or did not stay it, and `OSError`.
     """
-    descriptor = os.open(entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        descriptor = os.open(entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        if error.errno in _ANOTHER:
+            raise Unfinished from None
+        raise
     try:
         make_private(into)
         draft = into / f".{secrets.token_hex(8)}.part"

@@ -86,6 +86,8 @@ class Watch:
         ready = []
         for one in new:
             if not is_meant(one.name, self.wanted.pattern):
+                if not (one.name.startswith(".") or one.refusal):
+                    self.reasons.setdefault(one.name, "does not fit")
                 continue
             self.wanted.check_size(one)
             sign, since_s = self.since_s.get(one.name, (None, now_s))
@@ -104,7 +106,7 @@ class Watch:
     def told(self) -> str:
         """Say what was seen instead of what was waited for."""
         if not self.reasons:
-            return "Nothing came that fits."
+            return "Nothing came."
         some = [f"‘{safe_name(name)}’ {why}" for name, why in sorted(self.reasons.items())[:MOST_TOLD]]
         more = len(self.reasons) - len(some)
         return "; ".join(some) + (f"; and {more} more." if more else ".")
@@ -183,8 +185,6 @@ def _copied(shared: SharedFolder, entry: Entry, place: Path, stop: threading.Eve
     try:
         with foreign_folder.opened(shared) as folder:
             return foreign_folder.copy_out(folder, entry, place, safe_name(entry.name), stop)
-    except FileNotFoundError:
-        raise foreign_folder.Unfinished from None  # renamed meanwhile
     except OSError as error:
         raise GaveUp(
             f"‘{safe_name(entry.name)}’ cannot be taken into {place}: {error.strerror}. Free some space there, or let "

@@ -23,7 +23,6 @@ from tests.support.doc_pages import DOCS, blocks
 from tests.support.scripted_model import ScriptedModel
 
 pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop]
-PIECES = 40
 
 
 @pytest.fixture
@@ -42,14 +41,14 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 class Portal(http.server.BaseHTTPRequestHandler):
-    """A page with an invoice, which is sent piece by piece under a name that leads elsewhere."""
+    """A page with an invoice, which is sent byte by byte."""
 
     def do_GET(self) -> None:
         body = b"<title>Portal</title><body style='font:22px sans-serif'><h1>Portal</h1><a href=/I-7>Invoice I-7</a>"
         self.send_response(200)
         if self.path == "/I-7":
             body = b"Dear Ada, 7 pieces. "
-            self.send_header("Content-Disposition", 'attachment; filename="../../I-7 for Ada.txt"')
+            self.send_header("Content-Disposition", 'attachment; filename="I-7 for Ada.txt"')
         self.send_header("Content-Type", "text/plain" if self.path == "/I-7" else "text/html")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

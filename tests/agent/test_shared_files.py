@@ -130,7 +130,7 @@ async def test_a_file_counts_once_and_again_when_it_has_changed(desktop: Sharing
     given = tmp_path / "letter.txt"
     given.write_text("Dear Ada")
     async with opened(desktop, tmp_path), shared_files([given]) as files:
-        with pytest.raises(GaveUp, match="Nothing came that fits"):
+        with pytest.raises(GaveUp, match=r"Nothing came\."):
             await files.wait("*.txt", timeout_seconds=0.6)
         (desktop.path / "letter.txt").write_text("Dear Ada, thank you")
         assert (await files.wait("*.txt")).path.read_text() == "Dear Ada, thank you"
@@ -167,6 +167,7 @@ async def test_nobody_chooses_between_two_different_files(desktop: SharingDeskto
         ("half.pdf", "is still being downloaded"),
         ("held.pdf", "is open to be written"),
         ("x.pdf.crdownload", "is still being written"),
+        ("x.PNG", "does not fit"),
     ],
 )
 async def test_what_is_not_whole_is_named_with_the_reason(
