@@ -319,8 +319,7 @@ class XSession:
         self._screen = Screen(link, self._pixels)
         self._bound = Bound(link, self._order["monitor"])
         self._bound.begin()
-        repaints = Repaints(self._display, self._screen.fingerprint)
-        self._repaints = repaints
+        repaints = self._repaints = Repaints(self._display, self._screen.fingerprint)
         self._confine()
         pulse = self._pulse = Pulse(link, repaints)
         settle = Settle(**self._order["settle"])
