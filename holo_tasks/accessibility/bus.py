@@ -168,27 +168,16 @@ def launch(
     if registry:
         (services / f"{REGISTRY}.service").write_text(f"[D-BUS Service]\nName={REGISTRY}\nExec={registry}\n")
     settings = folder / "bus.conf"
-    settings.write_text(
-        SETTINGS
-        % {
-            "listen": "\n".join(f"  <listen>{each}</listen>" for each in addresses),
-            "services": _as_markup(str(services)),
-            "more": (DENIED if closed or guest else "") + (ONLY % (os.geteuid(), guest.uid) if guest else ""),
-        }
-    )
+    more = (DENIED if closed or guest else "") + (ONLY % (os.geteuid(), guest.uid) if guest else "")
+    listen = "\n".join(f"  <listen>{each}</listen>" for each in addresses)
+    settings.write_text(SETTINGS % {"listen": listen, "services": _as_markup(str(services)), "more": more})
     given |= own
     ready, tell = os.pipe()
+    options = [f"--config-file={settings}", "--nofork", "--nopidfile", "--nosyslog", f"--print-address={tell}"]
     try:
         with (folder / "bus.log").open("wb") as log:
             process = subprocess.Popen(
-                [
-                    program,
-                    f"--config-file={settings}",
-                    "--nofork",
-                    "--nopidfile",
-                    "--nosyslog",
-                    f"--print-address={tell}",
-                ],
+                [program, *options],
                 env=given,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from holo_tasks.desktop.remote_session import RemoteSession
     from holo_tasks.desktop.sandbox.start import Sandbox
     from holo_tasks.desktop.secret_windows import Places
-    from holo_tasks.desktop.xlink import XLink
 
 
 PAINTS_S, PAINT_NAP_S = 3.0, 0.05
@@ -79,7 +78,9 @@ class XSession:
         """Bring everything up; call ``then`` after the last process was started."""
         order = self._order
         if self._display:
-            self._borrow_cookie()
+            os.environ["XAUTHORITY"] = str(
+                xauth.borrow(self._display, order["xauthority"], self._folder / "Xauthority")
+            )
             self._load()
         else:
             size = Size(**order["size"])
@@ -179,22 +180,6 @@ class XSession:
 
         _ = mss, Image, ear, eyes, hands, program, wm
         self._lap("imports")
-
-    def _borrow_cookie(self) -> None:
-        """Make the cookie of somebody else's display usable by python3-xlib as well."""
-        mine = self._folder / "Xauthority"
-        host, _, number = self._display.rpartition(":")
-        number = number.partition(".")[0]
-        theirs = Path(self._order["xauthority"] or Path.home() / ".Xauthority")
-        local = host in ("", "unix") and number.isdigit()
-        data = xauth.find(theirs, int(number)) if local else None
-        if data is not None:
-            xauth.write(mine, int(number), data)
-        elif theirs.exists():
-            mine = theirs
-        else:
-            mine.touch(mode=0o600)
-        os.environ["XAUTHORITY"] = str(mine)
 
     def _connect(self) -> None:
         from holo_tasks.desktop import wm
@@ -301,7 +286,7 @@ class XSession:
         from holo_tasks.desktop.keyboard import Keyboard
         from holo_tasks.desktop.liveness_ping import Pulse
         from holo_tasks.desktop.monitors import Bound
-        from holo_tasks.desktop.owners import owner_of
+        from holo_tasks.desktop.owners import owner_at, owner_of
         from holo_tasks.desktop.pointer import Pointer
         from holo_tasks.desktop.recent_frames import Remembered
         from holo_tasks.desktop.remote_input import Guest
@@ -343,7 +328,7 @@ class XSession:
         far = self._far_typing(lambda at: owner_of(link, at))
         hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound, far)
         self._hands = Hands(*hands)
-        gate.owner_at = lambda at: _owner_at(link, at)
+        gate.owner_at = lambda at: owner_at(link, at)
         self._stirs = RepaintWatch(repaints, XLink(self._display), lambda: gate.held)
         self._remembered = Remembered(link, self._screen, gate, self._stirs.steady)
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
@@ -607,10 +592,3 @@ class XSession:
         from holo_tasks.desktop.target import scale_of
 
         return scale_of(self._link.text(self._link.root, "RESOURCE_MANAGER"))
-
-
-def _owner_at(link: XLink, at: Point | None) -> str:
-    """Name the program that gets a press at a point or, without one, a key."""
-    from holo_tasks.desktop.owners import owner_at
-
-    return owner_at(link, at)

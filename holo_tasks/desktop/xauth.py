@@ -83,3 +83,22 @@ def read(path: Path) -> list[Cookie]:
     except struct.error:
         pass
     return entries
+
+
+def borrow(display: str, theirs: str | None, mine: Path) -> Path:
+    """Return a file with the cookie of somebody else's display, which python3-xlib can use as well: ``mine`` if it can.
+
+    ``theirs`` is their file if it is not the usual one.
+    """
+    host, _, number = display.rpartition(":")
+    number = number.partition(".")[0]
+    path = Path(theirs) if theirs else Path.home() / ".Xauthority"
+    local = host in ("", "unix") and number.isdigit()
+    data = find(path, int(number)) if local else None
+    if data is None and path.exists():
+        return path
+    if data is None:
+        mine.touch(mode=0o600)
+    else:
+        write(mine, int(number), data)
+    return mine

@@ -26,6 +26,7 @@ from opentelemetry.trace import (
 from opentelemetry.util.types import AttributeValue
 
 from holo_tasks.core import events
+from holo_tasks.core.attachment import Attachment
 from holo_tasks.core.frame import Shot
 from holo_tasks.core.ports import Recorder
 from holo_tasks.telemetry import names
@@ -317,7 +318,7 @@ class _Heard:
     recorder: Recorder
     watch: RunSpans
 
-    async def keep(self, shot: Shot) -> None:
+    async def keep(self, shot: Shot | Attachment) -> None:
         began = self.watch.now_ns()
         await self.recorder.keep(shot)
         self.watch.kept(shot.sha256, began)
