@@ -23,7 +23,7 @@ NAP_S = 0.5
 LONGEST_NAME, LONGEST_PATH = 255, 4095
 TAIL = 16
 """So much of a path's end has to be seen, where a field shows no more of it."""
-TRIES, LOOKS, CHANGES = 2, 3, 4
+TRIES, LOOKS, CHANGES, LOOKS_GONE = 2, 3, 4, 2
 OPENS, SAVES = "Open", "Save"
 GTK_ROLE, FIELD, QT_FIELD = "file chooser", "text field", "File name:"
 TEXTS = {"GTK": ("Cancel", "Other Loc*"), "Qt": ("Look in:", "File name:")}
@@ -74,15 +74,18 @@ async def _chosen(hands: Hands, path: str, refusals: dict[str, str], *, opens: b
 
 async def _gone(hands: Hands, path: str, refusals: dict[str, str], seconds: float) -> bool:
     """Wait until the dialog is gone, and say whether it is; give up where it says that it does not take the path."""
-    until = _Patience(seconds)
-    while dialog_on(sight := await hands.sight()):
+    until, gone = _Patience(seconds), 0
+    while True:
+        sight = await hands.sight()
         for sign, why in refusals.items():
-            if sight.has(sign):
+            if sight.has(sign):  # first of all: the question may cover what the dialog is known by
                 raise hands.give_up(f"{exact(path)} was not taken: {why}.")
-        if until.over:
+        gone = 0 if dialog_on(sight) else gone + 1
+        if gone == LOOKS_GONE:  # what covers it may not have been drawn yet
+            return True
+        if until.over and not gone:
             return False
         await until.wait(hands)
-    return True
 
 
 async def _typed(hands: Hands, path: str) -> bool:
