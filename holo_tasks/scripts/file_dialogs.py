@@ -131,7 +131,7 @@ def took(sight: Sight, path: str) -> bool:
         return True
     if any(one.on_screen and (one.role == GTK_ROLE or one.name.startswith(QT_FIELD)) for one in told):
         return False  # a dialog that tells of itself would tell this
-    return sight.shows_part_of(path) or any(plain(path)[-TAIL:] in plain(line.text) for line in sight.lines)
+    return sight.shows_part_of(path) or any(plain(line.text).endswith(plain(path)[-TAIL:]) for line in sight.lines)
 
 
 def _told(sight: Sight) -> Sequence[Element]:
