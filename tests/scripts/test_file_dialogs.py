@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.geometry import Box, Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.loop.walk import Walk
-from holo_tasks.scripts.file_dialogs import open_in_dialog, save_in_dialog
+from holo_tasks.scripts.file_dialogs import open_in_dialog, save_in_dialog, took
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.script import Script
+from holo_tasks.vision.screen_text import Line, Sight
 from tests.accessibility.conftest import APPS, DEBIAN_PYTHON, has_gtk
 from tests.accessibility.test_programs import FLAGS
 from tests.support.scripts import done
@@ -113,3 +114,17 @@ async def test_a_path_that_a_dialog_would_take_for_another_is_refused(path: str)
     for script in (save_in_dialog, open_in_dialog):
         with pytest.raises(InvalidUsage):
             await script(None, path)  # type: ignore[arg-type]  # before anything is done with hands
+
+
+@pytest.mark.parametrize(
+    ("shown", "taken"),
+    [
+        ("/srv/in/letter 1.txt", True),
+        ("...esktop-7/in/letter 1.txt", True),
+        ("/srv/in/letter 1.txt.bak", False),
+        ("/srv/in/letter 2.txt", False),
+    ],
+)
+def test_a_field_that_shows_another_path_did_not_take_it(shown: str, *, taken: bool) -> None:
+    sight = Sight((Line(shown, Box(20, 20, 400, 20)),), Size(1000, 640))
+    assert took(sight, "/srv/in/letter 1.txt" if "esktop" not in shown else "/tmp/desktop-7/in/letter 1.txt") is taken
