@@ -51,6 +51,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--faults", action="store_true", help="try seven faults during a replay instead")
     parser.add_argument("--rounds", type=int, default=0, help="replay so often instead, with a drift every fifth of it")
     parser.add_argument("--audit", action="store_true", help="do the expense audit by model and playbook instead")
+    parser.add_argument("--quick", action="store_true", help="audit one letter of each kind instead of all")
     parser.add_argument("--keep", type=Path, help="where the audits' files stay: one that is done is not done again")
     parser.add_argument("--items", type=int, default=0, help="compare instead what so many items take, and cost")
     return parser.parse_args()
@@ -58,7 +59,7 @@ def _options() -> argparse.Namespace:
 
 async def _bench(scratch: Path, options: argparse.Namespace) -> int:
     if options.audit:
-        return await asyncio.to_thread(audits, options.keep or scratch, MODEL_S)
+        return await asyncio.to_thread(audits, options.keep or scratch, MODEL_S, quick=options.quick)
     if options.items:
         return await _costs(scratch, options.toolkits, options.items)
     playbooks = await _playbooks(scratch, options)
