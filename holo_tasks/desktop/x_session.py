@@ -301,8 +301,7 @@ class XSession:
         from holo_tasks.desktop.xlink import XLink
 
         link, gate = self._link, self._gate
-        self._screen = Screen(link, self._pixels)
-        self._bound = Bound(link, self._order["monitor"])
+        self._screen, self._bound = Screen(link, self._pixels), Bound(link, self._order["monitor"])
         self._bound.begin()
         repaints = self._repaints = Repaints(self._display, self._screen.fingerprint)
         self._confine()

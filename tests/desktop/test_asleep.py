@@ -26,7 +26,7 @@ WATCHED = Settle(quiet_s=1.0)
 ENDLESS = Settle(quiet_s=60, first_change_s=60, cap_s=10)
 """With these a screen that is called settled was known to be done."""
 
-QUIET = Settle(quiet_s=0.3)
+QUIET = Settle(quiet_s=0.12)
 
 
 @pytest.fixture
