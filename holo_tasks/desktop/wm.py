@@ -25,8 +25,9 @@ BACKGROUND = 0x46637A
 
 
 def launch(folder: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start the window manager; `managing` waits for it."""
+    """Start the window manager; `managing` waits for it. Its theme is this machine's, whatever programs are told."""
     private = {name: str(folder) for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
+    env = {name: text for name, text in env.items() if name not in ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS")}
     try:
         with (folder / "openbox.log").open("wb") as log:
             return subprocess.Popen(
@@ -80,6 +81,16 @@ def awake(link: XLink, process: subprocess.Popen[bytes], folder: Path, interrupt
     finally:
         core.DestroyWindow(window)
         link.conn.flush()
+
+
+def nudge(link: XLink) -> None:
+    """Wake somebody else's window manager, if there is one: openbox that is just coming up overlooks windows (`awake`).
+
+    It takes this message for nothing. It is sent at each look for a program's window.
+    """
+    told = CLIENT_MESSAGE.pack(33, 32, link.root, link.atom("_HOLO_NUDGE"), 0, 0, 0, 0, 0)
+    link.conn.core.SendEvent(False, link.root, TO_MANAGER, told)
+    link.conn.flush()
 
 
 def paint_background(link: XLink) -> None:

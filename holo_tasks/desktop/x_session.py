@@ -142,9 +142,13 @@ class XSession:
 
     def _await(self, program: Program) -> None:
         """Wait until the program shows a window that is at rest. Raises `Asked` if that is not to be waited for."""
+        from holo_tasks.desktop import wm
+
         heeds = self._ear is not None and self._order["opengl"] is None
 
         def heed(*, until_now: bool = False) -> None:
+            if self._server is None:
+                wm.nudge(self._link)
             if heeds and (self._ear.deaf or self._ear.asked(until_now=until_now) is not None):
                 raise Asked
 

@@ -40,7 +40,6 @@ from holo_tasks.safety import ledger as ledgers
 from holo_tasks.safety import silent_database
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Claim, Intent, Ledger
-from holo_tasks.safety.scrubbed import ScrubbedRecorder
 from holo_tasks.safety.store import store_at
 from tests.support.agents import events
 from tests.support.interruptions import BABBLE, CLICK, DONE, SEEN, World, cut_off, pressing
@@ -551,14 +550,3 @@ async def test_a_token_that_holds_a_value_is_refused_and_what_is_cut_was_scrubbe
     assert [event.kind for event in told[-2:]] == ["subgoal_closed", "run_closed"]
     assert told[-1].status == "answered"  # type: ignore[union-attr]
     assert "Kranich" not in str(told)
-
-
-async def test_without_a_secret_nothing_stands_between_a_run_and_its_trace(world: World) -> None:
-    seen: list[bool] = []
-
-    async def look() -> None:
-        seen.append(isinstance(current_run().outside.recorder, ScrubbedRecorder))
-
-    await world.run(look, [])
-    await world.run(look, [], secrets={"crane": Secret("crane", "Kranich")})
-    assert seen == [False, True]
