@@ -7,11 +7,13 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-import pyotp
-
 from holo_tasks.core.errors import InvalidUsage
+
+if TYPE_CHECKING:
+    from pyotp import TOTP
 
 SHORTEST_BYTES = 10
 """A shorter seed could be found by trying all there are; services give 10 to 64."""
@@ -92,15 +94,16 @@ class Totp:
         yield self._maker.byte_secret().hex()
 
     @cached_property
-    def _maker(self) -> _Maker:
+    def _maker(self) -> TOTP:
+        from pyotp import TOTP  # few runs have a seed, and all know of them
+
+        class Maker(TOTP):
+            """Makes codes of the shorter seeds, too, that services have given for years and still know."""
+
+            min_secret_length_bits = SHORTEST_BYTES * 8
+
         digest = getattr(hashlib, self.algorithm.lower())
-        return _Maker(self.seed, digits=self.digits, digest=digest, interval=self.period_s)
-
-
-class _Maker(pyotp.TOTP):
-    """Makes codes of the shorter seeds, too, that services have given for years and still know."""
-
-    min_secret_length_bits = SHORTEST_BYTES * 8
+        return Maker(self.seed, digits=self.digits, digest=digest, interval=self.period_s)
 
 
 def _from_address(text: str, name: str) -> Totp:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,14 +14,19 @@ from prefect import flow
 
 from holo_tasks import InvalidUsage, SubgoalOptions, calibrate, localize, pursue
 from holo_tasks.agent.calibrate import GRID
-from holo_tasks.core.calibration import Axis, Calibration, Correction
+from holo_tasks.cli.doctor.findings import Chain, Finding
+from holo_tasks.cli.doctor.screen import check_screen
+from holo_tasks.core.calibration import Axis, Calibration, Correction, PathError, ToolkitFactor
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click
-from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.run.calibrations import kept
+from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.machine.home import holo_home
+from holo_tasks.run.calibrations import keep, kept
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.script import Script
 from tests.support.agents import agent, events
+from tests.support.command_fixtures import command
+from tests.support.command_line import until
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step
 
@@ -127,3 +133,25 @@ async def test_a_program_that_counts_in_pixels_of_its_own_is_held_against_the_x_
         (toolkit,) = found.toolkits
         assert (toolkit.factor, toolkit.samples) == (1.0, 1)
         assert toolkit.after_px <= 3 * int(scale)
+
+
+async def test_doctor_tells_what_was_measured_on_a_display_and_nothing_of_another(
+    tmp_path: Path, x_server: Callable[..., Any], display: str
+) -> None:
+    log, told = tmp_path / "events", list[Finding]()
+    x_server(display, *command("events", log))
+    await asyncio.to_thread(until, lambda: log.exists() and "mapped" in log.read_text())
+    desktop = await AttachedDesktop.start(display, touches=False)
+    try:
+        setting = await desktop.setting()
+    finally:
+        await desktop.close()
+    found = Calibration(setting, PathError(9, 1.0, 7.0, 1.0), (ToolkitFactor("Orders", 2.0, 3, 9.0, 0.0),))
+    elsewhere = replace(found, setting=replace(setting, display=":1"), path=PathError(9, 1.0, 8.0, 1.0))
+    await check_screen(Chain(["display", "input"], told.append), display, 30)
+    assert "No calibration of it is known" in told[0].message
+    for one in (found, elsewhere):
+        keep(holo_home(), one)
+    await check_screen(Chain(["display", "input"], told.append), display, 30)
+    assert "Clicks there land within 7 px. Orders counts 1 as 2 px." in told[2].message
+    assert "8 px" not in told[2].message
