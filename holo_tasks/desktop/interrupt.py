@@ -9,7 +9,8 @@ import time
 from holo_tasks.core.errors import Killed, LimitReached
 
 EARLY_S = 0.02
-"""An event that is let through is with the X server a little later: the gate closes this much before the deadline."""
+"""An event that is let through is with the X server a little later: the gate closes at least this much before the
+deadline."""
 
 
 class Interrupt:
@@ -25,11 +26,16 @@ class Interrupt:
         self._stopped = -math.inf
         self._request = 0
         self._deadline: float | None = None
+        self._early_s = EARLY_S
 
     def arm(self, request: int, deadline: float | None) -> None:
         """Begin a request; the numbers of requests only grow."""
         with self._news:
-            self._request, self._deadline = request, None if deadline is None else deadline - EARLY_S
+            self._request, self._deadline, self._early_s = request, deadline, EARLY_S
+
+    def took(self, seconds: float) -> None:
+        """Note how long an event took to be carried out: on so busy a machine the gate closes earlier."""
+        self._early_s = max(self._early_s, 2 * seconds)
 
     def stop(self, request: float = math.inf) -> None:
         """Stop this request and all before it, even if it was not begun (from any thread)."""
@@ -46,7 +52,7 @@ class Interrupt:
         """Raise if no further input event may be sent."""
         if self._stopped >= self._request:
             raise Killed("The gesture was stopped before it was complete.")
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+        if self._deadline is not None and time.monotonic() >= self._deadline - self._early_s:
             raise LimitReached("The deadline passed before the gesture was complete.", limit="deadline")
 
     def sleep(self, seconds: float) -> None:
@@ -56,6 +62,6 @@ class Interrupt:
             while (left := until - time.monotonic()) > 0:
                 self.check()
                 if self._deadline is not None:
-                    left = min(left, max(self._deadline - time.monotonic(), 0.0))
+                    left = min(left, max(self._deadline - self._early_s - time.monotonic(), 0.0))
                 self._news.wait(min(left, self._longest_nap_s))
         self.check()

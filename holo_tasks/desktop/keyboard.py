@@ -152,6 +152,13 @@ class Keyboard:
         self._link.conn.flush()
         self._sent = True
 
+    def arrive(self) -> None:
+        """Wait until the X server has carried out what was sent: else, while it is kept from working, keys pile up there
+        that it would press long after a stop."""
+        began = time.monotonic()
+        self._link.sync()
+        self._gate.took(time.monotonic() - began)
+
     def _send(self, kind: int, keycode: int) -> None:
         self._test.FakeInput(kind, keycode, 0, 0, 0, 0, 0)
         self.events += 1

@@ -138,6 +138,7 @@ class Typist:
                 if self._gate.guards_secrets and self._keyboard.overheard(map(self.stroke, batch)):
                     raise PolicyRefused(f"Typing a secret was stopped: {OVERHEARD}")
                 self._send(batch)
+            self._keyboard.arrive()
             sent += len(batch)
             if sent >= AHEAD:
                 self._barrier()
