@@ -24,6 +24,7 @@ APART = (
     "tests/faults/test_canaries.py",
     "tests/flows/test_expense_audit.py",
     "tests/flows/test_handing_over.py",
+    "tests/scripts/test_file_dialogs.py",
 )
 """Modules whose tests take long and share nothing that a worker would have to make twice: each test is one's own."""
 TOGETHER = {
