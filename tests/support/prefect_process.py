@@ -11,10 +11,14 @@ their users' are.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
+import queue
 import sqlite3
 import sys
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 import aiosqlite
@@ -24,6 +28,7 @@ from holo_tasks.prefect_server import process
 _WAITS = "PRAGMA busy_timeout"
 _in_thread = aiosqlite.Connection._execute
 _serve = process._serve
+_SELDOM = timedelta(seconds=2)
 
 
 async def _execute(connection: aiosqlite.Connection, work: Any, *arguments: Any, **named: Any) -> Any:
@@ -49,10 +54,27 @@ def _patiently(database: sqlite3.Connection, work: Any, *arguments: Any, **named
         database.execute(f"{_WAITS} = 0")
 
 
+async def _next(messages: Any, timeout: float | None) -> Any:
+    """Return what comes next, if anything does; no thread is sent to look ten times a second."""
+    while True:
+        with suppress(queue.Empty):
+            return messages._queue.get_nowait()
+        if timeout != 0:
+            await asyncio.sleep(1)
+        if timeout is not None:
+            return None
+
+
 def _serve_less(*arguments: Any) -> None:
     """Serve, once Prefect may be loaded: it reads its settings as it is."""
+    from burner_redis.pubsub import PubSub
+    from prefect.server.api import background_workers
     from prefect.server.utilities.messaging import memory
 
+    background_workers.Worker = functools.partial(
+        background_workers.Worker, minimum_check_interval=_SELDOM, scheduling_resolution=_SELDOM
+    )
+    PubSub._queue_get = _next
     publish = memory.Topic.publish
 
     async def publish_if_asked(topic: memory.Topic, message: memory.MemoryMessage) -> None:
