@@ -10,6 +10,8 @@ import pytest
 from holo_tasks.prefect_server.temporary import TemporaryServer
 from tests.support.schedule import unit
 
+IDLE = ("EVENT_PERSISTER", "TASK_RUN_RECORDER", "SCHEDULER", "LATE_RUNS", "DB_VACUUM", "FOREMAN")
+"""Services of the Prefect server that no test of a deployment rests on."""
 _running: list[TemporaryServer] = []
 
 
@@ -21,9 +23,10 @@ def _deployments_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 
 @pytest.fixture
 def server(_deployments_home: str) -> str:
-    """A whole Prefect server, with the services that schedule runs and watch for events."""
+    """A whole Prefect server, with the services that watch for events."""
     if not _running:
-        environ = {**os.environ, "PREFECT_HOME": _deployments_home}
+        off = {f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "0" for service in IDLE}
+        environ = {**os.environ, **off, "PREFECT_HOME": _deployments_home}
         _running.append(TemporaryServer(environ, ui=True, login=os.environ["PREFECT_API_AUTH_STRING"]))
     return _running[0].wait()
 
