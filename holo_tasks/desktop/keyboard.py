@@ -153,8 +153,10 @@ class Keyboard:
         self._sent = True
 
     def arrive(self) -> None:
-        """Wait until the X server has carried out what was sent: else, while it is kept from working, keys pile up there
-        that it would press long after a stop."""
+        """Wait until the X server has carried out what was sent.
+
+        Else, while it is kept from working, keys pile up there that it would press long after a stop.
+        """
         began = time.monotonic()
         self._link.sync()
         self._gate.took(time.monotonic() - began)
