@@ -350,7 +350,7 @@ TARGETS = [
         lambda: [_signed()[0]],
         shapes=_some_story,
         words=(b'"seq":', b'"previous":"', b'"event":{"kind":"run_closed"', b"}\n{", b'"at":"', b'"signature":"'),
-        quick=60,
+        quick=30,
     ),
     Target(
         "told",

@@ -360,7 +360,7 @@ TARGETS = [
             b'"confidence":0.9',
         ),
         cpu_s=5,
-        quick=80,
+        quick=40,
     ),
     Target(
         "answers",

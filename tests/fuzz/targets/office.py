@@ -328,7 +328,7 @@ TARGETS = [
         shapes=_some_mail,
         words=tuple(f"\n{line}\n".encode() for line in LINES),
         cpu_s=CPU_SECONDS,
-        quick=80,
+        quick=40,
     ),
     Target(
         "pdf",
