@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+WITHOUT = ("httpx._main", "openai._vendor.httpx_aiohttp")
+"""Modules that libraries do without where they are missing."""
 SLUGS = "text_unidecode"
 BY_NAME = ("openai.types", "openai.types.chat", "openai.types.responses", "openai.types.shared")
 """Packages that only gather what 400 modules define, of which a conversation uses a few."""
@@ -23,10 +25,12 @@ class OtherShape(Exception):
 def load_less() -> None:
     """Have less loaded by libraries; to be called before any of them is.
 
-    That is what httpx needs for a command line of its own, 65,000 strings for slugs of what is not ASCII, and most of
-    what a model's endpoint may speak of. Whoever asks for it gets it as ever, but for httpx's command line.
+    That is what httpx needs for a command line of its own, a client by aiohttp that openai has where that is installed,
+    65,000 strings for slugs of what is not ASCII, and most of what a model's endpoint may speak of. Whoever asks for it
+    gets it as ever, but for that command line and that client.
     """
-    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+    for name in WITHOUT:
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]
     if SLUGS not in sys.modules:
         standing_in = ModuleType(SLUGS)
         standing_in.unidecode = _unidecode  # type: ignore[attr-defined]

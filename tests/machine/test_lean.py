@@ -46,3 +46,15 @@ def test_types_of_an_endpoint_are_the_same_and_loaded_as_they_are_asked_for():
     assert len(less[0]) > 300
     assert less[0] == all_at_once[0]
     assert less[1] < all_at_once[1] - 200
+
+
+def test_a_client_of_openais_that_nobody_here_uses_is_not_loaded_where_its_library_is_there():
+    pytest.importorskip("aiohttp")
+    script = """
+import openai
+before = "aiohttp" in sys.modules
+import aiohttp
+print(json.dumps([before, callable(aiohttp.ClientSession), openai.AsyncOpenAI(api_key="k").base_url.host]))
+"""
+    assert found("less", script) == [False, True, "api.openai.com"]
+    assert found("all", script)[0], "else there is nothing to leave out"
