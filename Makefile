@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
-	@echo "make test   run all checks and tests; about 19 minutes on two cores"
+	@echo "make test   run all checks and tests; about 17 minutes on two cores"
 	@echo "make test-fast  types, style, and the tests of what needs no server and no screen; about a minute"
 	@echo "make test-long  the same, with all of many like cases"
 	@echo "make bench  measure overhead, readiness, start-up, needless refusals, then all of bench-models"
@@ -30,7 +30,7 @@ help:
 	@echo "make bench-look  measure elements of 1,000, where clicks land at twelve combinations of scale and monitors, states,"
 	@echo "                 and steps and calls of twenty tasks with and without inventory and tree (about 7 minutes)"
 	@echo "make bench-replay  replay compiled playbooks in three toolkits under 33 drifts (about 20 minutes)"
-	@echo "make benchmark  do suites of tasks with judges of their own, at three scales; resumes (about 15 minutes)"
+	@echo "make benchmark  do suites of tasks with judges of their own, at three scales; resumes (about 10 minutes)"
 	@echo "make fleet  lists of 1,000 items on 1, 10 and 20 desktops of three machines, with kills; resumes (over an hour; FLEET=)"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make faults   shared budgets at length, 100 kills and deadlines, then the expense audit killed at every durable"
