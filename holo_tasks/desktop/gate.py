@@ -19,7 +19,7 @@ from holo_tasks.core.gestures import Gesture, Pause
 from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import kill_files
-from holo_tasks.desktop.interrupt import Interrupt
+from holo_tasks.desktop.interrupt import EARLY_S, Interrupt
 from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.clock import boot_s
 
@@ -244,8 +244,9 @@ class Gate(Interrupt):
             self.sleep(0.01)
 
     def _lapsed(self) -> bool:
-        # What is sent now is with the X server a little later.
-        return self._served is not None and boot_s() >= self._page.lease_until_s - self._early_s
+        # EARLY_S: what is sent now is with the X server a little later. Never by more, as with a deadline: a lease is
+        # shorter than an X server may be kept waiting, and would count as lapsed for the rest of the gesture.
+        return self._served is not None and boot_s() >= self._page.lease_until_s - EARLY_S
 
     def _watch(self) -> None:
         """Look for requests to stop, and acknowledge the latch; in a thread of its own."""

@@ -8,9 +8,8 @@ import time
 
 from holo_tasks.core.errors import Killed, LimitReached
 
-EARLY_S = 0.02
-"""An event that is let through is with the X server a little later: the gate closes at least this much before the
-deadline."""
+EARLY_S, MOST_EARLY_S = 0.02, 0.5
+"""An event that is let through is with the X server a little later: the gate closes so much before the deadline."""
 
 
 class Interrupt:
@@ -34,8 +33,8 @@ class Interrupt:
             self._request, self._deadline, self._early_s = request, deadline, EARLY_S
 
     def took(self, seconds: float) -> None:
-        """Note how long an event took to be carried out: on so busy a machine the gate closes earlier."""
-        self._early_s = max(self._early_s, 2 * seconds)
+        """Note how long events took to be carried out: for the rest of this request the deadline counts for earlier."""
+        self._early_s = max(self._early_s, min(2 * seconds, MOST_EARLY_S))
 
     def stop(self, request: float = math.inf) -> None:
         """Stop this request and all before it, even if it was not begun (from any thread)."""
