@@ -266,8 +266,8 @@ class Gate(Interrupt):
             if self._page.latched:
                 self.wake()
                 if not self._busy and not self._page.seen:
-                    self._page.see()
                     kill_files.answer(run.folder, run.run_id)
+                    self._page.see()
 
 
 class PersonsGate(Gate):

@@ -33,6 +33,8 @@ AGAIN_S = 5.0
 """A run that goes on for so long after it was cancelled is cancelled again, and its desktop taken from it."""
 LATE_S = 3.0
 """How long a claim that was not renewed in time is waited for, without input: the machine may have slept."""
+LAST_WORD_S = 0.5
+"""For so long the end of a run waits for its desktop to say that it has stopped."""
 SIGNAL = "signal"
 """The source of a stop that came to the whole process."""
 logger = logging.getLogger("holo_tasks.kill.switch")
@@ -167,9 +169,18 @@ class KillSwitch:
         self._news.set()
         if self._registration is not None:
             TAP.leave(self._signalled)
+            self._hear_the_desktop_out()
             kill_files.forget(self._folder, self.run.run_id)
             self._registration.close()
             self._registration = None
+
+    def _hear_the_desktop_out(self) -> None:
+        """Let the desktop answer a request to stop before the answer is cleared away: after that it would stay."""
+        end = time.monotonic() + LAST_WORD_S
+        while (desktop := self._desktop) is not None and desktop.latched and not desktop.at_rest:
+            if time.monotonic() > end:
+                return
+            time.sleep(0.01)
 
     def _signalled(self, number: signal.Signals) -> None:
         self.trip(SIGNAL, f"The run was stopped by {number.name}.")
