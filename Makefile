@@ -77,6 +77,7 @@ style: setup
 bench: setup
 	@$(PY) tests/bench/bench.py
 	@$(PY) tests/bench/bench_start.py
+	@$(PY) tests/bench/bench_mcp.py
 	@$(PY) tests/bench/bench_memory.py
 	@$(PY) tests/bench/bench_trace.py
 	@$(PY) tests/bench/bench_skipping.py
@@ -100,7 +101,7 @@ bench-replay: setup
 
 benchmark:
 	@deployments/setup.sh benchmark
-	@$(PY) flows/benchmarks --suite miniwob miniwob-clock office ledger --scale 1 1.25 2 --desktops 2 --out benchmark-output
+	@$(PY) flows/benchmarks --suite miniwob miniwob-clock office ledger nasty --scale 1 1.25 2 --desktops 2 --out benchmark-output
 
 fleet:
 	@deployments/setup.sh fleet

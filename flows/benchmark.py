@@ -23,6 +23,7 @@ from benchmarks.evidence import took_by_key
 from benchmarks.figures import row, rows_by
 from benchmarks.ledger import Ledger
 from benchmarks.miniwob import MiniWob
+from benchmarks.nasty.suite import CLERK, Nasty
 from benchmarks.office.suite import Office
 from benchmarks.oracle import Oracle, serving
 from benchmarks.page import past_rows, write_page
@@ -45,7 +46,7 @@ MOST_STEPS = 60
 @flow(name="Benchmark", flow_run_name="benchmark {name}", persist_result=False)
 async def benchmark(
     suites: tuple[str, ...] = Field(
-        default=("miniwob",), min_length=1, description="Which suites: miniwob, miniwob-clock, ledger, office."
+        default=("miniwob",), min_length=1, description="Which suites: miniwob, miniwob-clock, ledger, nasty, office."
     ),
     tasks: tuple[str, ...] = Field(default=(), description="Only these of their tasks; all if none is named."),
     seeds: int = Field(default=1, ge=1, le=1000, description="So many of each task, each drawn anew."),
@@ -166,7 +167,7 @@ async def _shown(shelf: Shelf, kept: Kept, other: Kept | None, left_out: Sequenc
 def _suite(name: str, *, tree: bool, replay: bool) -> Suite:
     suites: dict[str, Suite] = {
         suite.name: suite
-        for suite in (MiniWob(tree=tree), MiniWob(tree=tree, clock=True), Ledger(replay=replay), Office())
+        for suite in (MiniWob(tree=tree), MiniWob(tree=tree, clock=True), Ledger(replay=replay), Office(), Nasty())
     }
     if name not in suites:
         raise InvalidUsage(f"There is no suite {name!r}; there are: {', '.join(suites)}.")
@@ -197,7 +198,7 @@ def _decided(block: HoloModel | None) -> Iterator[tuple[HoloModel, Oracle | None
     if block is not None:
         yield block, None
         return
-    with serving(PLAYBOOK) as (oracle, base_url):
+    with serving(PLAYBOOK, CLERK) as (oracle, base_url):
         yield HoloModel(base_url=base_url, model="rehearsal"), oracle
 
 

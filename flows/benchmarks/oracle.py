@@ -19,7 +19,7 @@ from holo_tasks.contract.wire_messages import task_of, turns_of
 from holo_tasks.rehearsal.errors import Refused
 from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
 from holo_tasks.scripts.playbook import Playbook, load_playbook
-from holo_tasks.scripts.rules import Decision
+from holo_tasks.scripts.rules import Decision, decide, goal_for
 
 LAST = {"tool_name": "answer", "content": "not done"}
 """What it says when no more steps are left."""
@@ -28,8 +28,10 @@ LAST = {"tool_name": "answer", "content": "not done"}
 class Oracle(Rehearsal):
     """Answers for the trials that are under way, each known by what its goal begins with; safe to share."""
 
-    def __init__(self, playbook: Playbook) -> None:
-        super().__init__(playbook)
+    def __init__(self, *playbooks: Playbook) -> None:
+        """Where no trial plays, the playbook does that knows the task."""
+        super().__init__(playbooks[0])
+        self._playbooks = playbooks
         self._trials: dict[str, Trial] = {}
 
     @contextmanager
@@ -44,9 +46,11 @@ class Oracle(Rehearsal):
     def decide(self, body: Body, picture: bytes, terms: Terms) -> Decision:
         task = task_of(body)
         trial = next((trial for mark, trial in list(self._trials.items()) if task.startswith(mark)), None)
+        final = answer_only(body, terms)
         if trial is None:
-            return super().decide(body, picture, terms)
-        call = LAST if answer_only(body, terms) else trial.next_step(turns_of(body))
+            knows = next((each for each in self._playbooks if goal_for(each, task)), self.playbook)
+            return decide(knows, task, turns_of(body), self._look(picture), answer_only=final)
+        call = LAST if final else trial.next_step(turns_of(body))
         if call is None:
             raise Refused(400, "no_next_step", f"the oracle knows no next step in {task[:200]!r}")
         return Decision(step_of(call), "what the program tells")
@@ -59,9 +63,9 @@ def step_of(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(playbook: Path) -> Iterator[tuple[Oracle, str]]:
+def serving(*playbooks: Path) -> Iterator[tuple[Oracle, str]]:
     """Serve an oracle on this machine; gives it and its address."""
-    oracle = Oracle(load_playbook(playbook))
+    oracle = Oracle(*map(load_playbook, playbooks))
     server = RehearsalServer(oracle)
     threading.Thread(target=server.serve_forever, name="oracle", daemon=True).start()
     try:

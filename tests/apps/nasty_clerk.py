@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nasty_seeds import VARIANTS, Entry, plan
-from nasty_store import Store
 from tk_python import tk_python
 
+from benchmarks.nasty.programs import PROGRAM
+from benchmarks.nasty.programs.seeds import VARIANTS, Entry, plan
+from benchmarks.nasty.programs.store import Store
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Hotkey, Write
 from holo_tasks.desktop import Desktop
@@ -43,7 +44,7 @@ class Clerk:
         self._desktop = desktop
         self._state_file = folder / "state.json"
         files = ["--store", str(self.store.path), "--state-file", str(self._state_file)]
-        self._command = [tk_python(), str(APPS / "nasty.py"), kind, *files, "--seed", str(seed), *options]
+        self._command = [tk_python(), str(PROGRAM), kind, *files, "--seed", str(seed), *options]
         access = {"DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority), "CASHBOOK_PASSWORD": password}
         self._environment = {**os.environ, **access}
         self.seen: State = {}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from nasty_clerk import Clerk, seed_of
-from nasty_seeds import KINDS, VARIANTS
 
+from benchmarks.nasty.programs.seeds import KINDS, VARIANTS
 from holo_tasks.desktop import VirtualDesktop
 from tests.support.long import few
 

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from nasty_seeds import DELAYS_S, KINDS, WORDS, Entry, plan
-from nasty_store import NotAStore, Store
 from tk_python import tk_python
+
+from benchmarks.nasty.programs import PROGRAM
+from benchmarks.nasty.programs.seeds import DELAYS_S, KINDS, WORDS, Entry, plan
+from benchmarks.nasty.programs.store import NotAStore, Store
 
 APPS = Path(__file__).parent
 
@@ -29,7 +31,7 @@ def test_among_twenty_seeds_most_are_harmful_and_some_are_not(kind: str) -> None
 
 def test_every_word_can_be_drawn() -> None:
     pytest.importorskip("tkinter")
-    from nasty_puzzle_picture import _LETTERS
+    from benchmarks.nasty.programs.puzzle_picture import _LETTERS
 
     assert set("".join(WORDS)) <= set(_LETTERS)
 
@@ -84,7 +86,7 @@ def test_what_stops_a_program_is_one_line_and_exit_code_2(tmp_path: Path, argume
     text = tmp_path / "text"
     text.write_text("hello, this is no database of any kind")
     places = {"store": tmp_path / "store.db", "folder": tmp_path, "text": text}
-    command = [tk_python(), str(APPS / "nasty.py"), *(argument.format(**places) for argument in arguments)]
+    command = [tk_python(), str(PROGRAM), *(argument.format(**places) for argument in arguments)]
     environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "CASHBOOK_PASSWORD")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 2

@@ -117,6 +117,31 @@ async def test_a_run_stops_when_its_client_says_so_and_outlives_its_server(cli: 
             assert (await until(client, second, "ended"))["status"] == "killed"
 
 
+async def test_the_id_of_a_run_is_told_before_its_process_has_done_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holo_tasks.cli.mcp import processes
+    from holo_tasks.cli.mcp.granted import Granted
+    from holo_tasks.cli.mcp.tools import Tools
+    from holo_tasks.cli.parser import command_line
+
+    held = tmp_path / "held"
+    held.write_text("#!/bin/sh\nexec sleep 600\n")
+    held.chmod(0o700)
+    monkeypatch.setattr(processes.sys, "executable", str(held))
+    tools = Tools(Granted(tmp_path, ("--app=xterm",), command_line().parse_args(["mcp", "--app=xterm"])))
+    try:
+        told = (await tools.start("Look.")).structured_content
+        assert told
+        run_id = told["run_id"]
+        begun = processes.Begun(tmp_path / "mcp" / run_id)
+        assert (begun.alive, begun.registered(tmp_path), begun.progress) == (True, False, {})
+    finally:
+        for process in processes._begun:
+            process.kill()
+            process.wait()
+
+
 async def test_a_client_only_ever_gets_less(cli: CommandLine) -> None:
     words = ("--app", "xterm", "--base-url", "http://127.0.0.1:9", "--max-steps", "5", "--network=host")
     async with connected(cli, *words) as client:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tk_python import tk_python
 
+from benchmarks.nasty.programs import PROGRAM
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
 from tests.support.agents import events
@@ -34,7 +35,7 @@ def model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture
 def pages(server: str, tmp_path: Path, model: ScriptedModel) -> Iterator[Served]:
-    app = [tk_python(), str(HERE.parent / "apps" / "nasty.py"), "puzzle", "--store", str(tmp_path / "store")]
+    app = [tk_python(), str(PROGRAM), "puzzle", "--store", str(tmp_path / "store")]
     told = {"name": NAME, "base_url": model.base_url, "app": shlex.join(app), "folder": str(tmp_path / "evidence")}
     with Served(server, HERE / "served_goal.py", json.dumps(told), folder=tmp_path) as served:
         yield served

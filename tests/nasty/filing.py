@@ -9,10 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 
-from nasty_seeds import Plan, plan
-from nasty_store import Store
 from tk_python import tk_python
 
+from benchmarks.nasty.careful import SCREENS, filing
+from benchmarks.nasty.expected import HANDED_OVER, RIGHT, WRONG
+from benchmarks.nasty.filed import Filed
+from benchmarks.nasty.programs import PROGRAM
+from benchmarks.nasty.programs.seeds import plan
+from benchmarks.nasty.programs.store import Store
+from benchmarks.nasty.suite import CLERK, LATE, goal_of
 from holo_tasks import HoloError, Screens, SubgoalOptions, pursue, subgoal
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.models.profile import profile_for
@@ -20,18 +25,10 @@ from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at
 from holo_tasks.scripts.playbook import load_playbook
-from tests.nasty.careful import SCREENS, filing
-from tests.nasty.expected import HANDED_OVER, RIGHT, WRONG
-from tests.nasty.filed import Filed
 from tests.support.agents import agent
 
-HERE = Path(__file__).parent
-PROGRAM = HERE.parent / "apps" / "nasty.py"
 PASSWORD = "quartz-lantern-8"
-MODEL_PLAYBOOK = HERE / "clerk.playbook.yaml"
 STEPS, TIME_S = 45, 300.0
-LATE = {"double", "frozen", "spinner"}
-"""In these an effect may come long after the click."""
 
 
 @dataclass
@@ -64,7 +61,7 @@ class Outcome:
 @contextmanager
 def careless_model(latency_s: float) -> Iterator[RehearsalServer]:
     """Serve a model that does what the labels say, over real HTTP."""
-    server = RehearsalServer(Rehearsal(load_playbook(MODEL_PLAYBOOK)), latency_s=latency_s)
+    server = RehearsalServer(Rehearsal(load_playbook(CLERK)), latency_s=latency_s)
     Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server
@@ -73,14 +70,8 @@ def careless_model(latency_s: float) -> Iterator[RehearsalServer]:
         server.server_close()
 
 
-def goal_of(decided: Plan) -> str:
-    """Tell the model what to file."""
-    entry = decided.entry
-    return f"Please file the entry {entry.reference}, {entry.amount}, {entry.reason} in the cashbook, once."
-
-
-@subgoal(title="File {reference} without care", key="{reference}")
-async def file_carelessly(reference: str, goal: str) -> Filed:
+@subgoal(title="File {reference} without care", key="{key}")
+async def file_carelessly(reference: str, goal: str, key: str) -> Filed:
     """Trust the model, as one would without this library's guards, also with the password that the program asks for."""
     answer: Filed = await pursue(goal, returns=Filed, options=SubgoalOptions(secrets="cashbook"))
     return answer
@@ -108,7 +99,7 @@ async def file_one(
             try:
                 async with asyncio.timeout(TIME_S):
                     work = filing(screens) if careful else file_carelessly
-                    await work(decided.entry.reference, goal_of(decided))
+                    await work(decided.entry.reference, goal_of(decided), decided.entry.reference)
                 outcome.status = "answered"
             except HoloError as error:
                 outcome.status, outcome.reason = error.status, str(error)

@@ -18,13 +18,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "apps"), str(ROOT / "flows" / "demo")]
+sys.path[:0] = [str(ROOT), str(ROOT / "flows"), str(ROOT / "flows" / "demo")]
 LATENCY_S = 1.5
 """About what a model takes to answer: what comes up meanwhile comes up between its look and its click."""
 
 
 def main() -> int:
-    from nasty_seeds import KINDS
+    from benchmarks.nasty.programs.seeds import KINDS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "nasty-output")
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 async def _all(wanted: Sequence[tuple[str, int, bool]], out: Path, latency_s: float) -> int:
-    from tests.nasty.expected import as_expected, failures, table
+    from benchmarks.nasty.expected import as_expected, failures, table
     from tests.nasty.filing import Outcome, careless_model, file_one
 
     journal = out / "outcomes.jsonl"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from nasty_seeds import VARIANTS
 
-from tests.nasty.expected import EXPECTED, HANDED_OVER, RIGHT, WRONG, failures, table
+from benchmarks.nasty.expected import EXPECTED, HANDED_OVER, RIGHT, WRONG, failures, table
+from benchmarks.nasty.programs.seeds import VARIANTS
 
 
 @dataclass(frozen=True)

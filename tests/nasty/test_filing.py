@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from nasty_clerk import seed_of
-from nasty_seeds import KINDS
 
+from benchmarks.nasty.careful import NOT_SAVED, SCREENS
+from benchmarks.nasty.expected import EXPECTED, RIGHT, WRONG, as_expected
+from benchmarks.nasty.programs.seeds import KINDS
 from holo_tasks import Screens
 from holo_tasks.rehearsal.server import RehearsalServer
-from tests.nasty.careful import NOT_SAVED, SCREENS
-from tests.nasty.expected import EXPECTED, RIGHT, WRONG, as_expected
 from tests.nasty.filing import careless_model, file_one
 from tests.support.agents import events
 from tests.support.long import few

@@ -6,7 +6,8 @@ import tkinter as tk
 
 from legacy_ledger_look import FIELD, NAVY
 from legacy_ledger_screens import Screen
-from nasty_common import Cashbook, Form, box
+
+from benchmarks.nasty.programs.common import Cashbook, Form, box
 
 _DIALOG_SIZE = (420, 170)  # at font size 11
 _DEFAULT_AT = (90, 138)  # the middle of the default button in it

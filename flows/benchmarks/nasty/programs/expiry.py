@@ -9,8 +9,9 @@ import hmac
 import tkinter as tk
 
 from legacy_ledger_screens import Screen, SignOnScreen
-from nasty_common import Cashbook, Form
-from nasty_seeds import Entry
+
+from benchmarks.nasty.programs.common import Cashbook, Form
+from benchmarks.nasty.programs.seeds import Entry
 
 USER = "clerk"
 MOST_REFUSALS = 3

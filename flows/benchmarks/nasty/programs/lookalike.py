@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tkinter as tk
 
-from nasty_common import Cashbook, Form
-from nasty_seeds import Entry
+from benchmarks.nasty.programs.common import Cashbook, Form
+from benchmarks.nasty.programs.seeds import Entry
 
 
 class Lookalike(Cashbook):

@@ -5,8 +5,8 @@ A guarded one takes no entry twice, also not from who clicks again, lands on the
 
 from __future__ import annotations
 
-from nasty_common import Cashbook
-from nasty_seeds import Entry
+from benchmarks.nasty.programs.common import Cashbook
+from benchmarks.nasty.programs.seeds import Entry
 
 
 class Double(Cashbook):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tkinter as tk
 
-from nasty_common import FIELDS, Cashbook, Form
+from benchmarks.nasty.programs.common import FIELDS, Cashbook, Form
 
 _ROW = 46  # pixels at font size 11: of a field, of a button and of the banner
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nasty_common import Cashbook
-from nasty_seeds import Entry
+from benchmarks.nasty.programs.common import Cashbook
+from benchmarks.nasty.programs.seeds import Entry
 
 
 class Deaf(Cashbook):

@@ -6,9 +6,10 @@ import tkinter as tk
 
 from legacy_ledger_look import bind_enter
 from legacy_ledger_screens import Screen
-from nasty_common import Cashbook
-from nasty_puzzle_picture import picture
-from nasty_seeds import Entry
+
+from benchmarks.nasty.programs.common import Cashbook
+from benchmarks.nasty.programs.puzzle_picture import picture
+from benchmarks.nasty.programs.seeds import Entry
 
 
 class Puzzle(Cashbook):

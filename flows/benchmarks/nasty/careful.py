@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from benchmarks.nasty.filed import Filed
 from holo_tasks import (
     NOT_DONE,
     Answer,
@@ -23,7 +24,6 @@ from holo_tasks import (
 )
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.vision.screen_text import plain
-from tests.nasty.filed import Filed
 
 
 async def keep_editing(hands: Hands) -> None:
@@ -94,7 +94,7 @@ SCREENS = Screens(
 )
 
 
-async def look_whether_filed(reference: str, goal: str) -> Filed | NotDone | None:
+async def look_whether_filed(reference: str, goal: str, key: str) -> Filed | NotDone | None:
     """Ask the program itself: its menu lists what was filed today."""
     await recover_to("menu", screens=SCREENS)
     listed = await pursue(
@@ -105,16 +105,16 @@ async def look_whether_filed(reference: str, goal: str) -> Filed | NotDone | Non
     return NOT_DONE if plain(listed) == "none" else None
 
 
-def filing(screens: Screens) -> Callable[[str, str], Awaitable[Filed]]:
+def filing(screens: Screens) -> Callable[[str, str, str], Awaitable[Filed]]:
     """Return what lets the model file an entry where every slip of it is caught."""
 
     @subgoal(
         title="File {reference}",
-        key="{reference}",
+        key="{key}",
         effect=Effect(probe=look_whether_filed, press_once=("Submit", "Save"), retry_click="New entry"),
         screens=screens.route(begins="menu", ends=FILED),
     )
-    async def file_carefully(reference: str, goal: str) -> Filed:
+    async def file_carefully(reference: str, goal: str, key: str) -> Filed:
         answer: Filed = await pursue(goal, returns=Filed)
         return answer
 

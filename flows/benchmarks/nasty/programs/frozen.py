@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import time
 
-from nasty_common import Cashbook
-from nasty_seeds import Entry
+from benchmarks.nasty.programs.common import Cashbook
+from benchmarks.nasty.programs.seeds import Entry
 
 
 class Frozen(Cashbook):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nasty_seeds import Entry
+from benchmarks.nasty.programs.seeds import Entry
 
 # No uniqueness on purpose: a double submission must show as two rows.
 _SCHEMA = """

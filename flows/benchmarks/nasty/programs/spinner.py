@@ -9,8 +9,9 @@ import tkinter as tk
 
 from legacy_ledger_look import GREY, NAVY
 from legacy_ledger_screens import Screen
-from nasty_common import Cashbook, Menu
-from nasty_seeds import Entry
+
+from benchmarks.nasty.programs.common import Cashbook, Menu
+from benchmarks.nasty.programs.seeds import Entry
 
 _REPAINT_S = 0.03
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from legacy_ledger_look import ERROR_INK, FIELD, INK, NAVY, Look
 from legacy_ledger_screens import Screen
-from nasty_seeds import Entry, Plan
-from nasty_store import Store
+
+from benchmarks.nasty.programs.seeds import Entry, Plan
+from benchmarks.nasty.programs.store import Store
 
 FIELDS = ("reference", "amount", "reason")
 

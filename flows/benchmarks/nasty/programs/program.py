@@ -1,9 +1,9 @@
 """A small desktop program that is nasty in one known way, for tests of agents. Standard library only.
 
-    python3 tests/apps/nasty.py KIND --store FILE --seed N
+    python3 flows/benchmarks/nasty/programs/program.py KIND --store FILE --seed N
 
-The job is the same in all: file the entry that the screen names, once. What the seed decides is in `nasty_seeds`,
-what was done to the program in the store (`nasty_store`). The kind "expiry" asks for a user (clerk) and a password,
+The job is the same in all: file the entry that the screen names, once. What the seed decides is in `seeds`,
+what was done to the program in the store (`store`). The kind "expiry" asks for a user (clerk) and a password,
 which comes from `--secret-file` or the variable CASHBOOK_PASSWORD, never from the command line. Whatever stops the
 program from starting is one line on stderr and exit code 2.
 """
@@ -19,11 +19,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from nasty_seeds import KINDS, plan
-from nasty_store import NotAStore, Store
+FLOWS = Path(__file__).resolve().parents[3]
+# This file is run by its path, by a Python that knows none of the others. They look like the demo's legacy program, and
+# share its widgets.
+sys.path[:1] = [str(FLOWS), str(FLOWS / "demo")]
 
-# They look like the demo's legacy program, and share its widgets.
-sys.path.append(str(Path(__file__).resolve().parents[2] / "flows" / "demo"))
+from benchmarks.nasty.programs.seeds import KINDS, plan  # noqa: E402
+from benchmarks.nasty.programs.store import NotAStore, Store  # noqa: E402
 
 
 class CannotStart(RuntimeError):
@@ -53,7 +55,7 @@ def _run(options: argparse.Namespace) -> None:
         raise CannotStart("this Python has no tkinter: install the Debian package python3-tk") from error
     from legacy_ledger_look import Look
 
-    kind = getattr(import_module(f"nasty_{options.kind}"), options.kind.capitalize())
+    kind = getattr(import_module(f"benchmarks.nasty.programs.{options.kind}"), options.kind.capitalize())
     try:
         root = tk.Tk(className=kind.title.replace(" ", ""))
     except tk.TclError as error:
