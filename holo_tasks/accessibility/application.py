@@ -24,22 +24,22 @@ from holo_tasks.accessibility.connection import (
     property_of,
 )
 from holo_tasks.accessibility.mending import Asks, Facts, Unclear, drawn_over, mended
-from holo_tasks.accessibility.node import ENTRIES, FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of
+from holo_tasks.accessibility.node import FIELDS, NAME_CHARACTERS, NUMBERS, Node, node_of
 from holo_tasks.accessibility.placement import Extents, View
 from holo_tasks.accessibility.scrolling import may_show_more
 from holo_tasks.accessibility.sheet_cells import filled_cells
-from holo_tasks.accessibility.shortcuts import shortcut_of
+from holo_tasks.accessibility.values import VALUE_CHARACTERS, read_shortcuts, read_values
 from holo_tasks.core.elements import How
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.visible_text import one_line
 
 MOST_ELEMENTS, DEEPEST, MOST_CHILDREN = 5_000, 60, 1_000
-VALUE_CHARACTERS, MOST_VALUES, MOST_SHORTCUTS = 1_000, 300, 300
 MOST_UNSORTED = 100
 MOST_TABLES = 4
 LAGS_NS, MAY_LAG_NS, AGAIN_NS, FEW = 700_000_000, 1_500_000_000, 40_000_000, 3
 """Chromium may tell for half a second where things were before they were scrolled, on a busy machine for longer; of
 fewer things none has been."""
+NOT_TOLD: Mapping[str, Extents | None] = {}
 BEGINS_S = 0.3
 """How long a program may take to offer its cache after somebody first asked for its events."""
 
@@ -87,16 +87,16 @@ class Application:
 
     async def refresh(self, view: View) -> None:
         """Read what has changed. What was read when time is over, which cancels this, stays."""
-        connection, drawn = self._connection, self._drawn(view)
+        connection, (drawn, anew) = self._connection, self._drawn(view)
         began, at_ns = time.perf_counter(), view.at_ns or time.monotonic_ns()
         try:
             if connection is not None and connection.open and self.how != "none" and not self.late:
                 changes = connection.taken()
-                if not changes and drawn == ():
+                if not changes and anew == ():
                     return
                 self.late = True
                 connection.allow()
-                if await self._mend(connection, changes, drawn):
+                if await self._mend(connection, changes, drawn, anew):
                     self.late, self.measured_ns, self._read_ns = False, at_ns, time.monotonic_ns()
                     return
             self.late = True
@@ -118,7 +118,8 @@ class Application:
 
     def moving(self, view: View) -> bool:
         """Say whether it may still tell where things were before they moved: some were drawn anew a moment ago."""
-        latest = [(at_ns, box) for at_ns, box in view.drawn if at_ns > view.at_ns - self._lags_ns(LAGS_NS)]
+        drawn = view.drawn if view.anew is None else view.anew
+        latest = [(at_ns, box) for at_ns, box in drawn if at_ns > view.at_ns - self._lags_ns(LAGS_NS)]
         held = {node.parent for node in self.nodes} if latest else set()
         things = (node for place, node in enumerate(self.nodes) if latest and node.seen and place not in held)
         found = (
@@ -132,33 +133,53 @@ class Application:
         """Return how long it may tell where things were before, if its toolkit does."""
         return most if self.toolkit.lower().startswith("chrom") else 0
 
-    def _drawn(self, view: View) -> tuple[Box, ...] | None:
-        """Return what was drawn since it was asked where its elements are; None where all of them may have moved."""
+    def _drawn(self, view: View) -> tuple[tuple[Box, ...] | None, tuple[Box, ...] | None]:
+        """Return what was drawn since it was asked where its elements are, and what of that shows something else.
+
+        None stands for that all of them may have moved.
+        """
         mine = tuple((each.id, each.box, each.framed) for each in view.windows if each.pid == self.pid)
         same, self._windows = mine == self._windows, mine
         again = view.at_ns - self._read_ns > AGAIN_NS  # what it was asked a moment ago it tells no better now
-        drawn = view.drawn_since(self.measured_ns - (self._lags_ns(MAY_LAG_NS) if again else 0))
+        since_ns = self.measured_ns - (self._lags_ns(MAY_LAG_NS) if again else 0)
+        drawn = view.drawn_since(since_ns)
         # Of what is drawn below another window nobody hears.
-        return drawn if same and not (drawn and view.overlapped(self.pid)) else None
+        if not same or (drawn and view.overlapped(self.pid)):
+            return None, None
+        return drawn, view.drawn_since(since_ns, anew=True)
 
-    async def _mend(self, connection: Connection, changes: Changes, drawn: tuple[Box, ...] | None) -> bool:
-        """Ask for what has changed; return whether all is as the program tells now."""
+    async def _mend(
+        self,
+        connection: Connection,
+        changes: Changes,
+        drawn: tuple[Box, ...] | None,
+        anew: tuple[Box, ...] | None,
+    ) -> bool:
+        """Ask for what has changed; return whether all is as the program tells now.
+
+        Of what was drawn only that is asked which shows something else. Where that moved, so may what looks the same.
+        """
         whole = self.in_window or any(node.adopted or node.cell for node in self.nodes)
         if changes and (whole or drawn is None):
             return False
-        if whole or drawn is None:
+        if whole or drawn is None or anew is None:
             await self._measure(connection, self.nodes)
             # LibreOffice forgets cells: it makes them for whoever asks, for some seconds.
             return all(node.extents for node in self.nodes if node.cell)
         try:
-            asks = Asks(partial(self._certain, connection), partial(self._facts, connection))
-            done = await mended(self.nodes, changes, drawn_over(self.nodes, drawn), asks)
+            asks = Asks(
+                partial(self._certain, connection), partial(self._facts, connection), partial(self._where, connection)
+            )
+            done = await mended(self.nodes, changes, drawn_over(self.nodes, anew), asks, beside=anew != drawn)
         except Unclear:
             return False
         if len(done.nodes) > MOST_ELEMENTS:
             return False
         self.nodes = done.nodes
-        moved = await self._measure(connection, done.again)
+        before = {node.path: node.extents for node in self.nodes}
+        moved = await self._measure(connection, done.again, done.extents)
+        if anew != drawn and (moved or self._grown(before)):
+            return False
         turned = {id(node) for node in done.turned}
         moved |= {place for place, node in enumerate(self.nodes) if id(node) in turned}
         if may_show_more(self.nodes, moved, drawn):
@@ -170,6 +191,9 @@ class Application:
                     node.name = ""
         await self._read_values(connection, {node.path for node in done.again})
         return True
+
+    async def _read_values(self, connection: Connection, only: Collection[str] | None = None) -> None:
+        self.changes += await read_values(connection, self.bus_name, self.nodes, only)
 
     def unreadable(self) -> None:
         """Leave out what it tells."""
@@ -223,7 +247,7 @@ class Application:
                 elsewhere.append(node)
         await self._measure(connection, elsewhere)
         await self._read_values(connection)
-        await self._read_shortcuts(connection)
+        await read_shortcuts(connection, self.bus_name, self.nodes)
         await self._read_cells(connection)
 
     def _where_they_were(self, drawn: tuple[Box, ...] | None) -> set[str]:
@@ -439,24 +463,40 @@ class Application:
             if node.states & protocol.VISIBLE and above & protocol.SHOWING:
                 node.states |= protocol.SHOWING
 
-    async def _measure(self, connection: Connection, some: Sequence[Node]) -> set[int]:
-        """Ask where what shows of these is, and of what is in one that moved; return the places of those that moved."""
-        relative = protocol.IN_WINDOW if self.in_window else protocol.ON_SCREEN
+    async def _where(self, connection: Connection, paths: Sequence[str]) -> list[Extents | None]:
+        """Ask where elements are; None for one that does not tell."""
+        where = protocol.COMPONENT, "GetExtents", "(iiii)", protocol.IN_WINDOW if self.in_window else protocol.ON_SCREEN
+        told = await connection.all(self.bus_name, [method(path, *where) for path in paths])
+        return [None if extents is None else tuple(extents) for extents in told]
+
+    async def _measure(
+        self, connection: Connection, some: Sequence[Node], told: Mapping[str, Extents | None] = NOT_TOLD
+    ) -> set[int]:
+        """Ask where what shows of these is, and of what is in one that moved; return the places of those that moved.
+
+        What is ``told`` already is not asked.
+        """
         before = {node.path: node.extents for node in self.nodes}
         asked: set[str] = set()
         moved: set[int] = set()
         while some := [n for n in some if n.placed and n.states & protocol.SHOWING and n.path not in asked]:
             asked |= {node.path for node in some}
-            where = protocol.COMPONENT, "GetExtents", "(iiii)", relative
-            told = await connection.all(self.bus_name, [method(node.path, *where) for node in some])
-            for node, extents in zip(some, told, strict=True):
-                node.extents = tuple(extents) if extents is not None else None
+            unknown = [node.path for node in some if node.path not in told]
+            told = {**told, **dict(zip(unknown, await self._where(connection, unknown), strict=True))}
+            for node in some:
+                node.extents = told[node.path]
             moved, inside = self._moved(before)
             some = [self.nodes[place] for place in inside]
         embedded.move(self.nodes)
         if any(before[node.path] != node.extents for node in self.nodes):
             self.changes += 1
         return moved
+
+    def _grown(self, before: Mapping[str, Extents | None]) -> bool:
+        """Say whether something that holds others has another size than before, so that these may be elsewhere."""
+        held = {node.parent for node in self.nodes}
+        holders = (node for place, node in enumerate(self.nodes) if place in held)
+        return any((then := before[node.path]) is not None and then != node.extents for node in holders)
 
     def _moved(self, before: Mapping[str, Extents | None]) -> tuple[set[int], list[int]]:
         """Return the places of what is elsewhere than before, and of all that is in such."""
@@ -470,41 +510,6 @@ class Application:
                 within[place] = True
                 inside.append(place)
         return moved, inside
-
-    async def _read_values(self, connection: Connection, only: Collection[str] | None = None) -> None:
-        """Read what fields hold, but for passwords', and what those without a name are labeled by.
-
-        With ``only`` those with these paths are read, and of the others what has no name.
-        """
-        showing = [node for node in self.nodes if node.states & protocol.SHOWING and not node.protected]
-        asked = [node for node in showing if only is None or node.path in only]
-        fields = [node for node in asked if node.role in FIELDS or node.states & protocol.EDITABLE]
-        texts = [node for node in fields if node.texts][:MOST_VALUES]
-        numbers = [node for node in asked if node.ranges and node.role in NUMBERS and not node.texts][:MOST_VALUES]
-        nameless = [node for node in self.nodes if node.role in FIELDS and not node.name and node.extents][:MOST_VALUES]
-        ends = [-1 if n.role in PARAGRAPHS else VALUE_CHARACTERS for n in texts]
-        told = await connection.all(
-            self.bus_name,
-            [method(n.path, protocol.TEXT, "GetText", "s", 0, end) for n, end in zip(texts, ends, strict=True)]
-            + [property_of(n.path, protocol.VALUE, "CurrentValue", "d") for n in numbers],
-        )
-        labels = await answers(*(partial(self._label, connection, n.path) for n in nameless))
-        before = [(node.name, node.value) for node in self.nodes]
-        for node, holds in zip((*texts, *numbers), told, strict=True):
-            shown = f"{holds:g}" if isinstance(holds, float) else holds or ""
-            node.value = one_line(shown, VALUE_CHARACTERS)
-        for node, label in zip(nameless, labels, strict=True):
-            node.name, node.labeled = label or "", bool(label)
-        if before != [(node.name, node.value) for node in self.nodes]:
-            self.changes += 1
-
-    async def _read_shortcuts(self, connection: Connection) -> None:
-        """Ask entries of menus, open or not, for the keys that do the same: each once."""
-        entries = [node for node in self.nodes if node.role in ENTRIES and node.shortcut is None][:MOST_SHORTCUTS]
-        asked = [method(n.path, protocol.ACTION, "GetKeyBinding", "s", 0) for n in entries]
-        told = await connection.all(self.bus_name, asked)
-        for node, keys in zip(entries, told, strict=True):
-            node.shortcut = shortcut_of(keys or "")
 
     async def _read_cells(self, connection: Connection) -> None:
         """Add the cells that show and hold something, of tables that tell of none by themselves."""
@@ -539,15 +544,6 @@ class Application:
         node.value = one_line(text, VALUE_CHARACTERS)
         return node
 
-    async def _label(self, connection: Connection, path: str) -> str:
-        """Return the name of the label that belongs to a field."""
-        relations = await connection.value(self.bus_name, path, protocol.ACCESSIBLE, "GetRelationSet", "a(ua(so))")
-        for kind, others in relations[:20]:
-            if kind == protocol.LABELLED_BY and others:
-                called = await connection.property(self.bus_name, others[0][1], protocol.ACCESSIBLE, "Name", "s")
-                return one_line(called, NAME_CHARACTERS)
-        return ""
-
 
 def _pairs(told: Sequence[Any], many: int) -> list[tuple[str, int] | None]:
     """Return the name of each of so many elements and how many are in it; None for one that is gone."""
@@ -569,8 +565,6 @@ def _number(told: object) -> int:
 
 
 WORDS = ("Name", "ChildCount")
-PARAGRAPHS = {"paragraph", "heading"}
-"""LibreOffice tells nothing of their texts if it is asked for more than there is."""
 PARTLY = "of its tables only those cells are here that show and hold something"
 UNCERTAIN = protocol.DEFUNCT | protocol.MANAGES
 """States of what nobody can tell all of."""

@@ -6,13 +6,15 @@ is not plain what has changed, or that is much, the tree is not mended, and so i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.changes import Changes
 from holo_tasks.accessibility.node import Node
+from holo_tasks.accessibility.placement import Extents
 from holo_tasks.core.geometry import Box
 
 MOST_AGAIN = 120
@@ -29,10 +31,11 @@ class Unclear(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """How a program is asked: what elements are with the paths of what is in each; and only their facts."""
+    """How a program is asked: what elements are with the paths of what is in each; only their facts; where they are."""
 
     whole: Callable[[Sequence[str]], Awaitable[list[tuple[Node, list[str]] | None]]]
     facts: Callable[[Sequence[str]], Awaitable[list[Facts | None]]]
+    where: Callable[[Sequence[str]], Awaitable[list[Extents | None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Mended:
     turned: list[Node]
     """What came to show, or ceased to, without a word of the program."""
     changed: bool
+    extents: Mapping[str, Extents | None]
+    """Where some of them are, by their paths: asked with all else, since each question that waits for another costs."""
 
 
 def drawn_over(nodes: Sequence[Node], drawn: Sequence[Box]) -> list[int]:
@@ -60,8 +65,13 @@ def drawn_over(nodes: Sequence[Node], drawn: Sequence[Box]) -> list[int]:
     return found
 
 
-async def mended(nodes: list[Node], changes: Changes, over: Sequence[int], asks: Asks) -> Mended:
-    """Return the tree with what changed asked again; ``over`` are the places drawn over. Raises `Unclear`."""
+async def mended(
+    nodes: list[Node], changes: Changes, over: Sequence[int], asks: Asks, *, beside: bool = False
+) -> Mended:
+    """Return the tree with what changed asked again; ``over`` are the places drawn over. Raises `Unclear`.
+
+    With ``beside`` also where things are that are beside what came or went: nothing else tells that they moved.
+    """
     places = {node.path: place for place, node in enumerate(nodes)}
     below: list[list[int]] = [[] for _ in nodes]
     for place, node in enumerate(nodes):
@@ -69,7 +79,16 @@ async def mended(nodes: list[Node], changes: Changes, over: Sequence[int], asks:
             below[node.parent].append(place)
     told, unknown = _told(nodes, places, below, changes)
     wanted, changed = sorted(told), False
-    read = await asks.whole([nodes[place].path for place in wanted])
+    glanced = [nodes[place] for place in over if place not in told]
+    if len(wanted) + len(glanced) > MOST_AGAIN:
+        raise Unclear
+    asked = [*(nodes[place] for place in wanted), *glanced]
+    measured = [node.path for node in asked if node.placed and node.states & protocol.SHOWING]
+    read, facts, extents = await asyncio.gather(
+        asks.whole([nodes[place].path for place in wanted]),
+        asks.facts([node.path for node in glanced]),
+        asks.where(measured),
+    )
     children: dict[int, list[str]] = {}
     for place, answer in zip(wanted, read, strict=True):
         if answer is None:
@@ -89,13 +108,18 @@ async def mended(nodes: list[Node], changes: Changes, over: Sequence[int], asks:
     if any(answer is None and nodes[place].path in there for place, answer in zip(wanted, read, strict=True)):
         raise Unclear  # it is gone, and nobody said so
     again = [node for node in again if node.path in there]
-    glanced = [nodes[place] for place in over if place not in told and nodes[place].path in there]
-    if len(again) + len(glanced) > MOST_AGAIN:
+    if beside:
+        known = {node.path for node in (*again, *glanced)}
+        kept = (nodes[each] for place in children for each in below[place])
+        again += [node for node in kept if node.path in there and node.path not in known]
+    left = [(node, fact) for node, fact in zip(glanced, facts, strict=True) if node.path in there]
+    if len(again) + len(left) > MOST_AGAIN:
         raise Unclear
-    shown = [node.states & protocol.SHOWING for node in glanced]
-    changed |= await _glance(glanced, asks)
-    turned = [node for node, then in zip(glanced, shown, strict=True) if node.states & protocol.SHOWING != then]
-    return Mended(now, again + glanced, turned, changed or bool(children))
+    shown = [node.states & protocol.SHOWING for node, _ in left]
+    changed |= _glance(left)
+    turned = [node for (node, _), then in zip(left, shown, strict=True) if node.states & protocol.SHOWING != then]
+    where = dict(zip(measured, extents, strict=True))
+    return Mended(now, again + [node for node, _ in left], turned, changed or bool(children), where)
 
 
 def _told(
@@ -120,11 +144,10 @@ def _told(
     return found, {path for path in paths if path not in places}
 
 
-async def _glance(nodes: Sequence[Node], asks: Asks) -> bool:
-    """Ask what was drawn over whether it is what it was; return whether something is not. Raises `Unclear`."""
+def _glance(told: Sequence[tuple[Node, Facts | None]]) -> bool:
+    """Take over what was drawn over tells of itself; return whether something is not as it was. Raises `Unclear`."""
     changed = False
-    told = await asks.facts([node.path for node in nodes])
-    for node, facts in zip(nodes, told, strict=True):
+    for node, facts in told:
         if facts is None or (node.count >= 0 and facts[2] != node.count):
             raise Unclear
         name = node.name if node.labeled and not facts[0] else facts[0]

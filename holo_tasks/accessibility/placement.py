@@ -54,17 +54,23 @@ class View:
     drawn: tuple[tuple[int, Box], ...] = ()
     """What was drawn by then, and when, the latest last; all of it after ``told_from_ns``."""
     told_from_ns: int = 0
+    anew: tuple[tuple[int, Box], ...] | None = None
+    """What of that shows something else than before; None where nobody has compared it."""
 
     @property
     def area(self) -> Box:
         """The part of the screen that is looked at."""
         return self.bound or Box.whole(self.size)
 
-    def drawn_since(self, ns: int) -> tuple[Box, ...] | None:
-        """Return what was drawn after a moment; None if that is not known, but that something was."""
+    def drawn_since(self, ns: int, *, anew: bool = False) -> tuple[Box, ...] | None:
+        """Return what was drawn after a moment, with ``anew`` what of it shows something else than before.
+
+        None stands for that it is not known, but that something was drawn.
+        """
         if not self.at_ns or ns < self.told_from_ns:
             return None if self.painted_ns > ns else ()
-        boxes = tuple(dict.fromkeys(box for at_ns, box in self.drawn if at_ns > ns))
+        drawn = self.anew if anew and self.anew is not None else self.drawn
+        boxes = tuple(dict.fromkeys(box for at_ns, box in drawn if at_ns > ns))
         return boxes if len(boxes) <= MOST_BOXES else (Box.around(boxes),)
 
     def overlapped(self, pid: int) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holo_tasks.accessibility.bus import Bus
+from holo_tasks.accessibility.mending import MOST_AGAIN
 from holo_tasks.accessibility.placement import TopWindow, View
 from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.geometry import Box, Size
@@ -17,6 +18,7 @@ from holo_tasks.desktop.element_messages import from_tree
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.ipc_messages import Message
 from holo_tasks.desktop.owners import processes_of
+from holo_tasks.desktop.redrawn import Redrawn
 from holo_tasks.desktop.repaints import KEPT, Repaints
 from holo_tasks.desktop.secret_store import SecretStore
 from holo_tasks.desktop.stacking import placed
@@ -52,18 +54,24 @@ class Elements:
         self._bound = bound
         self._reader: Reader | None = None
         self._ahead: Future[ElementTree] | None = None
+        self._redrawn = Redrawn(link)
+        self._early = False
         self._wanted = 0
         self._last: ElementTree | None = None
         self._number = 0
         self._clients: dict[int, int] = {}
         self._shown = ElementTree()
 
-    def ahead(self) -> None:
-        """Begin to read while a new picture is looked at elsewhere, if elements were asked for lately.
+    def ahead(self, *, early: bool) -> None:
+        """Begin to read before a new picture is taken, or while it is looked at elsewhere, if elements were asked for
+        lately: once for each picture.
 
         Whoever asks then waits for what has changed since, which is little.
         """
-        if self._reader is not None and self._wanted and (self._ahead is None or self._ahead.done()):
+        before, self._early = self._early, early
+        if before or self._reader is None or not self._wanted:
+            return
+        if self._ahead is None or self._ahead.done():
             self._wanted -= 1
             self._ahead = self._reader.read(self._view())
 
@@ -105,7 +113,12 @@ class Elements:
             return View(windows, size, now, bound)
         drawn = tuple((each.at_ns, each.box) for each in seen)
         first_ns = drawn[0][0] if len(drawn) == KEPT else 0
-        return View(windows, size, drawn[-1][0] if drawn else 0, bound, now, drawn, first_ns)
+        anew = None
+        if self._last is not None and len(self._last.elements) > MOST_AGAIN:
+            anew = self._redrawn.since(seen)
+        else:
+            self._redrawn.forget()
+        return View(windows, size, drawn[-1][0] if drawn else 0, bound, now, drawn, first_ns, anew)
 
     def _without_secrets(self, tree: ElementTree) -> ElementTree:
         """Return the tree with every secret's value replaced by its name."""

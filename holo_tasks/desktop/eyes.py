@@ -80,16 +80,25 @@ class Eyes:
         """Note that a program has just come up, and ask it to say when it has drawn itself."""
         self._acted_ns, self._ping = None, self._pulse.ask()
 
-    def look(self, *, after_action: bool, windows: bool = False, first: Callable[[], None] | None = None) -> Look:
+    def look(
+        self,
+        *,
+        after_action: bool,
+        windows: bool = False,
+        first: Callable[[], None] | None = None,
+        asks: Callable[[], None] = lambda: None,
+    ) -> Look:
         """Wait as `Settle` says, then take the picture; with ``windows``, say which are in it.
 
-        ``first`` is called right before the picture is taken, each time it is.
+        ``first`` is called right before the picture is taken, each time it is. ``asks`` is for what programs are asked
+        meanwhile: that keeps them from sleeping, so rest is waited for first unless nobody can tell who sleeps.
         """
         began = time.monotonic_ns()
         acted = self._acted_ns if after_action else None
         self._telling, self._awake, self._nap_ns = self._repaints.exact, False, FIRST_NAP_NS
         while True:
-            verdict = self._await_rest(began, acted)
+            verdict = self._await_rest(began, acted, asks)
+            asks()
             before = self._windows() if windows else {}
             if first is not None:
                 first()
@@ -99,8 +108,9 @@ class Eyes:
             # Looked at on either side of the picture: a window that moves as it is taken is known wherever it was.
             shown = between(before, self._windows()) if windows else None
             self._repaints.compare()
+            after = self._judge(began, acted)
             # Drawn on while it was taken: not yet the picture of a screen at rest.
-            if not verdict.settled or not self._judge(began, acted).wait_ns:
+            if not (verdict.settled and after.wait_ns) or after.last_repaint_ns == verdict.last_repaint_ns:
                 break
         quiet = at - verdict.last_repaint_ns if verdict.last_repaint_ns is not None else 0
         hung = not verdict.settled and self._ping is not None and self._pulse.answered(self._ping) is None
@@ -131,8 +141,9 @@ class Eyes:
         )
         return judge(self._settle, seen)
 
-    def _await_rest(self, began: int, acted: int | None) -> Verdict:
+    def _await_rest(self, began: int, acted: int | None, asks: Callable[[], None]) -> Verdict:
         self._repaints.compare()
+        asked = not self._repaints.exact
         while True:
             self._interrupt.check()
             if self._repaints.gone:
@@ -144,6 +155,10 @@ class Eyes:
                 if busy and ping is not None:
                     self._pulse.give_up(ping)
                 return verdict
+            if not (asked or busy or self._telling or verdict.last_repaint_ns is None):
+                asks()
+                asked = True
+                continue  # that took a moment
             # While quiet is being counted a repaint only puts the end off: no need to wake up for
             # it. A window may close instead of answering, which is seen only by asking.
             nap = min(verdict.wait_ns, LONGEST_NAP_NS)

@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -411,7 +411,8 @@ class XSession:
             places = self._typed_in.places()
 
         windows = windows or self._typed_in.any  # where a secret may show can be said only with them
-        seen = self._eyes.look(after_action=after_action, windows=windows, first=first)
+        ask = partial(self.ahead, early=True)
+        seen = self._eyes.look(after_action=after_action, windows=windows, first=first, asks=ask)
         while self._reconnected():
             seen = self._eyes.look(after_action=False, windows=windows, first=first)
         self._stirs.looked(self._remembered.arranged_s, settled=seen.settled)
@@ -510,10 +511,10 @@ class XSession:
         assert self._elements is not None
         return self._elements.told(known, self._gate)
 
-    def ahead(self) -> None:
-        """Begin to read what programs tell, while the picture that was just taken is looked at."""
+    def ahead(self, *, early: bool = False) -> None:
+        """Begin to read what programs tell, while a picture is waited for (``early``) or looked at."""
         if self._elements is not None:
-            self._elements.ahead()
+            self._elements.ahead(early=early)
 
     def explain(self, error: Exception) -> Exception:
         """Say what really happened when an error only says that the X server does not answer."""

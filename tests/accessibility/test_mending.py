@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -37,10 +38,13 @@ class Kept:
         self.liar = Liar(window(save=Told("Save"), **rows, **below))
         self.address, self.reader = address, Reader(address)
 
-    async def read(self, *drawn: Box) -> ElementTree:
-        """Read once more, as after these places were drawn on."""
+    async def read(self, *drawn: Box, anew: Sequence[Box] | None = None) -> ElementTree:
+        """Read once more, as after these places were drawn on, of which only ``anew`` show something else, if given."""
         now = time.monotonic_ns()
-        view = View((TOP,), SCREEN, now if drawn else 0, at_ns=now, drawn=tuple((now, box) for box in drawn))
+        other = None if anew is None else tuple((now, box) for box in anew)
+        view = View(
+            (TOP,), SCREEN, now if drawn else 0, at_ns=now, drawn=tuple((now, box) for box in drawn), anew=other
+        )
         self.liar.asked.clear()
         return await asyncio.wrap_future(self.reader.read(view))
 
@@ -80,6 +84,54 @@ async def test_what_was_drawn_over_is_asked_again_though_nobody_said_a_word(kept
     assert tree.find("button", "Row three")
     assert tree.find("button", "Row 4")[0].box.left == 300
     assert (at("row9"), "GetExtents") not in kept.liar.asked
+
+
+async def test_of_what_was_drawn_only_that_is_asked_which_shows_something_else(kept: Kept) -> None:
+    kept.liar.elements[at("row3")].name = "Row three"
+    tree = await kept.read(WINDOW, anew=[Box(110, 154, 50, 8)])
+    assert not kept.whole
+    assert tree.find("button", "Row three")
+    assert (at("row9"), "GetExtents") not in kept.liar.asked
+    await kept.read(WINDOW, anew=[])
+    assert kept.liar.asked == []
+
+
+async def test_where_something_moved_what_looks_the_same_may_have_moved_too(kept: Kept) -> None:
+    """As in a list that is scrolled by a line: all its buttons look alike, and only a label shows that it moved."""
+    for number in range(ROWS):
+        kept.liar.elements[at(f"row{number}")].extents = (110, 122 + 8 * number, 50, 8)
+    tree = await kept.read(WINDOW, anew=[Box(110, 154, 50, 8)])
+    assert [each.box.top for each in tree.find("button", "Row *")] == [122 + 8 * number for number in range(ROWS)]
+
+
+@pytest.mark.parametrize("moves", [True, False])
+async def test_what_is_beside_something_new_is_asked_where_it_is(kept: Kept, moves: bool) -> None:
+    """As in a list of lines that look alike, into which one more is put: only its end looks another."""
+    elements, panel = kept.liar.elements, at("list")
+    elements[at("old")] = Told("Line", above=panel, extents=(200, 200, 50, 20))
+    elements[panel].below = [at("old")]
+    await kept.liar.signal(panel, "ChildrenChanged", "add")
+    await kept.read(WINDOW, anew=[])
+    elements[at("new")] = Told("Line", above=panel, extents=(200, 200 if moves else 220, 50, 20))
+    elements[at("old")].extents = (200, 220 if moves else 200, 50, 20)
+    elements[panel].below = [at("new"), at("old")] if moves else [at("old"), at("new")]
+    await kept.liar.signal(panel, "ChildrenChanged", "add")
+    tree = await kept.read(WINDOW, anew=[Box(200, 220, 50, 20)])
+    assert [each.box.top for each in tree.find("button", "Line")] == [200, 220]
+    assert kept.whole is moves
+
+
+async def test_what_holds_others_and_grows_may_have_moved_them(kept: Kept) -> None:
+    elements, panel = kept.liar.elements, at("list")
+    elements[at("inner")] = Told("Inner", above=panel, extents=(200, 200, 50, 20))
+    elements[panel].below = [at("inner")]
+    await kept.liar.signal(panel, "ChildrenChanged", "add")
+    await kept.read(WINDOW, anew=[])
+    left, top, width, height = elements[panel].extents
+    elements[panel].extents = (left, top, width, height + 10)
+    await kept.liar.signal(panel, "BoundsChanged", "")
+    elements[at("row9")].extents = (110, 300, 50, 8)
+    assert (await kept.read(WINDOW, anew=[])).find("button", "Row 9")[0].box.top == 300
 
 
 async def test_a_program_that_lags_is_asked_again_but_not_at_once(address: str) -> None:
@@ -232,6 +284,7 @@ def test_a_page_that_was_just_drawn_anew_may_tell_where_things_were(toolkit: str
 
     assert program.moving(drawn(5, 6)) is moving
     assert not program.moving(drawn(5, 5 + LAGS_NS))
+    assert not program.moving(replace(drawn(5, 6), anew=())), "it looks as it did"
     assert not program.moving(drawn(1, 6)), "what was told of after it was drawn is where it was drawn"
     assert not program.moving(View((TOP,), SCREEN, 5, None, 6, ((5, Box(0, 0, 9, 9)),)))
 

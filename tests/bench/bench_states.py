@@ -49,6 +49,7 @@ async def _compared(folder: Path, rounds: int) -> None:
     ]
     texts = [State(state.name, *(Text(one.name or "") for one in _widgets(state))) for state in STATES]
     meter: dict[str, list[tuple[float, float]]] = {"picture": [], "elements": [], "text": []}
+    together = []
     async with gtk_ledger(folder, transactions) as (desktop, _):
         by_tree = ScreenRecognizer(Reader(), elements=desktop.elements)
         by_text = ScreenRecognizer(Reader())
@@ -68,6 +69,9 @@ async def _compared(folder: Path, rounds: int) -> None:
                         state = await recognizer.recognize(frame, states)
                     told.append(state and state.name)
                 assert len(set(told)) == 1, told
+    for (first, first_cpu), (then, then_cpu) in zip(meter["picture"], meter["elements"], strict=True):
+        together.append((first + then, first_cpu + then_cpu))
+    meter["both"] = together
     print(f"{'':>10} {'screens':>8} {'median ms':>10} {'a quarter within':>17} {'longest':>8} {'CPU ms':>8}")
     for how, seen in meter.items():
         wall, cpu = (sorted(each[kind] for each in seen) for kind in (0, 1))

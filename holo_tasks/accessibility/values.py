@@ -1,0 +1,76 @@
+"""What elements hold: texts and numbers of fields, labels of those without a name, keys of entries of menus."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from holo_tasks.accessibility import protocol
+from holo_tasks.accessibility.connection import Connection, method, property_of
+from holo_tasks.accessibility.node import ENTRIES, FIELDS, NAME_CHARACTERS, NUMBERS, Node
+from holo_tasks.accessibility.shortcuts import shortcut_of
+from holo_tasks.core.visible_text import one_line
+
+VALUE_CHARACTERS, MOST_VALUES, MOST_SHORTCUTS, MOST_RELATIONS = 1_000, 300, 300, 20
+PARAGRAPHS = {"paragraph", "heading"}
+"""LibreOffice tells nothing of their texts if it is asked for more than there is."""
+
+
+async def read_values(
+    connection: Connection, bus_name: str, nodes: Sequence[Node], only: Collection[str] | None = None
+) -> bool:
+    """Read what fields hold, but for passwords', and what those without a name are labeled by.
+
+    With ``only`` those with these paths are read, and of the others what has no name. Returns whether any is new.
+    """
+    showing = [node for node in nodes if node.states & protocol.SHOWING and not node.protected]
+    asked = [node for node in showing if only is None or node.path in only]
+    fields = [node for node in asked if node.role in FIELDS or node.states & protocol.EDITABLE]
+    texts = [node for node in fields if node.texts][:MOST_VALUES]
+    numbers = [node for node in asked if node.ranges and node.role in NUMBERS and not node.texts][:MOST_VALUES]
+    nameless = [node for node in nodes if node.role in FIELDS and not node.name and node.extents][:MOST_VALUES]
+    ends = [-1 if node.role in PARAGRAPHS else VALUE_CHARACTERS for node in texts]
+    told = await connection.all(
+        bus_name,
+        [method(node.path, protocol.TEXT, "GetText", "s", 0, end) for node, end in zip(texts, ends, strict=True)]
+        + [property_of(node.path, protocol.VALUE, "CurrentValue", "d") for node in numbers]
+        + [method(node.path, protocol.ACCESSIBLE, "GetRelationSet", "a(ua(so))") for node in nameless],
+    )
+    before = [(node.name, node.value) for node in nodes]
+    for node, holds in zip((*texts, *numbers), told, strict=False):
+        shown = f"{holds:g}" if isinstance(holds, float) else holds or ""
+        node.value = one_line(shown, VALUE_CHARACTERS)
+    called = {node.path: node.name for node in nodes if not node.labeled}
+    labels = await _labels(connection, bus_name, called, told[len(texts) + len(numbers) :])
+    for node, label in zip(nameless, labels, strict=True):
+        node.name, node.labeled = label, bool(label)
+    return before != [(node.name, node.value) for node in nodes]
+
+
+async def _labels(
+    connection: Connection, bus_name: str, called: Mapping[str, str], relations: Sequence[Any]
+) -> list[str]:
+    """Return the name of the label in each of these relations; those are asked that are not in the tree."""
+    paths = [_labeled_by(each or ()) for each in relations]
+    unknown = list(dict.fromkeys(path for path in paths if path and path not in called))
+    asked = [property_of(path, protocol.ACCESSIBLE, "Name", "s") for path in unknown]
+    told = dict(zip(unknown, await connection.all(bus_name, asked), strict=True))
+    return [called[path] if path in called else one_line(told.get(path) or "", NAME_CHARACTERS) for path in paths]
+
+
+def _labeled_by(relations: Sequence[Any]) -> str:
+    """Return the path of the label that belongs to an element, empty if none does."""
+    for kind, others in relations[:MOST_RELATIONS]:
+        if kind == protocol.LABELLED_BY and others:
+            return str(others[0][1])
+    return ""
+
+
+async def read_shortcuts(connection: Connection, bus_name: str, nodes: Sequence[Node]) -> None:
+    """Ask entries of menus, open or not, for the keys that do the same: each once."""
+    entries = [node for node in nodes if node.role in ENTRIES and node.shortcut is None][:MOST_SHORTCUTS]
+    told = await connection.all(
+        bus_name, [method(node.path, protocol.ACTION, "GetKeyBinding", "s", 0) for node in entries]
+    )
+    for node, keys in zip(entries, told, strict=True):
+        node.shortcut = shortcut_of(keys or "")

@@ -1,0 +1,91 @@
+"""Which of what was drawn on a screen shows something else than before: a browser draws a column anew for one line."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import xcffib.xproto
+from PIL import Image, ImageChops
+
+from holo_tasks.core.geometry import Box
+from holo_tasks.desktop.repaints import KEPT
+from holo_tasks.desktop.settle import Repaint
+from holo_tasks.desktop.xlink import Refused, XLink
+
+SMALLEST = 64
+"""Places are not told apart more finely than this, in pixels along either side."""
+
+
+class Redrawn:
+    """Remembers what one screen showed, and what of it was drawn otherwise since, and when."""
+
+    def __init__(self, link: XLink) -> None:
+        self._link = link
+        self._known: Image.Image | None = None
+        self._until_ns = 0
+        self._kept: deque[tuple[int, Box]] = deque(maxlen=KEPT)
+
+    def forget(self) -> None:
+        """Keep no picture: it takes longer to compare it than it is worth."""
+        self._known = None
+
+    def since(self, seen: Sequence[Repaint]) -> tuple[tuple[int, Box], ...]:
+        """Return which places of these repaints, oldest first, show something else than before, and when it was drawn.
+
+        What was drawn before a first picture was taken counts as it is.
+        """
+        new = [repaint for repaint in seen if repaint.at_ns > self._until_ns]
+        screen = Box.whole(self._link.size())
+        try:
+            if self._known is None or self._known.size != (screen.width, screen.height):
+                self._known = self._taken(screen)
+                self._kept = deque(((each.at_ns, each.box) for each in seen), maxlen=KEPT)
+            else:
+                self._compare(new, screen, self._known)
+        except Refused:  # the screen has another size by now
+            self._known = None
+            self._kept = deque(((each.at_ns, each.box) for each in seen), maxlen=KEPT)
+        self._until_ns = seen[-1].at_ns if seen else 0
+        return tuple(self._kept)
+
+    def _compare(self, new: Sequence[Repaint], screen: Box, known: Image.Image) -> None:
+        """Take over what is shown where something was drawn, and note what of it is another thing."""
+        looked: list[Box] = []
+        changed: list[Box] = []
+        for each in sorted(new, key=lambda repaint: -repaint.box.area):
+            box = each.box.intersection(screen)
+            if box is None or any(other.encloses(box) for other in looked):
+                continue
+            looked.append(box)
+            now, place = self._taken(box), (box.left, box.top, box.right, box.bottom)
+            changed += places_of(ImageChops.difference(now, known.crop(place)), box.left, box.top)
+            known.paste(now, place)
+        for each in new:
+            parts = (each.box.intersection(box) for box in changed)
+            self._kept.extend((each.at_ns, part) for part in parts if part is not None)
+
+    def _taken(self, box: Box) -> Image.Image:
+        whole = 0xFFFFFFFF
+        zpixmap = xcffib.xproto.ImageFormat.ZPixmap
+        ask = self._link.conn.core.GetImage
+        reply = ask(zpixmap, self._link.root, box.left, box.top, box.width, box.height, whole).reply()
+        size = box.width, box.height
+        return Image.frombuffer("RGBX", size, reply.data.buf(), "raw", "RGBX", 0, 1).convert("RGB")
+
+
+def places_of(difference: Image.Image, left: int = 0, top: int = 0) -> list[Box]:
+    """Return the places of a picture that are not black, so far to the right and down."""
+    around = difference.getbbox()
+    if around is None:
+        return []
+    box = Box.of_corners(*around)
+    if max(box.width, box.height) <= SMALLEST:
+        return [Box(left + box.left, top + box.top, box.width, box.height)]
+    if box.width >= box.height:
+        middle = box.left + box.width // 2
+        halves = (box.left, box.top, middle, box.bottom), (middle, box.top, box.right, box.bottom)
+    else:
+        middle = box.top + box.height // 2
+        halves = (box.left, box.top, box.right, middle), (box.left, middle, box.right, box.bottom)
+    return [place for half in halves for place in places_of(difference.crop(half), left + half[0], top + half[1])]
