@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from holo_tasks.core.elements import Element, ElementTree
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.outside import named
 from holo_tasks.scripts.actions import ElementTarget, Named, Target
 from holo_tasks.vision.element_check import WRITTEN_INTO, agrees
-from holo_tasks.vision.screen_text import Sight, on_row, plain
+from holo_tasks.vision.screen_text import Sight, holds_values, on_row, plain
 
 FIELDS = frozenset({"text field", "spin button", "combo box", "slider", "date editor", "terminal"})
 """Roles whose name is a label's beside them, and whose text is a value of their own."""
@@ -51,7 +50,7 @@ def find_element(
     tree = sight.elements
     if tree is None:
         return None
-    found, lacking = _single(tree, tree.find(wanted.role, wanted.name)), words_for(wanted)
+    found, lacking = _single(tree, _called(wanted, tree)), words_for(wanted)
     if anchors:
         found = [each for each in found if each.role not in WRITTEN_INTO] or found
     for relation, label in relations.items():
@@ -66,7 +65,7 @@ def find_element(
             raise NotFound(f"There is no {lacking} among the elements that the programs tell of.")
         return None
     if len(found) > 1:
-        raise Several(f"{len(found)} elements are {words_for(wanted)}: {_told(found, sight)}.")
+        raise Several(f"{len(found)} elements are {words_for(wanted)}: {_places(found)}.")
     if why_not := sight.disagrees(found[0], also):
         raise Disagrees(f"The program tells of {words_for(wanted)} at {found[0].box}, but {why_not}.")
     return found[0]
@@ -84,7 +83,7 @@ def field_of(label: str, sight: Sight) -> Box | None:
 def shows_element(wanted: Named, text: str | None, sight: Sight) -> bool:
     """Say whether an element shows; where programs do not tell of it, whether its text does."""
     tree = sight.elements
-    if tree is not None and any(not sight.disagrees(each, text or "") for each in tree.find(wanted.role, wanted.name)):
+    if tree is not None and any(not sight.disagrees(each, text or "") for each in _called(wanted, tree)):
         return True
     return text is not None and not is_told(sight) and sight.has(text)
 
@@ -140,7 +139,8 @@ def distance(one: Box, other: Box) -> float:
 def _anchor(label: str, sight: Sight) -> Box | None:
     """Return where a label is: the element of this name or, where not all programs tell, the text."""
     try:
-        found = find_element(Target(name=label), {}, sight, anchors=True)
+        wanted = Target(name=label).model_copy(update={"name": label})  # with what was put into it
+        found = find_element(wanted, {}, sight, anchors=True)
     except Disagrees:
         raise
     except NotFound:
@@ -150,11 +150,15 @@ def _anchor(label: str, sight: Sight) -> Box | None:
     return None if is_told(sight) else sight.anchor(label)
 
 
-def _told(found: Sequence[Element], sight: Sight) -> str:
-    """Return what elements are called and where they are, as far as that may be known outside this machine."""
-    shown = (sight.shown or sight).elements or ElementTree()
-    known = [shown.elements[each.id] if each.id < len(shown.elements) else each for each in found[:MOST_TOLD]]
-    return ", ".join(f"{each.role} ‘{named(each.name)}’ at {each.box}" for each in known)
+def _places(found: Sequence[Element]) -> str:
+    """Return where elements are; what they are called is for whoever may know what programs tell."""
+    return ", ".join(f"at {each.box}" for each in found[:MOST_TOLD])
+
+
+def _called(wanted: Named, tree: ElementTree) -> list[Element]:
+    """Return the elements of this role and name; an item's value in it is there word for word."""
+    found = tree.find(wanted.role, wanted.name)
+    return [each for each in found if holds_values(wanted.name or "", each.name, told=True)]
 
 
 def _single(tree: ElementTree, found: Sequence[Element]) -> list[Element]:

@@ -20,6 +20,7 @@ from holo_tasks.scripts.element_search import (
     distance,
     field_of,
     find_element,
+    is_told,
     shows_element,
     stands,
     words_for,
@@ -27,7 +28,7 @@ from holo_tasks.scripts.element_search import (
 from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.past import Past
 from holo_tasks.scripts.playbook import Playbook, Rule
-from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, read_values
+from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight
 from holo_tasks.vision.template_match import place_of
 
@@ -197,7 +198,7 @@ def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight) -> bool:
 def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
     """Say whether a text or an element shows."""
     if isinstance(wanted, str):
-        return sight.has(fill(wanted, values))
+        return sight.has(label_of(wanted, values))
     filled = wanted.model_copy(update=filled_in(wanted, values))
     return shows_element(filled, filled.text, sight)
 
@@ -309,7 +310,7 @@ def _found(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
         if target.text is None and target.picture is None:
             raise NotFound(f"No program tells of {words_for(wanted)}. {_why_not(sight)}".rstrip())
     if target.field is not None:
-        label = fill(target.field, values)
+        label = label_of(target.field, values)
         box = field_of(label, sight) or sight.field_at(label)
         if box is None:
             raise Several if len(sight.find(label)) > 1 and sight.anchor(label) is None else NotFound
@@ -324,12 +325,19 @@ def _found(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
 
 
 def _why_not(sight: Sight) -> str:
-    return "This desktop tells of no elements." if sight.elements is None else sight.elements.why_not
+    """Say why programs do not tell of something, in words that are none of theirs: whoever is next may be told."""
+    shown = (sight.shown or sight).elements
+    if shown is None:
+        return "This desktop tells of no elements."
+    if not shown.elements:
+        return shown.why_not
+    notes = dict.fromkeys(app.note.partition(" (")[0] for app in shown.applications if app.note)
+    return " ".join(f"Of a program on the screen: {note}." for note in notes)
 
 
 def _written(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
     """Return where a text is."""
-    text = fill(target.text or "", values)
+    text = label_of(target.text or "", values)
     found = _beside(sight.find(text), target, values, sight)
     if len(found) == 1:
         return found[0].box
@@ -357,7 +365,7 @@ def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
 def _beside(found: Sequence[Line], target: Target, values: Mapping[str, Value], sight: Sight) -> Sequence[Line]:
     """Return those that stand to labels as it is wanted, of several the nearest one."""
     for relation, label in target.relations.items():
-        anchor = sight.anchor(fill(label, values))
+        anchor = sight.anchor(label_of(label, values))
         if anchor is None:
             raise NotFound
         there = (line for line in found if stands(line.box, relation, anchor))
@@ -404,10 +412,8 @@ def _stop(thought: str, question: str, why: str, answer_only: bool) -> Decision:
 
 
 def _what_is_seen(goal: str, sight: Sight, lacking: Sequence[str]) -> str:
-    shown = sight.shown or sight
-    texts = [line.text for line in shown.lines]
-    if not texts and shown.elements is not None:
-        texts = [each.name for each in shown.elements.elements if each.on_screen and each.name]
-    seen = "; ".join(texts[:14]) or "no text at all"
+    """Say so with what is written on the screen; not with what only programs tell, which is not for every model."""
+    texts = [line.text for line in (sight.shown or sight).lines]
+    seen = f" It reads: {'; '.join(texts[:14])}." if texts else "" if is_told(sight) else " It reads: no text at all."
     why = "".join(f" {reason}" for reason in dict.fromkeys(lacking) if reason)
-    return f"The playbook has no rule of goal {goal!r} for this screen.{why} It reads: {seen}."
+    return f"The playbook has no rule of goal {goal!r} for this screen.{why}{seen}"

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from holo_tasks.scripts.actions import ElementTarget, Shown
 from holo_tasks.scripts.element_search import Disagrees, NotFound, text_of
 from holo_tasks.scripts.playbook import Read
-from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.screen_text import Filled, Sight
 
 Value: TypeAlias = str | int | bool | None
 
@@ -24,6 +24,12 @@ def fill(template: str, values: Mapping[str, Value]) -> str:
     return _PLACE.sub(lambda m: _said(values[m[1]]) if m[1] in values else m[0], template)
 
 
+def label_of(template: str, values: Mapping[str, Value]) -> str:
+    """Put values into a text that is looked for on the screen: there they stand word for word, or not at all."""
+    put_in = [_said(values[name]) for name in _PLACE.findall(template) if name in values]
+    return Filled(fill(template, values), put_in) if put_in else fill(template, values)
+
+
 def _said(value: Value) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
@@ -31,7 +37,7 @@ def _said(value: Value) -> str:
 def filled_in(wanted: Shown | ElementTarget, values: Mapping[str, Value]) -> dict[str, str]:
     """Return the texts of what is looked for, with values put in."""
     texts = {name: text for name in type(wanted).model_fields if isinstance(text := getattr(wanted, name), str)}
-    return {name: fill(text, values) for name, text in texts.items()}
+    return {name: label_of(text, values) for name, text in texts.items()}
 
 
 def fill_all(template: Any, values: Mapping[str, Value]) -> Any:

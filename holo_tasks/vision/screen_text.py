@@ -28,6 +28,20 @@ OVERLAP = 0.5
 """How far the boxes of two words may be in one another: a reader puts some room around each."""
 
 
+class Filled(str):
+    """A label with ``values`` put in, such as an item's name: they are on the screen word for word, or not at all.
+
+    A name that is only like another one is somebody else's.
+    """
+
+    values: tuple[str, ...] = ()
+
+    def __new__(cls, label: str, values: Iterable[str]) -> Filled:
+        made = super().__new__(cls, label)
+        made.values = tuple(values)
+        return made
+
+
 @dataclass(frozen=True)
 class Line:
     """One piece of text on one row, in pixels of the picture; ``score`` is the reader's confidence."""
@@ -72,7 +86,11 @@ class Sight:
         What is found is pressed, or read beside: a text that is another word, however like, is none of them.
         """
         rated = [(likeness(label, line.text), line) for line in self.lines]
-        good = [(score, line) for score, line in rated if score >= LIKENESS and may_be_misread(label, line.text)]
+        good = [
+            (score, line)
+            for score, line in rated
+            if score >= LIKENESS and may_be_misread(label, line.text) and holds_values(label, line.text)
+        ]
         return [line for _, line in sorted(good, key=lambda pair: -pair[0])]
 
     def has(self, label: str) -> bool:
@@ -160,7 +178,56 @@ def _field_of(label: Box, fields: Sequence[Box]) -> Box | None:
 
 def matches(label: str, text: str) -> bool:
     """Say whether a text on the screen is this label."""
-    return likeness(label, text) >= LIKENESS
+    return likeness(label, text) >= LIKENESS and holds_values(label, text)
+
+
+def holds_values(label: str, text: str, *, told: bool = False) -> bool:
+    """Say whether the values that were put into a label are in a text, word for word.
+
+    Capital I counts as l, as nobody can tell the two apart, and a reader may overlook an accent, but for a text that is
+    ``told`` by its program.
+    """
+    values = label.values if isinstance(label, Filled) else ()
+    return not values or any(_holds(label, values, text, told, fold) for fold in (str.casefold, _as_drawn))
+
+
+def _holds(label: str, values: Sequence[str], text: str, told: bool, fold: Callable[[str], str]) -> bool:
+    """Say so of words that are folded; what is left of either beside the values is much the same, too."""
+    seen, wanted = _words(text, fold), _words(label, fold)
+    if _are("".join(seen), "".join(wanted), told):
+        return True
+    for value in values:
+        words = _words(value, fold)
+        here, there = _place(seen, words, told), _place(wanted, words, True)
+        if here is None or there is None:
+            return False
+        seen, wanted = (*seen[:here], *seen[here + len(words) :]), (*wanted[:there], *wanted[there + len(words) :])
+    return "*" in label or may_be_misread("".join(wanted), "".join(seen))
+
+
+def _as_drawn(text: str) -> str:
+    """Return a text in which capital I is l, as in most letters nobody can tell the two apart."""
+    return text.replace("I", "l").casefold()
+
+
+def _words(text: str, fold: Callable[[str], str]) -> tuple[str, ...]:
+    """Return the words of a text, in which only case does not count."""
+    return tuple(re.findall(r"[^\W_]+", unicodedata.normalize("NFC", fold(text))))
+
+
+def _place(seen: Sequence[str], wanted: Sequence[str], told: bool) -> int | None:
+    """Return where words stand one after the other among others; None if they do nowhere."""
+    places = range(len(seen) - len(wanted) + 1)
+    same = (all(_are(*pair, told) for pair in zip(seen[place:], wanted, strict=False)) for place in places)
+    return next((place for place, found in zip(places, same, strict=True) if found), None)
+
+
+def _are(seen: str, wanted: str, told: bool) -> bool:
+    return seen == wanted or (not told and seen == _without_accents(wanted))
+
+
+def _without_accents(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
 
 
 @lru_cache(maxsize=16_384)

@@ -16,7 +16,7 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.known_elements import HOLDERS
 from holo_tasks.core.outside import defused
 from holo_tasks.vision.element_check import WRITTEN_INTO, ElementCheck, is_bare
-from holo_tasks.vision.screen_text import LIKENESS, Line, Sight, gapped, likeness, on_row, plain
+from holo_tasks.vision.screen_text import LIKENESS, Filled, Line, Sight, gapped, holds_values, likeness, on_row, plain
 
 MOST_TEXTS = 400
 """Of a screen with more texts than this it is not said what is on it: to compare them takes as long as to read it."""
@@ -41,7 +41,7 @@ class ToldTexts:
         if len(self._written) > MOST_TEXTS:
             return None
         places = self._places(label)
-        if any(self._reads(element, label) for element in places):
+        if any(self._reads(element, str(label)) for element in places):  # what is told there is word for word
             return True
         if places or any(likeness(label, phrase) >= LIKENESS for phrase in self._phrases):
             return None
@@ -51,7 +51,11 @@ class ToldTexts:
         """Return what is read in the row that a label is told to be in; None unless just one is told of."""
         if len(self._written) > MOST_TEXTS or any(likeness(label, phrase) >= LIKENESS for phrase in self._phrases):
             return None
-        found = [each.box for each, text in self._written if likeness(label, text) >= LIKENESS]
+        found = [
+            each.box
+            for each, text in self._written
+            if likeness(label, text) >= LIKENESS and holds_values(label, text, told=True)
+        ]
         if len(found) != 1:
             return None
         row = [each.box for each, _ in self._written if on_row(each.box, found[0])]
@@ -60,10 +64,14 @@ class ToldTexts:
 
     def _places(self, label: str) -> list[Element]:
         """Return the elements that may have this text on them, as they are told."""
-        return [element for element, text in self._written if _may_have(label, text, element.box)]
+        return [
+            element
+            for element, text in self._written
+            if _may_have(label, text, element.box) and holds_values(label, text, told=True)
+        ]
 
     def _reads(self, element: Element, label: str) -> bool:
-        if self._check.row(self._frame, element.box, label) is not None:
+        if not isinstance(label, Filled) and self._check.row(self._frame, element.box, label) is not None:
             return True
         return any(Sight(self._lines(element.box, room=room), self._frame.size).has(label) for room in (False, True))
 

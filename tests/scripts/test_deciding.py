@@ -12,7 +12,7 @@ from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.outside import quoted
 from holo_tasks.core.step import Step
-from holo_tasks.scripts.playbook import load_playbook
+from holo_tasks.scripts.playbook import load_playbook, parse_playbook
 from holo_tasks.scripts.rules import decide, goal_for
 from holo_tasks.vision.screen_text import Line, Sight
 
@@ -294,3 +294,34 @@ def test_data_are_values_and_never_the_goal() -> None:
     )
     assert values["note"] == data["note"].replace("{{", "((").replace("}}", "))")  # type: ignore[attr-defined]
     assert goal_for(PLAYBOOK, f"Do it.\n\n{quoted({'note': FLAG})}") is None, "a goal that only data name is none"
+
+
+LOOK_ALIKE = """
+name: customers
+goals:
+  delete:
+    when: delete customer (?P<customer>.+)
+    params: {customer: text}
+    rules:
+      - id: delete
+        screen: [CUSTOMER RECORD, "{customer}"]
+        do:
+          - click: Delete
+            element: Delete button
+            thought: This is the customer.
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown", "does"),
+    [
+        ("Meyer GmbH", "Meyer GmbH", "click"),
+        ("Meyer GmbH", "Meier GmbH", "wait"),
+        ("Anna Schmidt", "Anna Schmitt", "wait"),
+        ("Hann", "Harm", "wait"),
+    ],
+)
+def test_a_look_alike_of_an_item_is_not_acted_on(asked: str, shown: str, does: str) -> None:
+    playbook = parse_playbook(LOOK_ALIKE)
+    found = screen(["CUSTOMER RECORD", f"Customer|{shown}", "Delete"])
+    assert decide(playbook, f"delete customer {asked}", [], found).step["tool_call"]["tool_name"] == does

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from holo_tasks.core.elements import ElementTree
+from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.elements import Application, ElementTree
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import Disagrees, NotFound
 from holo_tasks.scripts.playbook import BadPlaybook, Read, parse_playbook
 from holo_tasks.scripts.playbook_brain import needs_of
-from holo_tasks.scripts.rules import find
+from holo_tasks.scripts.rules import find, follow
 from holo_tasks.scripts.script import screens_of
 from holo_tasks.scripts.script_view import Needs
 from holo_tasks.scripts.values import read_values
@@ -31,6 +32,7 @@ TABLE = tree_of(
     ("text field", "Amount", BELOW[1]),
     ("button", "Delete", BELOW[2]),
 )
+WAITED = [Turn("wait", "Nothing fits yet.", {"tool_name": "wait", "seconds": 1.0}, "Done.")] * 20
 TEXT = Line("Delete", Box(400, 300, 60, 20))
 
 
@@ -54,12 +56,12 @@ def test_an_element_is_told_by_its_role_its_name_and_what_it_stands_beside() -> 
 
 
 def test_two_that_fit_are_named_and_none_is_chosen() -> None:
-    with pytest.raises(NotFound, match=r"2 elements are button ‘Delete’: button ‘Delete’ at 80x20.220.20, button"):
+    with pytest.raises(NotFound, match=r"2 elements are button ‘Delete’: at 80x20.220.20, at 80x20.220.60"):
         place(seen(TABLE, TEXT), role="button", name="Delete", text="Delete")
     hidden = replace(seen(TABLE), shown=seen(tree_of(*(("button", "", box) for box in (*ROW, *BELOW)))))
     with pytest.raises(NotFound) as error:
         place(hidden, role="button")
-    assert "Delete" not in str(error.value), "what is masked is not told"
+    assert "Delete" not in str(error.value), "what programs tell is in no reason: the model may be told it"
 
 
 def test_a_heading_and_the_text_in_it_are_one() -> None:
@@ -165,3 +167,35 @@ def test_marks_of_states_are_elements_too() -> None:
     for marks in (["{role: label, picture: x.png}"], ["{role: label, window: W}"], ["{name: '*'}"]):
         with pytest.raises(BadPlaybook):
             parse_playbook(declared(marks))
+
+
+@pytest.mark.parametrize("shown", ["Anna's letters", "Letters"])
+def test_why_a_target_is_not_there_is_said_without_a_word_of_a_program(shown: str) -> None:
+    """The reason is told to whoever is next at it, a model among them."""
+    quiet = Application(shown, 7, "", "none", note=f"it does not answer (org.{shown}.Error)")
+    tree = replace(tree_of(("button", "Secret plans", ROW[0])), complete=False, why_not=f"{shown}: it is silent.")
+    tree = replace(tree, applications=(*tree.applications, quiet))
+    for sight in (seen(tree), replace(seen(tree), shown=seen(tree))):
+        with pytest.raises(NotFound) as error:
+            place(sight, role="button", name="Save")
+        assert str(error.value) == "No program tells of button ‘Save’. Of a program on the screen: it does not answer."
+
+
+def test_what_a_playbook_gives_up_before_is_said_by_what_can_be_read_alone() -> None:
+    told = seen(tree_of(("button", "Secret plans", ROW[0])))
+    playbook = parse_playbook("name: p\ngoals: {go: {rules: [{id: a, screen: GONE, do: [{click: Go, thought: t}]}]}}")
+    for sight, read in ((told, ""), (replace(told, elements=None), " It reads: no text at all.")):
+        stopped = follow(playbook, "go", {}, WAITED, sight)
+        question = stopped.step["tool_call"]["question"]
+        assert question == f"The playbook has no rule of goal 'go' for this screen.{read}"
+
+
+@pytest.mark.parametrize(("name", "there"), [("Meyer", True), ("Meier", False), ("Meyerhof", False), ("MEYER", True)])
+def test_a_pattern_with_a_value_in_it_is_met_by_that_very_word(name: str, there: bool) -> None:
+    tree = tree_of(("list item", f"Customer {name} GmbH", ROW[0]))
+    target = Target.model_validate({"role": "list item", "name": "*{customer}*"})
+    if there:
+        assert find(target, {"customer": "Meyer"}, seen(tree)) == ROW[0]
+        return
+    with pytest.raises(NotFound):
+        find(target, {"customer": "Meyer"}, seen(tree))

@@ -6,7 +6,7 @@ import pytest
 
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.scripts.playbook import Read
-from holo_tasks.scripts.values import convert, fill, fill_all, read_values
+from holo_tasks.scripts.values import convert, fill, fill_all, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight, matches
 
 
@@ -14,6 +14,45 @@ def sight(*texts: tuple[str, int, int], fields: tuple[Box, ...] = ()) -> Sight:
     """Lines of 9 pixels a letter and 20 high."""
     lines = tuple(Line(text, Box(x, y, 9 * len(text), 20)) for text, x, y in texts)
     return Sight(lines, Size(1000, 800), fields)
+
+
+@pytest.mark.parametrize(
+    ("template", "value", "text", "there"),
+    [
+        ("{who}", "Meyer GmbH", "Meyer GmbH", True),
+        ("{who}", "Meyer GmbH", "MEYER GMBH", True),
+        ("{who}", "Meyer GmbH", "MeyerGmbH", True),
+        ("Customer {who}", "Meyer GmbH", "Customer: Meyer GmbH", True),
+        ("Customer {who}", "Meyer GmbH", "Custorner: Meyer GmbH", True),
+        ("Customer {who}", "Meyer GmbH", "Customer: Meier GmbH", False),
+        ("{who}", "Meyer GmbH", "Meier GmbH", False),
+        ("{who}", "Anna Schmidt", "Anna Schmitt", False),
+        ("{who}", "Anna Schmidt", "Anna Schmidtke", False),
+        ("{who}", "Meyer GmbH", "Meyer GmbH & Co", False),
+        ("Customer {who}", "Meyer GmbH", "Customer: Meyer GmbH & Co", False),
+        ("{who}", "Timm", "Tinn", False),
+        ("{who}", "Klein", "Kleln", False),
+        ("{who}", "Il Sole", "ll Sole", True),
+        ("*{who}*", "Kite", "The Kite Ltd", True),
+        ("*{who}*", "Kite", "The Kitesurf Ltd", False),
+        ("*{who}*", "Anna Schmidt", "Schmidt, Anna", False),
+        ("{who}", "Müller", "Muller", True),
+        ("{who}", "Muller", "Müller", False),
+        ("{who} {number}", "Meyer", "Meier 12", False),
+        ("{who} {number}", "Meyer", "Meyer 12", True),
+    ],
+)
+def test_a_value_is_there_word_for_word_or_not_at_all(template: str, value: str, text: str, there: bool) -> None:
+    label = label_of(template, {"who": value, "number": 12})
+    assert matches(label, text) is there
+    assert sight((text, 20, 20)).has(label) is there
+    assert bool(sight((text, 20, 20)).find(label)) is there
+
+
+def test_a_value_is_found_where_its_words_are_read_one_by_one() -> None:
+    label = label_of("{who}", {"who": "Meyer GmbH"})
+    assert sight(("Meyer", 20, 20), ("GmbH", 80, 20)).has(label)
+    assert not sight(("Meier", 20, 20), ("GmbH", 80, 20)).has(label)
 
 
 @pytest.mark.parametrize(

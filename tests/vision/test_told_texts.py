@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Size
+from holo_tasks.scripts.values import label_of
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.ocr_reader import Reader, Reading
 from holo_tasks.vision.told_texts import ToldTexts
@@ -96,3 +97,21 @@ def test_a_screen_of_too_many_texts_is_left_to_the_reader() -> None:
     many = tree_of(*(("label", f"Item {n}", Box(n % 400, n // 400, 20, 10)) for n in range(401)))
     assert told(many).has("NOTE SAVED") is None
     assert told(many).row_of("Item 7") is None
+
+
+@pytest.mark.parametrize(("name", "there"), [("Meyer GmbH", True), ("Meier GmbH", False), ("Meyer GmbH & Co", False)])
+def test_a_value_is_told_and_shown_word_for_word(name: str, there: bool) -> None:
+    label = label_of("{customer}", {"customer": "Meyer GmbH"})
+    frame = drawn({**TEXTS, name: Box(280, 70, 200, 26)})
+    tree = tree_of(*(("label", text, box) for text, box in {**TEXTS, name: Box(280, 70, 200, 26)}.items()))
+    assert bool(told(tree, frame).has(label)) is there
+    drawn_by_hand = tree_of(
+        *(("label", text, box) for text, box in TEXTS.items()), ("canvas", "", Box(270, 60, 220, 40))
+    )
+    assert bool(told(drawn_by_hand, frame).has(label)) is there
+
+
+def test_what_a_program_tells_of_a_value_counts_with_its_accents() -> None:
+    tree = tree_of(("label", "Muller", HEADING))
+    assert not told(tree, drawn({"Muller": HEADING})).has(label_of("{who}", {"who": "Müller"}))
+    assert told(tree, drawn({"Muller": HEADING})).has(label_of("{who}", {"who": "Muller"}))
