@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -202,7 +203,30 @@ def _chosen(found: Sequence[Recording], goal: str) -> tuple[list[Recording], str
     if len(kinds) > 1:
         known = ", ".join(f"‘{name_of_goal(one.title)}’" for one in kinds.values())
         raise InvalidUsage(f"These runs have several goals: {known}. Say which one by --goal.")
-    return list(found), name_of_goal(goal or found[0].goal)
+    return list(found), name_of_goal(goal or _common_words(found))
+
+
+def _common_words(found: Sequence[Recording]) -> str:
+    """Return the words of a goal that all runs have, but for what they were told or typed: that is of their items."""
+    said = [one.goal.partition(". ")[0] for one in found]
+    own = [value for one in found for value in (*one.data.values(), *_typed(one), *_answered(one))]
+    for value in sorted((one for one in own if isinstance(one, str) and one.strip()), key=len, reverse=True):
+        said = [re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", " ", words, flags=re.IGNORECASE) for words in said]
+    others = [set(words.casefold().split()) for words in said[1:]]
+    return " ".join(word for word in said[0].split() if all(word.casefold() in other for other in others))
+
+
+def _typed(recording: Recording) -> Iterator[object]:
+    return (value for step in recording.steps for value in step.arguments.values() if step.tool == "write")
+
+
+def _answered(recording: Recording) -> Iterator[object]:
+    """Yield the values of an answer that is an object, or the answer."""
+    with suppress(ValueError):
+        told = json.loads(recording.answer)
+        yield from told.values() if isinstance(told, dict) else ()
+        return
+    yield recording.answer
 
 
 def _kind(recording: Recording) -> str:

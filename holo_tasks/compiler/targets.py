@@ -9,14 +9,15 @@ from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import Value
-from holo_tasks.vision.screen_text import Line, Sight, matches, on_row
+from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row
 
 REACH, HEIGHT = 24, 8
 """A text so far beside a point, and above or below it, in pixels, is on the button that was pressed there."""
 CENTERED = 3
 """A text so near to the middle of a button, in pixels, stands in its middle."""
-TELLING = 8
-"""A value of so many characters stands in no label by chance."""
+TELLING, TELLING_NUMBER = 8, 3
+"""A value of so many characters stands in no label by chance; one with a digit in it as words of its own not even if it
+is that short."""
 MOST_ANCHORS = 12
 """So many texts around a target are tried as what it stands beside."""
 
@@ -40,7 +41,13 @@ def target_at(point: Point, sight: Sight, values: Mapping[str, Value]) -> Target
 
 def is_of_item(text: str, values: Iterable[str]) -> bool:
     """Say whether a text is one of some values, or holds one that is too long to stand in a label by chance."""
-    return any(matches(value, text) or (len(value) >= TELLING and value in text) for value in values if value)
+    return any(matches(value, text) or _holds(text, value) for value in values if value)
+
+
+def _holds(text: str, value: str) -> bool:
+    if len(value) >= TELLING:
+        return value in text
+    return len(value) >= TELLING_NUMBER and bool(digits(value)) and matches(f"*{value}*", text)
 
 
 def templated(text: str, values: Mapping[str, Value]) -> str:

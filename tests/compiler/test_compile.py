@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from holo_tasks.cli.compile import compile_traces
+from holo_tasks.compiler.compile import _common_words, name_of_goal
+from holo_tasks.compiler.targets import is_of_item
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Point, Size
@@ -170,6 +173,33 @@ def test_a_playbook_holds_no_coordinates_and_no_values_of_the_runs(three: tuple[
         assert not any(value in body for value in (number, customer, total, total.replace(",", "")))
     assert "x: " not in body.replace("max: ", "")
     assert [run["sha256"] in text for run in told["runs"]] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("goals", "data", "name"),
+    [
+        (["Look up the order of Fischer and Sons"], {"customer": "Fischer and Sons"}, "look-up-the-order-of"),
+        (["Look up the order of Kite Supplies"], {}, "look-up-the-order-of"),
+        (["Save the note Ring twice on order AB-1207. Then stop."], {}, "save-the-note-on-order"),
+        (["Greet Ada Lovelace by name", "Greet Alan Turing by name"], {}, "greet-by-name"),
+        (["Look up the order."], {"word": "up"}, "look-the-order"),
+    ],
+)
+def test_the_name_of_a_goal_has_no_value_of_an_item_in_it(goals: list[str], data: dict[str, str], name: str) -> None:
+    typed: Any = SimpleNamespace(tool="write", arguments={"content": "ring twice"})
+    answers = {"Look up the order of Kite Supplies": json.dumps({"customer": "Kite Supplies"})}
+    found: Any = [
+        SimpleNamespace(goal=goal, data=data, steps=(typed,), answer=answers.get(goal, "done")) for goal in goals
+    ]
+    assert name_of_goal(_common_words(found)) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "of_it"),
+    [("Total 77.00", True), ("77.00", True), ("Total 177.00", False), ("Kite", True), ("Page 1 of 9", False)],
+)
+def test_what_is_pressed_may_hold_no_value_of_an_item(text: str, of_it: bool) -> None:
+    assert is_of_item(text, ["77.00", "Kite", "1"]) is of_it
 
 
 def test_of_a_single_run_all_that_was_typed_is_a_parameter(home: Path) -> None:
