@@ -21,6 +21,8 @@ NOBODY = "No program on this screen tells of its elements: what is on it can onl
 
 SCROLLED = {"scroll pane", "viewport", "document", "internal frame"}
 """What is in one of these shows no further than it does, whatever it tells."""
+PAGE = "document"
+"""What Chromium calls the page in a window of it."""
 POPPED_UP = {"menu", "popup menu", "combo box", "tool tip", "dialog"}
 """What is in one of these may show anywhere."""
 POPOVER = "GtkPopover"
@@ -52,7 +54,8 @@ def assembled(found: Sequence[Application], view: View) -> ElementTree:
         misfits = any(part.fit is None and app.nodes[part.places[0]].states & protocol.SHOWING for part in its)
         note = app.note or (TOO_LATE if app.late else "") or (MISFITS if misfits else "")
         how = app.how if app.nodes else "none"
-        told.append(elements.Application(app.name, app.pid, app.toolkit, how, round(app.took_ms, 1), note))
+        scale = next((part.fit.factor for part in its if part.fit is not None), 1.0)
+        told.append(elements.Application(app.name, app.pid, app.toolkit, how, round(app.took_ms, 1), note, scale))
         parts += (part for part in its if view.bound is None or _is_within(part, view))
     merged: list[Element] = []
     for part in sorted(parts, key=lambda part: part.level):
@@ -92,12 +95,13 @@ def _placed(part: _Part, first: int, view: View) -> list[Element]:
     app, ids, made = part.app, {-1: -1}, []
     panes: dict[int, Box | None] = {-1: None}
     fits = {-1: part.fit}
+    page = _page_fit(part)
     for number, place_in in enumerate(part.places, first):
         node = app.nodes[place_in]
         ids[place_in] = number
         above = app.nodes[node.parent] if node.parent >= 0 else None
         popup = _popup(node, above, app.pid, view) if app.in_window and above is not None else None
-        fits[place_in] = popup or fits[node.parent]
+        fits[place_in] = popup or (page if page and node.role == PAGE else fits[node.parent])
         box, covered = _box(fits[place_in], app.pid, node, view)
         pane = None if popup else panes[node.parent]
         if pane is not None:
@@ -114,6 +118,16 @@ def _placed(part: _Part, first: int, view: View) -> list[Element]:
         node.element = _element(node.element, number, told, app)
         made.append(node.element)
     return made
+
+
+def _page_fit(part: _Part) -> Fit | None:
+    """Return how a page lies on the screen where its window tells pixels of its own.
+
+    Chromium does so of its windows and all that is its own, and tells what is in a page in those of the screen.
+    """
+    if part.fit is None or part.fit.factor == 1 or not part.app.toolkit.lower().startswith("chrom"):
+        return None
+    return Fit(1.0, 0.0, 0.0, part.fit.level)
 
 
 def _element(before: Element | None, number: int, told: _Told, app: Application) -> Element:

@@ -187,7 +187,7 @@ async def _toolkits(notes: list[str]) -> tuple[ToolkitFactor, ...]:
     for application in tree.applications:
         told = [one for one in tree.elements if one.pid == application.pid and one.role in ("window", "dialog")]
         pairs = [
-            (_content(tree, one, window.box), window.box)
+            (_in_own_pixels(_content(tree, one, window.box), application.scale), window.box)
             for one in told
             for window in windows
             if window.pid == one.pid and window.title == one.name and one.box.area
@@ -198,6 +198,11 @@ async def _toolkits(notes: list[str]) -> tuple[ToolkitFactor, ...]:
         elif pairs:
             notes.append(f"What {application.name} tells of its windows does not fit what the X server tells.")
     return tuple(found)
+
+
+def _in_own_pixels(box: Box, scale: float) -> Box:
+    """Return a box of the screen as its program has told it."""
+    return Box(*(round(side / scale) for side in (box.left, box.top, box.width, box.height)))
 
 
 def _content(tree: ElementTree, window: Element, real: Box) -> Box:

@@ -173,17 +173,6 @@ def toolkit_factor(application: str, pairs: Sequence[tuple[Box, Box]]) -> Toolki
     return None
 
 
-def on_screen(told: Box, window: tuple[Box, Box], factor: float) -> Box:
-    """Return where an element is on the screen, by what its window is told and known to be."""
-    says, real = window
-    return Box.of_corners(
-        round(real.left + (told.left - says.left) * factor),
-        round(real.top + (told.top - says.top) * factor),
-        round(real.left + (told.right - says.left) * factor),
-        round(real.top + (told.bottom - says.top) * factor),
-    )
-
-
 def model_bias(across: Sequence[Pair], down: Sequence[Pair], size: tuple[int, int]) -> ModelBias | None:
     """Return how far a model is off, from where marks are and where it said, in thousandths; None of too few marks.
 

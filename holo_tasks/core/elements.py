@@ -114,7 +114,8 @@ class Application:
     """A program that shows a window, and how its elements were told.
 
     ``how`` is "cache" where all came in one answer, "walk" where they were asked for one by one, "none" where the
-    program tells nothing that can be used: then ``note`` says why.
+    program tells nothing that can be used: then ``note`` says why. ``scale`` is how many pixels of the screen one of
+    its own is, by the X server's boxes of its windows; 1 where that is not known.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Application:
     how: How
     took_ms: float = 0.0
     note: str = ""
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)

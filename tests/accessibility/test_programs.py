@@ -111,6 +111,7 @@ async def test_boxes_are_pixels_of_the_screen_where_gtk_draws_at_twice_the_size(
         tree = await check_form(desktop, tmp_path / "done")
         (window,) = tree.find("window", "Supplier form")
         assert window.box.width > 900
+        assert tree.applications[0].scale == 2.0
 
 
 async def test_gtk_4_tells_where_things_are_in_its_window(form, tmp_path) -> None:
@@ -148,10 +149,21 @@ async def test_qt_is_walked(form, tmp_path) -> None:
         assert entry.shortcut == "Ctrl+N"
 
 
-async def test_chromium_tells_of_its_page(tmp_path) -> None:
+async def test_boxes_are_pixels_of_the_screen_where_qt_draws_half_as_large_again(form, tmp_path) -> None:
+    pytest.importorskip("PySide6")
+    scaled = {"QT_SCALE_FACTOR": "1.5"}
+    async with VirtualDesktop(app=form("qt", tmp_path / "done"), env=scaled, app_timeout_s=60) as desktop:
+        tree = await check_form(desktop, tmp_path / "done")
+        (window,) = tree.find("window", "Supplier form")
+        assert window.box.width > 700
+        assert tree.applications[0].scale == 1.5
+
+
+@pytest.mark.parametrize("scale", [1, 1.25])
+async def test_chromium_tells_of_its_page(tmp_path, scale) -> None:
     page = tmp_path / "page.html"
     page.write_text(PAGE)
-    app = f"chromium {FLAGS} --user-data-dir={tmp_path}/profile --app=file://{page}"
+    app = f"chromium {FLAGS} --force-device-scale-factor={scale} --user-data-dir={tmp_path}/profile --app=file://{page}"
     async with VirtualDesktop(app=app, env={"HOME": str(tmp_path)}, app_timeout_s=60) as desktop:
         tree = await until_there(desktop, "button", "Save")
         assert tree.applications[0].how == "cache"

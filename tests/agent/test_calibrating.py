@@ -122,7 +122,6 @@ async def test_a_script_is_not_moved_by_the_models_correction(tmp_path: Path) ->
 async def test_a_program_that_counts_in_pixels_of_its_own_is_held_against_the_x_server(
     tmp_path: Path, scale: str
 ) -> None:
-    """What it tells is in pixels of the screen by then: the middle of a button is where a click presses it."""
     done = tmp_path / "done"
     program = ["/usr/bin/python3", str(APPS / "form_gtk3.py"), str(done)]
     async with VirtualDesktop(size=Size(1200, 900), app=program, env={"GDK_SCALE": scale}) as desktop:
@@ -131,8 +130,9 @@ async def test_a_program_that_counts_in_pixels_of_its_own_is_held_against_the_x_
                 found = await calibrate()
         assert found.setting.scale == f"GDK_SCALE={scale}"
         (toolkit,) = found.toolkits
-        assert (toolkit.factor, toolkit.samples) == (1.0, 1)
+        assert (toolkit.factor, toolkit.samples) == (float(scale), 1)
         assert toolkit.after_px <= 3 * int(scale)
+        assert (toolkit.before_px > 100) is (scale == "2")
 
 
 async def test_doctor_tells_what_was_measured_on_a_display_and_nothing_of_another(

@@ -3,6 +3,9 @@
 Everything but the model is real: X server, monitors by RandR, `Xft.dpi`, pointer and clicks. The models are scripts:
 one that answers in the pixels of a picture which was made smaller on its way (by the scale), one that is off by 1.5 %
 to the right and down, and one that only scatters.
+
+Then programs of three toolkits are drawn at these scales: how far the middle of a green button, as the program tells it
+and as it is told here, is from where it is on the picture.
 """
 
 from __future__ import annotations
@@ -10,14 +13,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
+import shlex
 import statistics
+import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
-from common import headline
+from common import APPS, headline
+from PIL import Image, ImageChops, ImageDraw
 
 from holo_tasks.core.calibration import Pair, model_bias, path_error
-from holo_tasks.core.frame import Shot
+from holo_tasks.core.frame import Frame, Shot
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Click
 from holo_tasks.core.scaling import to_pixel
@@ -32,6 +40,14 @@ LAYOUTS = {
     "right of 2": ({"LEFT": Box(0, 0, 1280, 1080), "RIGHT": Box(1280, 0, 1280, 1080)}, 2),
     "askew": ({"UPPER": Box(0, 0, 1600, 480), "LOWER": Box(667, 480, 1366, 600)}, 2),
 }
+TOOLKITS = ("GTK 3", "Qt", "Chromium")
+GREEN = (0, 200, 0)
+CHROMIUM = (
+    "chromium --no-sandbox --test-type --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+)
+CHROMIUM += "--disable-component-update --disable-sync --window-size=700,450"
+PAGE = """<!doctype html><meta charset=utf-8><title>Form</title><p>Total 12.00</p><button style="background:#00c800;
+border:0;padding:12px 40px;margin:60px">Save</button>"""
 PLACES = ((0.5, 0.5), (0.1, 0.1), (0.9, 0.1), (0.1, 0.9), (0.9, 0.9))
 GRID = [(x, y) for y in (120.0, 500.0, 880.0) for x in (120.0, 500.0, 880.0)]
 TRIED = [(x, y) for y in (60.0, 333.0, 777.0) for x in (80.0, 420.0, 910.0)]
@@ -41,6 +57,7 @@ TRIED = [(x, y) for y in (60.0, 333.0, 777.0) for x in (80.0, 420.0, 910.0)]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scales", type=float, nargs="+", default=SCALES)
+    parser.add_argument("--toolkits", nargs="*", choices=TOOLKITS, default=TOOLKITS)
     options = parser.parse_args()
     headline(__file__, "where clicks land, and where a model's coordinates do, before and after a calibration")
     print(f"{'scale':>6} {'monitors':>11} {'bound to':>18} {'path':>7} {'took':>8}"
@@ -48,6 +65,8 @@ def main() -> None:
     print(f"{'':>6} {'':>11} {'':>18} {'px':>7} {'':>8}{'px before → after':>22}{'px before → after':>20}"
           f"{'px before → after':>20}")  # fmt: skip
     asyncio.run(_all(options.scales))
+    if options.toolkits:
+        asyncio.run(_drawn_larger(options.toolkits, options.scales))
 
 
 async def _all(scales: Sequence[float]) -> None:
@@ -116,6 +135,60 @@ def _model(area: Box, says: object) -> str:
         else:
             after.append(before[-1])
     return f"{statistics.median(before):.0f} → {statistics.median(after):.0f}{'' if found.correction else ' (left)'}"
+
+
+async def _drawn_larger(toolkits: Sequence[str], scales: Sequence[float]) -> None:
+    """Print how far buttons are from where they are told, for each toolkit and scale that it has."""
+    print(f"\n{'toolkit':>10} {'scale':>6} {'told as':>8} {'as told → here, px off':>24}")
+    for toolkit in toolkits:
+        for scale in scales:
+            if toolkit == "GTK 3" and scale != int(scale):
+                continue  # it is drawn at whole scales only
+            with tempfile.TemporaryDirectory(prefix="holo-bench-", ignore_cleanup_errors=True) as folder:
+                command, env = _green(toolkit, scale, Path(folder))
+                async with VirtualDesktop(size=Size(1900, 1300), app=command, env=env, app_timeout_s=60) as desktop:
+                    told, before, after = await _button(desktop)
+            print(f"{toolkit:>10} {scale:6g} {told:8g} {f'{before:.0f} → {after:.0f}':>24}", flush=True)
+
+
+def _green(toolkit: str, scale: float, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the command of a program with a green button *Save*, and the environment in which it is drawn larger."""
+    style = "background: #00c800; border: none; padding: 12px 40px;"
+    match toolkit:
+        case "GTK 3":
+            (folder / "gtk-3.0").mkdir()
+            (folder / "gtk-3.0" / "gtk.css").write_text(f"button {{ background-image: none; {style} }}")
+            env = {"GDK_SCALE": f"{scale:g}", "XDG_CONFIG_HOME": str(folder)}
+            return ["/usr/bin/python3", str(APPS / "form_gtk3.py")], env
+        case "Qt":
+            (folder / "green.qss").write_text(f"QPushButton {{ {style} }}")
+            words = [sys.executable, str(APPS / "form_qt.py"), "", "-stylesheet", str(folder / "green.qss")]
+            return words, {"QT_SCALE_FACTOR": f"{scale:g}"}
+        case _:
+            (folder / "page.html").write_text(PAGE)
+            words = f"{CHROMIUM} --force-device-scale-factor={scale:g} --user-data-dir={folder}/profile"
+            return shlex.split(f"{words} --app=file://{folder}/page.html"), {"HOME": str(folder)}
+
+
+async def _button(desktop: VirtualDesktop) -> tuple[float, float, float]:
+    """Return the scale that was found out, and how far the button is from where it is told as it is and by that."""
+    while not (found := (tree := await desktop.elements()).find("button", "Save")):
+        await asyncio.sleep(0.05)
+    at, scale = found[0].box.center, tree.applications[0].scale
+    real = _green_at(await desktop.look(), at)
+    return scale, _off(Point(round(at.x / scale), round(at.y / scale)), real), _off(at, real)
+
+
+def _green_at(frame: Frame, at: Point) -> Point:
+    """Return the middle of the green area that is nearest to a place."""
+    picture = Image.frombuffer("RGB", (frame.size.width, frame.size.height), frame.rgb, "raw", "RGB", 0, 1)
+    off = ImageChops.difference(picture, Image.new("RGB", picture.size, GREEN)).convert("L")
+    green = off.point(lambda value: 255 if value < 8 else 0)
+    places = [(x, y) for y in range(0, green.height, 4) for x in range(0, green.width, 4) if green.getpixel((x, y))]
+    ImageDraw.floodfill(green, min(places, key=lambda place: _off(Point(*place), at)), 128)
+    seen = green.point(lambda value: 255 if value == 128 else 0).getbbox()
+    assert seen is not None
+    return Box.of_corners(*seen).center
 
 
 def _off(one: Point, other: Point) -> float:
