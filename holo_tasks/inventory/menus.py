@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,10 @@ FOLDER = "inventory"
 LARGEST, MOST_ENTRIES, ENTRY_CHARACTERS, DEEPEST = 64 * 1024, 60, 80, 4
 ENTRIES = frozenset({"menu item", "check menu item", "radio menu item"})
 MENUS = ENTRIES | {"menu"}
+INTERPRETERS = re.compile(
+    r"(?:ba|da|z)?sh\b|python|java|node|electron|perl|ruby|php|mono|wine|tclsh|wish|gjs|lua|guile"
+)
+"""Programs that are another one for each file that they run."""
 OF_LATE = ("recent", "histor", "zuletzt", "verlauf", "récent")
 """Menus of these names list what a person has worked on: that is nothing of the program's."""
 
@@ -43,17 +48,34 @@ def _has_entries(tree: ElementTree, element: Element) -> bool:
 
 
 def version_of(pid: int) -> str:
-    """Name the version of the program that a process runs; empty if nobody can say."""
+    """Name the version of the program that a process runs; empty if nobody can say.
+
+    What an interpreter runs is another program for each script, and another version where that was changed. How a
+    program was started counts, but not which document it was started with: only of which kind that is.
+    """
+    place = process(pid)
     try:
-        program = (process(pid) / "exe").readlink()
-        found = program.stat()
+        program = (place / "exe").readlink()
+        what: list[object] = [_stamp(place / "exe", str(program))]
+        words = (place / "cmdline").read_bytes()[:4096].decode(errors="replace").split("\0")[1:]
     except OSError:
         return ""
-    # What an interpreter runs is another program for each script.
-    with suppress(OSError):
-        command = (process(pid) / "cmdline").read_bytes()[:4096]
-        return hashlib.sha256(repr((str(program), found.st_size, found.st_mtime_ns, command)).encode()).hexdigest()[:32]
-    return ""
+    runs = bool(INTERPRETERS.match(program.name))
+    for word in filter(None, words):
+        try:
+            file = place / ("root" if word.startswith("/") else "cwd") / word.lstrip("/")
+            told = None if word.startswith("-") or not file.is_file() else _stamp(file, word)
+        except (OSError, ValueError):
+            told = None
+        # The first file is the script, the others are what it works on.
+        what.append(word if told is None else told if runs else Path(word).suffix)
+        runs = runs and told is None
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
+
+
+def _stamp(file: Path, name: str) -> tuple[str, int, int]:
+    found = file.stat()
+    return name, found.st_size, found.st_mtime_ns
 
 
 def keep(home: Path | None, version: str, menus: Sequence[str]) -> None:

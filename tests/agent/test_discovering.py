@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tk_python import tk_python
 
 from holo_tasks import Discover, pursue
+from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.geometry import Size
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.inventory import menus
+from holo_tasks.run import discovery
 from holo_tasks.safety.masking.settings import Redaction
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
@@ -120,3 +126,27 @@ async def test_windows_are_told_unless_they_are_masked(programs: Path) -> None:
     assert "Payroll" in seen["open"]
     assert "Invoice 4711" in seen["masked"]
     assert "Payroll" not in seen["masked"]
+
+
+class Hung(PaintedDesktop):
+    """A desktop that never says which windows there are, as where a program has the X server."""
+
+    async def windows(self) -> Any:
+        await asyncio.Event().wait()
+
+
+async def test_what_hangs_is_left_out_in_time(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert discovery.MOST_S <= 2.0
+    monkeypatch.setattr(discovery, "MOST_S", 0.3)
+    with ScriptedModel([DONE]) as model:
+        async with asyncio.timeout(60), agent(model, Hung(), programs, discover=True):
+            await pursue("Look at it.")
+    assert r"Meridian \u003cLedger>" in opening(model.requests[0]), "what was found out is told all the same"
+
+
+def test_menus_of_before_are_told_of_a_program_that_tells_of_none_now(tmp_path: Path) -> None:
+    menus.keep(tmp_path, menus.version_of(os.getpid()), ["File > Save"])
+    run: Any = SimpleNamespace(home=tmp_path)
+    found = discovery.Discovery(Discover())
+    assert found._menus(run, ElementTree(), os.getpid()) == ("File > Save",)
+    assert discovery.Discovery(Discover(), unseen=False)._menus(run, ElementTree(), os.getpid()) == ()

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -144,6 +148,53 @@ def test_menus_are_kept_for_each_version_of_a_program(tmp_path: Path) -> None:
     for damaged in ("", "[]", '{"menus": 5}', "[" * 50_000):
         file.write_text(damaged)
         assert kept(tmp_path, version) == ()
+
+
+@pytest.fixture
+def version(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Returns the version of a program that is started with some words, in a folder of the test's."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def of(*words: str) -> str:
+        running.append(subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+        stream = running[-1].stdout
+        assert stream
+        stream.readline()  # by then it is no fork of this process any more
+        return version_of(running[-1].pid)
+
+    yield of
+    for one in running:
+        one.kill()
+        one.communicate()
+
+
+def test_a_version_is_another_one_when_the_script_changes_and_not_with_its_document(
+    tmp_path: Path, version: Callable[..., str]
+) -> None:
+    script = tmp_path / "calc.py"
+    script.write_text("import time\nprint(flush=True)\ntime.sleep(60)\n")
+    for name in ("a.ods", "b.ods", "c.odt"):
+        (tmp_path / name).touch()
+    first = version(sys.executable, "calc.py", "a.ods")
+    assert first == version(sys.executable, "calc.py", "b.ods") != ""
+    assert first != version(sys.executable, "calc.py", "c.odt"), "another kind of document has other menus"
+    assert first != version(sys.executable, "calc.py", "--plain", "a.ods")
+    assert first != version(sys.executable, "-c", script.read_text())
+    script.write_text(f"{script.read_text()}# 2.0\n")
+    assert first != version(sys.executable, "calc.py", "a.ods")
+
+
+def test_a_version_is_another_one_when_the_program_is_replaced(tmp_path: Path, version: Callable[..., str]) -> None:
+    program = tmp_path / "editor"
+    shutil.copy(shutil.which("cat") or "", program)
+    (tmp_path / "a.txt").write_text("a\n")
+    (tmp_path / "b.txt").write_text("b\n")
+    first = version(str(program), "a.txt", "-")
+    assert first == version(str(program), "b.txt", "-")
+    told = program.stat()
+    os.utime(program, ns=(told.st_atime_ns, told.st_mtime_ns + 1))
+    assert first != version(str(program), "a.txt", "-")
+    assert version_of(2**22 + 1) == ""
 
 
 @pytest.mark.parametrize("sign", ["a", "é", "\u4e2d", "\U0001f4c4", '"', "<"])
