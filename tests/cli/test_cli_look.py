@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import pytest
 from tk_python import tk_python
 
 from holo_tasks.audit.pages.look import line_for
+from holo_tasks.desktop import VirtualDesktop
 from tests.support.browser import Tab
+from tests.support.own_bus import own_bus
 
 APPS = Path(__file__).parent.parent / "apps"
 GTK = "/usr/bin/python3"
@@ -30,9 +33,9 @@ goals:
 """
 
 
-def looked(*arguments: str) -> subprocess.CompletedProcess[str]:
+def looked(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "holo_tasks.cli.commands", "look", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=env)
 
 
 @pytest.fixture
@@ -130,3 +133,30 @@ def test_it_needs_nothing_of_prefect() -> None:
 )
 def test_a_line_for_a_script_names_what_a_person_sees(role: str, name: str, line: str) -> None:
     assert line_for(role, name) == line
+
+
+@pytest.mark.desktop
+async def test_a_display_that_is_there_is_looked_at_and_nothing_is_sent_to_it(form: str, tmp_path: Path) -> None:
+    """Its programs are asked over the bus that the display names, if that is wished for; else it is read."""
+    log = tmp_path / "events"
+    with own_bus(tmp_path) as theirs:
+        async with VirtualDesktop(
+            app=[tk_python(), str(APPS / "probe_events.py"), str(log), "300x200+700+400"]
+        ) as lent:
+            env = {**os.environ, "DISPLAY": lent.display, "XAUTHORITY": str(lent.authority)}
+            program = subprocess.Popen(shlex.split(form), env=env | theirs.environment())
+            while len(await lent.windows()) < 2:
+                await lent.look()
+            naming = ["xprop", "-root", "-f", "AT_SPI_BUS", "8s", "-set", "AT_SPI_BUS", theirs.address]
+            subprocess.run(naming, env=env, check=True, timeout=60)
+            got, shown = log.read_text(), (await lent.look()).digest
+            for words, source in (([], "text"), (["--accessibility"], "accessibility")):
+                found = looked("--display", lent.display, "--json", *words, env=env)
+                assert found.returncode == 0, found.stderr
+                told = json.loads(found.stdout)
+                assert {window["title"] for window in told["windows"]} == {"Supplier form", "Events"}
+                assert {one["source"] for one in told["elements"] if one["name"] in ("Save", "Ready.")} == {source}
+                assert SECRET not in found.stdout
+            assert (log.read_text(), (await lent.look()).digest) == (got, shown)
+            program.kill()
+            program.wait()
