@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from holo_tasks.agent.agent_step import agent_step
-from holo_tasks.agent.named_element import By, named_element
+from holo_tasks.agent.named_element import By, Named, named_element
 from holo_tasks.core import events
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point
@@ -83,13 +83,15 @@ async def _located(description: str) -> Point:
         point, number = await _by_number(walk, wanted, search.asked)
         return await _recorded(walk, wanted, point, "model", number)
     await walk.look()
-    if search.by == "any" and not search.data and (found := await named_element(walk, wanted)) is not None:
-        return await _recorded(walk, wanted, *found)
-    return await _recorded(walk, wanted, await _by_place(walk, wanted, search.asked), "model")
+    found = await named_element(walk, wanted) if search.by == "any" and not search.data else Named()
+    point = found.at or await _by_place(walk, wanted, search.asked)
+    return await _recorded(walk, wanted, point, found.by, why=found.why)
 
 
-async def _recorded(walk: Walk, wanted: str, point: Point, by: By, number: int | None = None) -> Point:
-    await walk.record(events.Located(description=wanted, point=[point.x, point.y], mark=number, by=by))
+async def _recorded(
+    walk: Walk, wanted: str, point: Point, by: By, number: int | None = None, *, why: str = ""
+) -> Point:
+    await walk.record(events.Located(description=wanted, point=[point.x, point.y], mark=number, by=by, why=why))
     return point
 
 

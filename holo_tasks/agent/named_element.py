@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from holo_tasks.core.elements import Element, ElementTree
@@ -18,45 +19,58 @@ WITH_LABELS = frozenset({"text field", "password field", "spin button", "combo b
 """Roles of what is called as a label beside it says."""
 
 
-async def named_element(walk: Walk, description: str) -> tuple[Point, By] | None:
-    """Return where the one element is that a description names by role and name, and who said so.
+@dataclass(frozen=True)
+class Named:
+    """Where the element is that was named, and who said so; None, and ``why``, where only the model can say."""
 
-    None if it does not, if there is none or more than one, or where program and picture do not agree: then it is for
-    the model. What may be known outside is all that is gone by, as the answer leaves this machine.
+    at: Point | None = None
+    by: By = "model"
+    why: str = ""
+
+
+async def named_element(walk: Walk, description: str) -> Named:
+    """Return where the one element is that a description names by role and name.
+
+    If it does not, if there is none or more than one, or where program and picture do not agree, it is for the model.
+    What may be known outside is all that is gone by, as the answer leaves this machine.
     """
     target, seen = plain_target(description), walk.seen
     if target is None or seen is None or not can_read():
-        return None
+        return Named()
     frame, shown = seen.redacted, seen.shot.area
-    elements = walk.doors.elements
+    elements, told = walk.doors.elements, "Nobody asked the programs."
     if elements is not None:
         tree = await elements.known(seen.masks)
         found = {each.id: each for role in target.roles for each in tree.find(role, target.name, shown)}
         if len(found) > 1:
-            return None
+            return Named(why=f"{len(found)} elements are called so.")
         if len(found) == 1 and tree.complete:
             (element,) = found.values()
-            agrees = await _agrees(frame, tree, element, target.name)
-            return (element.box.center, "accessibility") if agrees else None
+            if why := await _disagrees(frame, tree, element, target.name):
+                return Named(why=f"A program tells of it at {element.box}, but {why}.")
+            return Named(element.box.center, "accessibility")
+        told = "No program tells of it for certain."
     at = await asyncio.to_thread(_read, frame, target, shown) if BUTTONS & set(target.roles) else None
     if at is None:
-        return None
+        return Named(why=f"{told} It was not read at one place either.")
     reader = ScreenText()
-    on_it = await reader.on_target(frame, at)
-    return (at, "text") if _is(target.name, on_it) and await reader.field_at(frame, at) is None else None
+    if _is(target.name, await reader.on_target(frame, at)) and await reader.field_at(frame, at) is None:
+        return Named(at, "text")
+    return Named(why=f"{told} Where it was read there is no button for certain.")
 
 
-async def _agrees(frame: Frame, tree: ElementTree, element: Element, name: str) -> bool:
-    """Say whether the picture shows the element where its program says that it is: its name on it, or its label."""
+async def _disagrees(frame: Frame, tree: ElementTree, element: Element, name: str) -> str:
+    """Say why the picture does not show the element where its program tells it: its name on it, or its label."""
     from holo_tasks.vision.element_check import ElementCheck, agrees
 
     check = ElementCheck()
-    if await asyncio.to_thread(check.why_not, frame, tree, element):
-        return False
+    if why := await asyncio.to_thread(check.why_not, frame, tree, element):
+        return why
     if element.role in WITH_LABELS:
         field = await ScreenText().labelled(frame, element.box.center, (name,))
-        return field is not None and field.intersects(element.box)
-    return agrees(name, await asyncio.to_thread(check.read, frame, element.box, room=True))
+        return "" if field is not None and field.intersects(element.box) else "its label is not beside it"
+    same = agrees(name, await asyncio.to_thread(check.read, frame, element.box, room=True))
+    return "" if same else "its name is not to be read there"
 
 
 def _read(frame: Frame, target: PlainTarget, shown: Box) -> Point | None:

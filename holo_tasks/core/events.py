@@ -169,7 +169,7 @@ class Located(Event):
     """Where something is: a point in screen pixels, or empty if it is nowhere.
 
     ``by`` is who said so: accessibility, that is the program itself, text that is read on the screen, or the model;
-    traces in which it is empty were made when only the model could.
+    traces in which it is empty were made when only the model could. ``why`` says why it had to be the model.
     """
 
     kind: Literal["location"] = "location"
@@ -177,6 +177,7 @@ class Located(Event):
     point: list[int]
     mark: int | None = None
     by: str = ""
+    why: str = ""
 
 
 class JudgedQuestion(Event):

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from tk_python import tk_python
 
-from holo_tasks.agent.named_element import named_element
+from holo_tasks.agent.named_element import Named, named_element
 from holo_tasks.core.elements import Element, ElementTree
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.frame import Mask
@@ -28,6 +28,7 @@ from holo_tasks.core.states import State, Widget
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.press_once import Once
 from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.confirm import Confirm
 from holo_tasks.safety.masking.places import FixedRegions
@@ -47,7 +48,8 @@ pytestmark = pytest.mark.desktop
 TOOLKITS = ("gtk3", pytest.param("gtk4", marks=pytest.mark.long), "qt", "chromium", "tk")
 WRITTEN = "Zoë & Söhne"
 NOBODY_TELLS = "No program (on this screen )?tells of"
-SPACE = a_step("hotkey", keys=["space"])
+SPACE, ENTER = a_step("hotkey", keys=["space"]), a_step("hotkey", keys=["enter"])
+LABELS = ("Save", "Don't save")
 PAGE = f"""<!doctype html><meta charset=utf-8><title>Supplier form</title>
 <style>body, button, input {{ font: 18px sans-serif }} input {{ padding: 6px }} button {{ padding: 6px 20px }}</style>
 <p><label>Name <input value="Ada Supplies"></label></p>
@@ -80,8 +82,8 @@ class Stage:
         if self.tells:
             return (await until_there(self.desktop, "button", name)).find("button", name)[0].box
         found = await named_element(await self.walk(), f"the {name} button")
-        assert found is not None
-        return Box.near(found[0], 40, 20)
+        assert found.at is not None
+        return Box.near(found.at, 40, 20)
 
     async def walk(self, told: Any = None, **options: Any) -> Walk:
         walk = walk_of(as_model(MemoryModel([])), desktop=told or self.desktop, **options)
@@ -187,12 +189,13 @@ async def test_2_states_are_told_by_what_is_there(stage: Stage) -> None:
 async def test_3_localize_asks_nobody(stage: Stage) -> None:
     save = await stage.place("Save")
     found = await named_element(await stage.walk(), "the Save button")
-    assert found is not None
-    assert save.contains(found[0])
-    assert found[1] == ("accessibility" if stage.tells else "text")
+    assert found.at is not None
+    assert save.contains(found.at)
+    assert found.by == ("accessibility" if stage.tells else "text")
     field_of = await named_element(await stage.walk(), "the field Name")
-    assert (field_of and field_of[1]) == ("accessibility" if stage.tells else None), "then it is for the model"
-    assert await named_element(await stage.walk(Told(stage.desktop)), "the field Name") is None
+    assert field_of.by == ("accessibility" if stage.tells else "model")
+    blind = await named_element(await stage.walk(Told(stage.desktop)), "the field Name")
+    assert blind == Named(why="No program tells of it for certain. It was not read at one place either.")
 
 
 async def test_4_guards_know_the_button_under_the_pointer_and_the_one_with_the_keyboard(stage: Stage) -> None:
@@ -211,7 +214,12 @@ async def test_4_guards_know_the_button_under_the_pointer_and_the_one_with_the_k
     assert isinstance(gesture, Hotkey)
     assert (await scene.keyed(gesture)).names == named
     assert (await replace(scene, elements=None).keyed(gesture)).names == ()
-    assert await Confirm(text=on_it).fits(SPACE.tool_call, gesture, owner, scene)
+    for key in (SPACE, ENTER):
+        gesture = to_gesture(key.tool_call, walk.seen.shot)
+        assert isinstance(gesture, Hotkey)
+        assert (await scene.keyed(gesture)).names == named
+        assert await Confirm(text=on_it).fits(key.tool_call, gesture, owner, scene)
+        assert await Once(LABELS).pressed_by(key, walk.seen, scene) == ({"Save"} if stage.tells else set(LABELS))
 
 
 async def test_5_values_are_read_as_they_are_spelled(stage: Stage) -> None:

@@ -42,6 +42,7 @@ def question(story: Story, aside: Aside, reference: Reference) -> Question:
         x, y, *_ = [*asked.point, 0, 0]
         title, answer = f"Where is ‘{asked.description}’?", f"At ({x}, {y})"
         answer += f", mark {asked.mark}" if asked.mark is not None else ""
+        facts += [asked.why] if asked.why else []
         rings = [Ring(x, y)] if x >= 0 else []
     else:
         title, answer = asked.question, asked.answer

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from holo_tasks.cli.doctor.findings import Chain
@@ -119,7 +120,12 @@ async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
     async with _within(timeout_s, f"Looking at display {desktop.display}"):
         setting, monitors = await desktop.setting(), await desktop.monitors()
     told = [f"Monitors: {told_monitors(monitors)}; scaling: {setting.scale or 'none'}."]
-    fitting = [one for one in kept(holo_home(), setting.display) if one.setting.scale == setting.scale]
+    # Measured with a model or without: how clicks land does not depend on that.
+    fitting = [
+        one
+        for one in kept(holo_home(), setting.display)
+        if replace(one.setting, model="", quality="") == replace(setting, model="", quality="")
+    ]
     told += [said(one) for one in fitting[:MOST_TOLD]] or ["No calibration of it is known: see calibrate()."]
     return " ".join(told)
 
