@@ -8,22 +8,13 @@ from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.scripts.playbook import Rule
 from holo_tasks.scripts.values import Value, fill
 
-A_WAIT_S = 1.0
-"""A wait counts once for each of this: it may take longer than it is told to, as long as nothing changes."""
-FEW_WAITS = 4
-"""A rule that is tried once more waits no longer than this: what it did before has come to nothing."""
-
 
 class Past:
     """The steps so far, told apart by their thoughts; waiting is not counted as doing something."""
 
-    def __init__(
-        self, rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn], waited_s: float = 0.0
-    ) -> None:
-        """``waited_s`` is how long it has been waited since the last step, if that is known."""
+    def __init__(self, rules: Sequence[Rule], values: Mapping[str, Value], history: Sequence[Turn]) -> None:
         self.turns = [turn for turn in history if turn.tool != "wait"]
         self.waits = next((n for n, turn in enumerate(reversed(history)) if turn.tool != "wait"), len(history))
-        self._waited = max(self.waits, int(waited_s / A_WAIT_S)) if self.waits else 0
         said = {
             fill(action.thought, values): (rule, place)
             for rule in rules
@@ -62,11 +53,6 @@ class Past:
         """Say which action of a rule comes next: 0 unless the last step was the rule's own."""
         last = self.last
         return last[1] + 1 if last and last[0].id == rule.id else 0
-
-    def waits_for(self, rule: Rule) -> bool:
-        """Say whether what a rule has just done may still be coming about."""
-        again = self.times(rule.id, rule.since) > 1
-        return self._waited < (min(rule.patience, FEW_WAITS) if again else rule.patience)
 
     def last_finished(self, ids: Sequence[str]) -> bool:
         last = self.last

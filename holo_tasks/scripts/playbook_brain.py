@@ -61,8 +61,6 @@ class PlaybookBrain:
         self._needs = needs_of(self.rules)
         self._past: list[Turn] = []
         self._met = -1
-        self._now_s = self._acted_s = 0.0
-        """When it decides, and when it last had something done."""
         self._lost_since: float | None = None
         self._stopped: Misfit | None = None
         self._probe: PlaybookBrain | None = None
@@ -77,7 +75,6 @@ class PlaybookBrain:
         if self._answer is not None and self._probe is not None:
             return await self._probed(walk, self._probe, self._answer)
         self._hear(walk)
-        self._now_s = walk.doors.now_s()
         sight, decision = await self._decided(walk)
         if not decision.unmet:
             self._met = _steps(self._past)
@@ -94,8 +91,6 @@ class PlaybookBrain:
         walk.waits_on = not decision.lost or bool(decision.rule)
         action = decision.action
         self.given, self.intent = decision, Intent() if action is None else Intent(action.safe, action.expect or "")
-        if step.tool_call.tool_name != "wait":
-            self._acted_s = walk.doors.now_s()
         self._ears.gave(step, walk)
         return step
 
@@ -181,16 +176,7 @@ class PlaybookBrain:
 
         def follows(history: Sequence[Turn]) -> Decision:
             met = self._met == _steps(history)
-            return follow(
-                self.playbook,
-                self.goal,
-                self.values,
-                history,
-                sight,
-                written=exactly,
-                met=met,
-                waited_s=self._now_s - self._acted_s,
-            )
+            return follow(self.playbook, self.goal, self.values, history, sight, written=exactly, met=met)
 
         return follows
 

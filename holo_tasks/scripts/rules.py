@@ -86,14 +86,13 @@ def follow(
     answer_only: bool = False,
     written: Written | None = None,
     met: bool = False,
-    waited_s: float = 0.0,
 ) -> Decision:
     """Return the next step of a goal. ``written`` turns a pixel into the coordinates of the step.
 
-    ``met`` says that what must be seen of the last step was seen, ``waited_s`` how long it has been waited since.
+    ``met`` says that what must be seen of the last step was seen.
     """
     rules = playbook.rules_of(goal)
-    past = Past(rules, values, history, waited_s)
+    past = Past(rules, values, history)
     if past.failed_twice and not answer_only:
         question = f"{past.turns[-1].thought} This failed twice: {past.turns[-1].told.strip()}"
         return _stop(STUCK, question, "failed twice", False)
@@ -211,7 +210,7 @@ def _is_its_turn(rule: Rule, past: Past) -> bool:
         return False
     place = past.next_in(rule)
     under_way = 0 < place < len(rule.do)
-    waiting = place == len(rule.do) and past.waits_for(rule)
+    waiting = place == len(rule.do) and past.waits < rule.patience
     return under_way or waiting or may_begin(rule, past)
 
 
@@ -229,7 +228,7 @@ def may_begin(rule: Rule, past: Past, *, late: bool = False) -> bool:
 def _follow(rule: Rule, past: Past, sight: Sight, values: Mapping[str, Value], written: Written) -> Decision:
     place = past.next_in(rule)
     if place == len(rule.do):
-        if past.waits_for(rule):
+        if past.waits < rule.patience:
             why = f"{rule.id}: waiting for its effect"
             return Decision(_step("wait", WAITING, seconds=rule.pause), why, rule=rule.id)
         place = 0

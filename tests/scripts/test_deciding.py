@@ -13,7 +13,7 @@ from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.outside import quoted
 from holo_tasks.core.step import Step
 from holo_tasks.scripts.playbook import load_playbook, parse_playbook
-from holo_tasks.scripts.rules import decide, follow, goal_for
+from holo_tasks.scripts.rules import decide, goal_for
 from holo_tasks.vision.screen_text import Line, Sight
 
 PLAYBOOK = load_playbook(Path(__file__).parents[2] / "flows" / "expense_audit.playbook.yaml")
@@ -325,21 +325,3 @@ def test_a_look_alike_of_an_item_is_not_acted_on(asked: str, shown: str, does: s
     playbook = parse_playbook(LOOK_ALIKE)
     found = screen(["CUSTOMER RECORD", f"Customer|{shown}", "Delete"])
     assert decide(playbook, f"delete customer {asked}", [], found).step["tool_call"]["tool_name"] == does
-
-
-def test_what_came_to_nothing_is_waited_for_once_at_length() -> None:
-    rule = "{id: back, screen: HERE, max: 3, patience: 10, do: [{click: Back, thought: b}]}"
-    playbook = parse_playbook(f"name: p\ngoals: {{go: {{rules: [{rule}]}}}}")
-    history: list[Turn] = []
-    done: list[str] = []
-    while not done or done[-1] != "ask_human":
-        call = dict(follow(playbook, "go", {}, history, screen(["HERE", "Back"])).step["tool_call"])
-        done.append(call["tool_name"])
-        history.append(Turn(call["tool_name"], "b" if call["tool_name"] == "click" else "", call, "Done."))
-    told = "".join("c" if name == "click" else "w" for name in done[:-1]).split("c")
-    assert [len(waits) for waits in told[1:3]] == [10, 4]
-    assert len(told) == 4, "three tries"
-    pressed, waited = Turn("click", "b", {}, "Done."), Turn("wait", "", {}, "Done.")
-    for waited_s, does in ((0.0, "wait"), (9.0, "wait"), (10.0, "click")):
-        step = follow(playbook, "go", {}, [pressed, waited], screen(["HERE", "Back"]), waited_s=waited_s).step
-        assert step["tool_call"]["tool_name"] == does, "a wait may take longer than it is told to"
