@@ -58,7 +58,10 @@ class Misfit:
     @property
     def sentence(self) -> str:
         """Name step, anchor and reason."""
-        return f"The step is ‘{self.action.thought}’ (rule {self.rule.id}): {self.why}."
+        # Of a target that is not to be found the reason names it.
+        names = self.action.targets if self.cause in ("effect", "failed") else ()
+        done_to = "".join(f", done to ‘{words_of(target)}’" for target in names[:1])
+        return f"The step is ‘{self.action.thought}’ (rule {self.rule.id}{done_to}): {self.why}."
 
 
 def misfit_of(

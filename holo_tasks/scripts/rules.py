@@ -35,6 +35,8 @@ from holo_tasks.vision.template_match import place_of
 UNKNOWN_SCREEN_WAITS = 8
 LEAST_WAITS = 4
 """So often, at least, what must come of a step is waited for."""
+MOST_READ = 14
+"""So many texts of a screen are told to whoever is asked."""
 WAITING = "The program is still busy; waiting for it."
 LOST = "I do not know what to do on this screen; asking a person."
 STUCK = "The same step failed twice; asking a person."
@@ -94,7 +96,7 @@ def follow(
     rules = playbook.rules_of(goal)
     past = Past(rules, values, history)
     if past.failed_twice and not answer_only:
-        question = f"{past.turns[-1].thought} This failed twice: {past.turns[-1].told.strip()}"
+        question = f"{past.turns[-1].thought} This failed twice: {past.turns[-1].told.strip()}{_read_of(sight)}"
         return _stop(STUCK, question, "failed twice", False)
     waiting = None if met or answer_only else _waits_for_effect(past, values, sight)
     lacking: list[str] = []
@@ -156,7 +158,8 @@ def _waits_for_effect(past: Past, values: Mapping[str, Value], sight: Sight) -> 
     if past.waits < max(rule.patience, LEAST_WAITS):
         why = f"{rule.id}: waiting for what comes of it"
         return Decision(_step("wait", WAITING, seconds=rule.pause), why, unmet=True)
-    question = f"{rule.do[place].thought} What must come of it is not to be seen: {conditions_in_words(lacking)}."
+    missing = f"What must come of it is not to be seen: {conditions_in_words(lacking)}."
+    question = f"{rule.do[place].thought} {missing}{_read_of(sight)}"
     return replace(_stop(NO_EFFECT, question, f"{rule.id}: nothing came of it", False), unmet=True)
 
 
@@ -412,8 +415,13 @@ def _stop(thought: str, question: str, why: str, answer_only: bool) -> Decision:
 
 
 def _what_is_seen(goal: str, sight: Sight, lacking: Sequence[str]) -> str:
-    """Say so with what is written on the screen; not with what only programs tell, which is not for every model."""
-    texts = [line.text for line in (sight.shown or sight).lines]
-    seen = f" It reads: {'; '.join(texts[:14])}." if texts else "" if is_told(sight) else " It reads: no text at all."
     why = "".join(f" {reason}" for reason in dict.fromkeys(lacking) if reason)
-    return f"The playbook has no rule of goal {goal!r} for this screen.{why}{seen}"
+    return f"The playbook has no rule of goal {goal!r} for this screen.{why}{_read_of(sight, 'It')}"
+
+
+def _read_of(sight: Sight, what: str = "The screen") -> str:
+    """Say what is written on the screen; not what only programs tell, which is not for every model."""
+    texts = [line.text for line in (sight.shown or sight).lines]
+    if not texts and is_told(sight):
+        return ""
+    return f" {what} reads: {'; '.join(texts[:MOST_READ]) or 'no text at all'}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,14 @@ import pytest
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.actions import AnyCall, ClickCall, HotkeyCall, WriteAtCall
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.core.step import Step
 from holo_tasks.scripts.element_search import NotFound, Several
 from holo_tasks.scripts.misfit import Misfit, misfit_of
 from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.resuming import Resumed, Resuming, Taken
 from holo_tasks.scripts.rules import find, follow
+from holo_tasks.scripts.script_view import Eyes
 from holo_tasks.vision.screen_text import Line, Sight
 
 PLAYBOOK = parse_playbook("""
@@ -130,6 +134,34 @@ def test_what_must_come_of_a_step_is_waited_for_before_anything_else_but_what_ma
     assert "What must come of it is not to be seen: ‘NOTE SAVED’" in str(
         follow(PLAYBOOK, "save", VALUES, [*done, *waits], RECORD).step["tool_call"]["question"]
     )
+
+
+@pytest.mark.parametrize(
+    ("turns", "named"),
+    [
+        (
+            [*past("Tick Express.", "Click Save."), *[Turn("wait", "w", {})] * 20],
+            "‘Click Save.’ (rule save, done to ‘Save’): nothing shows ‘NOTE SAVED’ after it",
+        ),
+        (
+            [Turn("click", "Tick Express.", {"tool_name": "click"}, "The hands cannot do that.", True)] * 2,
+            "‘Tick Express.’ (rule save, done to ‘Express’): it failed twice (The hands cannot do that.)",
+        ),
+    ],
+    ids=["no effect", "failed twice"],
+)
+async def test_who_is_told_that_a_step_came_to_nothing_hears_which_it_was_what_it_was_done_to_and_what_is_seen(
+    turns: list[Turn], named: str
+) -> None:
+    brain = PlaybookBrain(PLAYBOOK, "save", VALUES, Eyes(None))
+    decision = follow(PLAYBOOK, "save", VALUES, [*FOUND, *turns], RECORD)
+    brain._past = [*FOUND, *turns]
+    told = str(await brain._stop(Step.model_validate(decision.step), decision, RECORD))
+    assert named in told
+    assert "The screen reads: ORDER RECORD; Customer; AB-1207; Express; Save." in told
+    masked = replace(RECORD, shown=sight("ORDER RECORD"))
+    shown = follow(PLAYBOOK, "save", VALUES, brain._past, masked).step["tool_call"]["question"]
+    assert "Customer" not in shown, "what is masked is told nobody"
 
 
 def test_another_version_of_the_program_fits_too_and_two_that_fit_are_as_bad_as_none() -> None:
