@@ -432,7 +432,7 @@ def _replay(options: argparse.Namespace) -> Replay | None:
     goal = goal or (next(iter(playbook.goals)) if len(playbook.goals) == 1 else "")
     kinds = playbook.goals[goal].params if goal in playbook.goals else {}
     given = {name: _BOOLEANS.get(text, text) if kinds.get(name) == "bool" else text for name, text in values.items()}
-    script = Script(playbook, goal, **given).healing(options.heal or "propose", Path(file))
+    script = Script(Path(file), goal, **given).healing(options.heal or "propose")
     return Replay(script, values, only=options.playbook_only)
 
 

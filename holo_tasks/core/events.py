@@ -57,7 +57,8 @@ class RunOpened(Event):
 class SubgoalOpened(Event):
     """A sub-goal begins with an empty history; ``progress`` reads like ``step 2 of 4: look up …``.
 
-    ``playbook`` is the learned playbook that works on it before the model: its goal, and its version by its digest.
+    ``playbook`` is the playbook that works on it: its goal, and a learned one's version, or the SHA-256 of the file
+    that it was read from.
     """
 
     kind: Literal["subgoal_opened"] = "subgoal_opened"

@@ -6,6 +6,7 @@ and line of whatever is wrong.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -214,11 +215,17 @@ class Playbook(Part):
 
 def load_playbook(path: Path) -> Playbook:
     """Read a playbook file; raises `BadPlaybook` with the file, the line and what is wrong there."""
+    return load_version(path)[0]
+
+
+def load_version(path: Path) -> tuple[Playbook, str]:
+    """Read a playbook file as `load_playbook` does; return the SHA-256 of the file, too, as it was read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        data = path.read_bytes()
+        text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadPlaybook(f"cannot read the playbook {path}: {error}") from None
-    return parse_playbook(text, str(path), path.parent)
+    return parse_playbook(text, str(path), path.parent), hashlib.sha256(data).hexdigest()
 
 
 def parse_playbook(text: str, source: str = "playbook", folder: Path | None = None) -> Playbook:

@@ -17,7 +17,7 @@ from holo_tasks.scripts.actions import Action
 from holo_tasks.scripts.function_script import Function, FunctionBrain, values_of
 from holo_tasks.scripts.params import check_no_secret, parameter_schema, typed
 from holo_tasks.scripts.plan import Plan
-from holo_tasks.scripts.playbook import Goal, Playbook, Rule, load_playbook
+from holo_tasks.scripts.playbook import Goal, Playbook, Rule, load_version
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.script_view import PLAYBOOK, SCRIPT, Eyes
 from holo_tasks.scripts.step_outcome import Heal
@@ -45,7 +45,8 @@ class Script:
         self.heal: Heal = "off"
         self.file: Path | None = None
         self.version = ""
-        """Which version of a learned playbook it is; empty for any other script."""
+        """Which version of a learned playbook it is, or the SHA-256 of the file that a playbook was read from; empty
+        for any other script."""
         check_no_secret(f"The script {goal or getattr(source, '__name__', '')!r}", values)
         if callable(source) and not isinstance(source, Playbook):
             if goal:
@@ -53,7 +54,7 @@ class Script:
             self._source: Playbook | Function = source
             self.name, self._values = source.__name__, values_of(source, values)
             return
-        playbook = source if isinstance(source, Playbook) else _loaded(Path(source))
+        playbook, self.version = (source, "") if isinstance(source, Playbook) else _loaded(Path(source))
         self.file = None if isinstance(source, Playbook) else Path(source)
         if not goal and len(playbook.goals) == 1:
             goal = next(iter(playbook.goals))
@@ -146,7 +147,7 @@ def screens_of(source: str | Path | Playbook, do: Mapping[str, Do] | None = None
     ``do`` gives what the playbook leaves to Python, by the name of the interruption or the way. Raises `InvalidUsage`
     if something is left open, or given that is not there.
     """
-    playbook = source if isinstance(source, Playbook) else _loaded(Path(source))
+    playbook = source if isinstance(source, Playbook) else _loaded(Path(source))[0]
     declared, given = playbook.screens, dict(do or {})
     if declared is None:
         raise InvalidUsage(f"The playbook {playbook.name!r} declares no screens; add a screens: section.")
@@ -170,7 +171,7 @@ def screens_of(source: str | Path | Playbook, do: Mapping[str, Do] | None = None
 
 def states_of(path: Path) -> tuple[State, ...]:
     """Return the states that a playbook declares, interruptions first, whatever it leaves open of what to do."""
-    playbook = _loaded(path)
+    playbook, _ = _loaded(path)
     if playbook.screens is None:
         raise InvalidUsage(f"The playbook {playbook.name!r} declares no screens; add a screens: section.")
 
@@ -185,7 +186,7 @@ def _only(playbook: Playbook, name: str, actions: Sequence[Action]) -> Playbook:
     return playbook.model_copy(update={"goals": {name: Goal(rules=(rule,))}})
 
 
-def _loaded(path: Path) -> Playbook:
+def _loaded(path: Path) -> tuple[Playbook, str]:
     try:
         stat = path.stat()
     except OSError as error:
@@ -194,5 +195,5 @@ def _loaded(path: Path) -> Playbook:
 
 
 @lru_cache(maxsize=32)
-def _read(path: Path, changed_ns: int, size: int) -> Playbook:
-    return load_playbook(path)
+def _read(path: Path, changed_ns: int, size: int) -> tuple[Playbook, str]:
+    return load_version(path)

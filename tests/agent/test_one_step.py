@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from prefect import flow
 from holo_tasks import SubgoalOptions, pursue
 from holo_tasks.agent import one_step
 from holo_tasks.core.errors import NeedsPerson
+from holo_tasks.core.events import SubgoalOpened
 from holo_tasks.healing.folder import HealingFolder
 from holo_tasks.run.run import Run
 from holo_tasks.scripts import rules
@@ -198,11 +200,14 @@ async def test_outcomes_name_steps_in_the_playbooks_own_words(tmp_path: Path) ->
 async def test_a_step_that_was_healed_and_verified_costs_no_call_the_next_time(tmp_path: Path) -> None:
     file = tmp_path / "orders.yaml"
     file.write_text(TEXT, encoding="utf-8")
-    calls = []
+    calls, known = [], [hashlib.sha256(file.read_bytes()).hexdigest()]
     for heal in ("propose", "apply", "apply"):
         script = Script(file, order="AB-1207").healing(heal)  # type: ignore[arg-type]
         replay = await Replay(tmp_path, "renamed save", says=[SAVED], script=script).done()
         assert replay.saved == ["AB-1207"], replay.error
+        (opened,) = (event for event in events(replay.run.trace) if isinstance(event, SubgoalOpened))
+        assert opened.playbook == f"save-note {known[-1]}", "the trace says which version of the file acted"
+        known.append(hashlib.sha256(file.read_bytes()).hexdigest())
         calls.append(len(replay.model.requests))
         assert (file.read_text() == TEXT) == (heal == "propose")
     assert calls == [1, 1, 0]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
+from holo_tasks.core.events import SubgoalOpened
+from tests.support.agents import events
 from tests.support.command_line import CommandLine
 from tests.support.scripted_model import ScriptedModel, step
 
@@ -55,6 +58,8 @@ def test_a_playbook_alone_does_it_without_a_model(cli: CommandLine, app: str, pl
     assert (ended.code, ended.told["status"], ended.told["answer"]) == (0, "answered", "Zoë: 1"), ended.complaint
     assert (ended.told["layer"], ended.told["model_calls"], ended.told["cost_usd"]) == ("playbook", 0, 0.0)
     assert (tmp_path / "clicks").read_text() == "1"
+    (opened,) = (event for event in events(ended.told["trace"]) if isinstance(event, SubgoalOpened))
+    assert opened.playbook == f"press {hashlib.sha256(playbook.read_bytes()).hexdigest()}"
 
 
 @pytest.mark.desktop
