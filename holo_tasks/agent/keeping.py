@@ -28,9 +28,10 @@ class Keeping:
     _looks: dict[tuple[str, int], Look] = field(default_factory=dict)
 
     def decided(self, walk: Walk, step: Step) -> None:
-        """Take down the picture on which the playbook found what its step is done to."""
+        """Take down the picture on which the playbook found what its step is done to, where that may be shown beside
+        another one."""
         given, seen = self.brain.given, walk.seen
-        if given is None or given.action is None or not given.action.targets or seen is None:
+        if self.heal == "off" or given is None or given.action is None or not given.action.targets or seen is None:
             return
         rule = next(rule for rule in self.brain.rules if rule.id == given.rule)
         place = next(number for number, action in enumerate(rule.do) if action is given.action)
@@ -41,7 +42,7 @@ class Keeping:
             self._looks[rule.id, place] = Look(rule.id, place, seen.shot.data, at)
 
     async def keep(self, run: Run, healed: Sequence[Healed]) -> None:
-        """Keep it; where that cannot be, the run goes on and its log says so."""
+        """Keep it; where that cannot be, the run goes on and its log says so, as a warning if anybody asked for it."""
         outcomes = tuple(self.brain.outcomes)
         done = [
             (self._models_step(run, one), one.before.data) for one in healed if one.taken is not None and one.before
@@ -50,7 +51,8 @@ class Keeping:
         try:
             kept: Kept = await asyncio.to_thread(keep, self.file, self.heal, followed)
         except (InvalidUsage, OSError) as error:
-            run.log.warning("What came of the playbook %s could not be kept: %s", self.file, error)
+            log = run.log.info if self.heal == "off" else run.log.warning
+            log("What came of the playbook %s could not be kept: %s", self.file, error)
             return
         for said in kept.said:
             run.log.warning("%s", said)

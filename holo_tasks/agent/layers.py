@@ -287,7 +287,7 @@ class Layered:
         script = self.options.script
         if not isinstance(script, Script) or not isinstance(brain, PlaybookBrain):
             return None
-        if script.heal == "off" or script.file is None:
+        if not script.counts or script.file is None:
             return None
         from holo_tasks.agent.keeping import Keeping  # it takes what only playbooks take
 

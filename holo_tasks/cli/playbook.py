@@ -27,7 +27,7 @@ def review(file: Path, out: Path | None, *, as_json: bool) -> str:
         say(f"the page is written to {out}")
     if as_json:
         return json.dumps(_as_json(folder), ensure_ascii=False)
-    return printable("\n".join(_lines(folder)))
+    return "\n".join(map(printable, _lines(folder)))
 
 
 def settle(file: Path, how: str, ids: Sequence[str], reason: str = "", *, as_json: bool) -> str:
@@ -48,7 +48,7 @@ def settle(file: Path, how: str, ids: Sequence[str], reason: str = "", *, as_jso
     done = "applied" if how == "apply" else "rejected"
     if as_json:
         return json.dumps({"file": str(file), done: [one.id for one in chosen], "proposals_left": left})
-    return printable("\n".join(f"{one.id} {done}: {one.step}" for one in chosen))
+    return "\n".join(printable(f"{one.id} {done}: {one.step}") for one in chosen)
 
 
 def _chosen(folder: HealingFolder, ids: Sequence[str]) -> list[Proposal]:

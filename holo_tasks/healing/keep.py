@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage
@@ -47,9 +47,12 @@ class Kept:
 
 
 def keep(file: Path, heal: Heal, followed: Followed) -> Kept:
-    """Keep what came of a replay beside the playbook's file. Raises `InvalidUsage` and OSError where that cannot be."""
+    """Keep what came of a replay beside the playbook's file: with ``off`` no more than how often each step fitted.
+
+    Raises `InvalidUsage` and OSError where that cannot be.
+    """
     if heal == "off":
-        return Kept()
+        followed = replace(followed, looks=(), done=())
     folder = HealingFolder(file)
     with folder.alone():
         proposed, applied, said = [], [], []

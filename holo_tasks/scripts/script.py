@@ -43,6 +43,8 @@ class Script:
         self._values: Mapping[str, Any]
         self._open, self._is_given = False, bool(values)
         self.heal: Heal = "off"
+        self.counts = False
+        """Whether it is counted beside its file how its steps fit."""
         self.file: Path | None = None
         self.version = ""
         """Which version of a learned playbook it is, or the SHA-256 of the file that a playbook was read from; empty
@@ -70,9 +72,9 @@ class Script:
     def healing(self, heal: Heal, file: Path | None = None) -> Script:
         """Return the script with what is made of steps that the model did in the playbook's place.
 
-        ``"propose"`` keeps a proposal beside the playbook's file, with counts of how its steps fit; ``"apply"`` puts
-        those into the file that were verified; ``"off"``, as without this, keeps nothing. Raises `InvalidUsage` for a
-        script that has no file.
+        ``"propose"`` keeps a proposal beside the playbook's file; ``"apply"`` puts those into the file that were
+        verified; ``"off"`` makes nothing of them. All of these count there how its steps fit; without this nothing is
+        kept. Raises `InvalidUsage` for a script that has no file, beside which something is to be kept.
         """
         if heal not in get_args(Heal):
             raise InvalidUsage(f"healing() takes off, propose or apply, not {heal!r}.")
@@ -80,6 +82,7 @@ class Script:
         made.heal, made.file = heal, file or self.file
         if heal != "off" and made.file is None:
             raise InvalidUsage(f"The script {self.name!r} comes from no file, beside which anything could be kept.")
+        made.counts = made.file is not None
         return made
 
     def check_values(self) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
 
 import pytest
 
+from holo_tasks.agent.keeping import Keeping
+from holo_tasks.agent.layers import Layered
 from holo_tasks.cli.playbook import review, settle
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point, Size
@@ -17,7 +22,10 @@ from holo_tasks.healing.keep import Followed, Look, keep, warning
 from holo_tasks.healing.proposal import ModelsStep, Proposal, proposal_of, screen_proposal_of
 from holo_tasks.scripts.misfit import Misfit
 from holo_tasks.scripts.playbook import load_playbook, parse_playbook
-from holo_tasks.scripts.step_outcome import StepOutcome
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.script import Script
+from holo_tasks.scripts.script_view import Eyes
+from holo_tasks.scripts.step_outcome import Heal, StepOutcome
 from holo_tasks.vision.screen_text import Line, Sight
 
 TEXT = """\
@@ -45,6 +53,7 @@ goals:
             thought: Scroll down.
 """
 GO = Point(75, 310)
+HEALS: tuple[Heal, ...] = get_args(Heal)
 VALUES = {"order": "AB-1207"}
 
 
@@ -146,8 +155,6 @@ def run(*outcomes: str) -> Followed:
 
 
 def test_a_proposal_is_reviewed_and_applied_or_rejected(file: Path, tmp_path: Path) -> None:
-    assert keep(file, "off", run("healed")).proposed == ()
-    assert not HealingFolder(file).path.exists()
     keep(file, "propose", run("fitted"))
     (one,) = keep(file, "propose", run("healed")).proposed
     assert (one.times, one.old_point) == (1, (500, 500))
@@ -163,6 +170,51 @@ def test_a_proposal_is_reviewed_and_applied_or_rejected(file: Path, tmp_path: Pa
     assert "or: [Go and look]" in file.read_text()
     with pytest.raises(InvalidUsage, match="Nothing is proposed"):
         settle(file, "apply", [], as_json=False)
+
+
+@pytest.mark.parametrize("heal", HEALS)
+def test_how_each_step_fitted_is_counted_and_shown_whatever_is_made_of_it(file: Path, heal: Heal) -> None:
+    for outcomes in (("fitted", "healed"), ("failed",), ("fitted",)):
+        keep(file, heal, run(*outcomes))
+    said = review(file, file.with_name("page.html"), as_json=False)
+    assert "find: fitted, by the model, failed\n      2     1     1  Click Start search." in said
+    (told,) = json.loads(review(file, None, as_json=True))["steps"]
+    assert told == {"goal": "find", "at": "search.0", "step": "Click Start search."} | {
+        "fitted": 2,
+        "healed": 1,
+        "failed": 1,
+    }
+    row = "<td>2</td><td>1</td><td>1</td><td>Click Start search.</td>"
+    assert row in file.with_name("page.html").read_text()
+    kept = sorted(path.name for path in HealingFolder(file).path.iterdir())
+    assert (kept == ["lock", "steps.json"]) == (heal == "off"), "nothing else is kept then, and no picture"
+    assert (file.read_text() == TEXT) == (heal != "apply")
+
+
+@pytest.mark.parametrize(("heal", "level"), [("off", "INFO"), ("propose", "WARNING")])
+async def test_a_place_where_nothing_can_be_written_ends_no_run(
+    file: Path, heal: Heal, level: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    HealingFolder(file).path.write_text("in the way")
+    heard: Any = SimpleNamespace(log=logging.getLogger("kept"), healing=[])
+    brain: Any = SimpleNamespace(goal="find", outcomes=run("fitted").outcomes)
+    caplog.set_level("INFO", "kept")
+    await Keeping(brain, file, heal).keep(heard, ())
+    ((_, _, said),) = caplog.record_tuples
+    assert (caplog.records[0].levelname, "could not be kept" in said, heard.healing) == (level, True, [])
+
+
+def test_a_script_counts_only_where_it_was_said_what_is_made_of_a_healed_step(file: Path) -> None:
+    script = Script(file, "find", order="AB-1207")
+    brain = PlaybookBrain(load_playbook(file), "find", VALUES, Eyes(None))
+
+    def keeping(one: Script) -> Keeping | None:
+        layered: Any = SimpleNamespace(options=SimpleNamespace(script=one))
+        return Layered._keeping_of(layered, brain)
+
+    assert keeping(script) is None
+    assert [keeping(script.healing(heal)) for heal in HEALS] == [Keeping(brain, file, heal) for heal in HEALS]
+    assert keeping(Script(load_playbook(file), "find", order="AB-1207").healing("off")) is None, "it has no file"
 
 
 def test_what_was_rejected_is_not_proposed_again(file: Path) -> None:
