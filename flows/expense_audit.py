@@ -54,7 +54,7 @@ from holo_tasks.run.run import Progress as Story
 from holo_tasks.run.run import Run, current_run
 from holo_tasks.run.secret_filter import HushedName
 from receipts.console import AuditConsole
-from receipts.finding import Finding, mean_costs
+from receipts.finding import Finding, efforts, mean_costs
 from receipts.learned import before_the_model, learned
 from receipts.money import TOO_MUCH
 from receipts.note import EXAMPLE, completed
@@ -385,7 +385,7 @@ async def expense_audit(
         told = ", ".join(f"{count} by {layer}" for layer, count in run.layers.most_common())
     # A run that found everything done keeps the report of the run that did it.
     if given.page and (run.steps or not given.page.exists()):
-        await asyncio.to_thread(write_report, bucket.trace(run.trace), given.page)
+        await asyncio.to_thread(write_report, bucket.trace(run.trace), given.page, efforts(findings))
     console.summary(findings, run, told, given.sheet.path, given.page)
     leave_to_person(findings)
     return counts

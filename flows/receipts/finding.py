@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from pydantic import BaseModel, ConfigDict
 
+from holo_tasks.audit.pages.report import Effort
 from receipts.receipt import Receipt
 
 
@@ -28,6 +29,11 @@ class Finding(BaseModel):
     def by_playbook(self) -> bool:
         """Whether a compiled playbook has looked it up."""
         return "playbook" in self.by
+
+
+def efforts(findings: Sequence[Finding]) -> dict[str, Effort]:
+    """Return who came to each finding and what it cost, by the receipt's id, as a report tells it."""
+    return {one.receipt.receipt_id: Effort(one.by, one.cost_micro) for one in findings if one.by}
 
 
 def mean_costs(findings: Sequence[Finding]) -> list[tuple[str, str, int, int]]:

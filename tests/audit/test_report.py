@@ -16,7 +16,7 @@ from PIL import Image
 
 from holo_tasks.audit import DamagedTrace, open_trace
 from holo_tasks.audit.pages.gesture_marks import Arrow, Ring, caption, marks
-from holo_tasks.audit.pages.report import write_report
+from holo_tasks.audit.pages.report import Effort, write_report
 from holo_tasks.audit.pages.report_head import came_to
 from holo_tasks.audit.pages.run_view import Call, Step, Subgoal, tell
 from holo_tasks.audit.pages.thumbnails import smaller, thumbnail
@@ -100,6 +100,36 @@ def test_what_was_masked_is_said_by_kind_and_nothing_is_drawn_of_it(synthetic, t
     page = write_report(synthetic.tell_run(tmp_path), tmp_path / "report.html").read_text()
     assert page.count("Masked before it left: <bdi>2 × e-mail, 1 × card</bdi>") == 1
     assert 'x="40" y="300" width="90"' not in page
+
+
+def test_a_list_that_two_runs_did_says_of_each_item_who_did_it_and_what_it_cost(synthetic, tmp_path):
+    def look_up(telling, number: int, layer: str, cost: int) -> None:
+        about = {"subgoal": number, "title": f"Look up R-{number}", "goal": "look it up", "token": f"R-{number}"}
+        telling.say(e.SubgoalOpened(**about))
+        closed = {"status": "answered", "answer": "", "steps": 4, "cost_micro_usd": cost, "layer": layer}
+        telling.say(e.SubgoalClosed(subgoal=number, **closed))
+
+    by_model, by_playbook = (synthetic.Telling(tmp_path, name) for name in ("by-model", "by-playbook"))
+    look_up(by_model, 1, "model", 31_000)
+    before = {"token": "R-1", "goal": "look up", "title": "Look up R-1", "trace": "runs/by-model", "sha256": "0" * 64}
+    older = before | {"token": "R-0", "title": "Look up R-0"}
+    by_playbook.say(e.Skipped(items=[e.DoneBefore(**one) for one in (before, older)]))
+    look_up(by_playbook, 2, "playbook", 0)
+
+    def rows(folder: Path, **how: Any) -> list[str]:
+        page = write_report(folder, tmp_path / "report.html", **how).read_text()
+        found = re.findall("<tr>.*?</tr>", page, re.DOTALL)
+        cells = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in found]
+        return ["|".join(html.unescape(re.sub("<[^>]+>|\n", "", cell)) for cell in row) for row in cells]
+
+    _, first = rows(by_model.trace.folder)
+    assert first.startswith("1|Look up R-1|Answered (by model)|4|$0.0310|")
+    head, second, names, done, unknown = rows(by_playbook.trace.folder, done_before={"R-1": Effort("model", 31_000)})
+    assert head.startswith("#|Sub-goal|Status|Steps|Cost|")
+    assert second.startswith("2|Look up R-2|Answered (by playbook)|4|$0.00|")
+    assert (names, done) == ("Item|Sub-goal|By|Cost|Evidence", "R-1|Look up R-1|model|$0.0310|runs/by-model")
+    assert unknown == "R-0|Look up R-0|–|–|runs/by-model"
+    assert rows(by_playbook.trace.folder)[2] == "Item|Sub-goal|Evidence", "a trace alone does not tell"
 
 
 def test_the_element_that_an_action_hit_is_named(synthetic, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -132,6 +133,9 @@ def test_the_audit_is_right_on_another_screen_and_a_second_run_does_nothing(tmp_
 
     attempts, workbook = len(ledger.journal()), (out / "expense-audit.xlsx").read_bytes()
     report = (out / "expense-audit.html").read_text()
+    for item in expected[:half]:
+        told = r'</bdi></td><td><bdi>[^<]*</bdi></td><td>model</td><td class="num">\$\d'
+        assert re.search(rf"<td><bdi>{item.receipt_id}{told}", report), "the second report tells of the first half"
     said = demo(out, *options)
     assert "0 steps in" in said
     assert len(ledger.journal()) == attempts

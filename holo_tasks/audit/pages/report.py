@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import MappingProxyType
 from typing import IO
 
 from holo_tasks.audit.errors import DamagedTrace
@@ -60,12 +61,26 @@ class Pictures:
         return name
 
 
-def write_report(trace: Trace | str | Path, out: Path) -> Path:
-    """Write the page for a run's trace to ``out``, whole or not at all. A damaged trace is shown as far as it goes."""
+@dataclass(frozen=True)
+class Effort:
+    """Which layers came to what an earlier run has done, and what that cost; None where nobody knows."""
+
+    by: str
+    cost_micro_usd: int | None
+
+
+NOTHING_KNOWN: Mapping[str, Effort] = MappingProxyType({})
+
+
+def write_report(trace: Trace | str | Path, out: Path, done_before: Mapping[str, Effort] = NOTHING_KNOWN) -> Path:
+    """Write the page for a run's trace to ``out``, whole or not at all. A damaged trace is shown as far as it goes.
+
+    ``done_before`` are the efforts for items that earlier runs have done: the trace only names the evidence of that.
+    """
     trace = trace if isinstance(trace, Trace) else open_trace(trace)
     story, chain = _told(trace)
     with whole_page(out, "report") as page, TemporaryFile("w+") as waiting:
-        _write_page(page, Pictures(trace, waiting), trace, story, chain)
+        _write_page(page, Pictures(trace, waiting), trace, story, chain, done_before)
     return out
 
 
@@ -86,7 +101,14 @@ def _told(trace: Trace) -> tuple[Story, ChainCheck]:
     return teller.story, chain
 
 
-def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, chain: ChainCheck) -> None:
+def _write_page(
+    page: IO[str],
+    pictures: Pictures,
+    trace: Trace,
+    story: Story,
+    chain: ChainCheck,
+    efforts: Mapping[str, Effort],
+) -> None:
     write_page(
         page,
         "report.html",
@@ -103,6 +125,7 @@ def _write_page(page: IO[str], pictures: Pictures, trace: Trace, story: Story, c
         came_to=came_to(story),
         charts=charts(story),
         most_done_before=MOST_DONE_BEFORE,
+        efforts=efforts,
         cost_of_asides=together(aside.cost_micro_usd for aside in story.asides),
         uncalled=sum(map(uncalled, story.asides)),
         told_below=told_below,
