@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from holo_tasks.compiler.recording import Done, Recording
 from holo_tasks.compiler.sights import Seen
@@ -64,13 +64,25 @@ def _is_same(
 ) -> bool:
     if action is None or action.kind not in wanted:
         return False
+    told = step.arguments
     if action.write is not None:
-        return fill(action.write.text, values) == str(step.arguments["content"])
+        typed = fill(action.write.text, values), action.write.press_enter
+        return typed == (str(told["content"]), bool(told.get("press_enter")))
+    if action.hotkey is not None:
+        return _keys(action.hotkey) == _keys(told["keys"])
+    if (keys := action.hold_and_tap_key) is not None:
+        return (_keys(keys.hold), _keys(keys.tap)) == (_keys(told["hold_keys"]), _keys(told["tap_keys"]))
+    if action.scroll is not None and action.scroll.direction != told["direction"]:
+        return False
     ends = _ends(action)
     return all(
         hits(find(target, values, sight), point, of_field=target.field is not None)
         for target, point in zip(ends, step.points, strict=False)
     )
+
+
+def _keys(named: Iterable[str]) -> list[str]:
+    return [name.casefold() if len(name) > 1 else name for name in named]
 
 
 def _ends(action: Action) -> list[Target]:
