@@ -33,7 +33,7 @@ Same = Callable[[Visit, Visit], bool]
 
 
 def visits(recording: Recording, seen: Mapping[str, Seen], values: Mapping[str, Value]) -> list[Visit]:
-    """Return the stays of a recording in order. What was done several times without effect counts once.
+    """Return the stays of a recording in order. Of what was done several times without effect the last time counts.
 
     ``values`` are those of the recording's parameters.
     """
@@ -44,8 +44,9 @@ def visits(recording: Recording, seen: Mapping[str, Seen], values: Mapping[str, 
         if not found or screen != at:
             found.append([])
         at = screen
-        if not (found[-1] and _again(found[-1][-1], step)):
-            found[-1].append(step)
+        if found[-1] and _again(found[-1][-1], step):
+            found[-1].pop()  # what came of it came of this one
+        found[-1].append(step)
     return [
         Visit(
             seen[steps[0].before.sha256].screen,
