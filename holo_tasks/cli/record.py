@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
 from holo_tasks.audit import Destination
@@ -213,8 +214,13 @@ def _names(values: Mapping[str, Value], person: Person) -> dict[str, str]:
         said = person.ask(f"‘{shown}’ is another one each time, called {name}: another name, - if it never changes? ")
         while said not in ("", "-") and (not is_name(said) or said in found.values()):
             said = person.ask(f"{NO_NAME.format(said)} Each has its own. {name}: ")
-        found[name] = "" if said == "-" else said or name
+        found[name] = "" if said == "-" else said or _free(name, found.values())
     return found
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return a name, with a number where another text has got it meanwhile."""
+    return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
 
 
 async def _kept(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from holo_tasks.compiler.answers import Given, answer_of
+from holo_tasks.compiler.compile import _once
 from holo_tasks.compiler.parameters import Parameters, parameters_of
 from holo_tasks.compiler.recording import Done, Picture, Recording
 from holo_tasks.compiler.sights import Seen
@@ -12,6 +15,7 @@ from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight, matches
 
 SIZE = Size(640, 400)
@@ -37,6 +41,19 @@ def test_parameters_get_other_names_and_what_never_changes_is_none() -> None:
         TYPED.renamed({"name": "A b"})
     with pytest.raises(InvalidUsage, match="cannot have one name"):
         TYPED.renamed({"name": "same", "currency": "same"})
+
+
+def test_a_parameter_is_asked_for_once_however_often_a_playbook_is_tried() -> None:
+    asked: list[Mapping[str, Value]] = []
+
+    def ask(values: Mapping[str, Value]) -> Mapping[str, str]:
+        asked.append(values)
+        return {name: name.upper() for name in values}
+
+    once = _once(ask)
+    assert once({"name": "Baker Ltd"}) == once({"name": "Baker Ltd"}) == {"name": "NAME"}
+    assert once({"name": "Baker Ltd", "city": "Leeds"}) == {"name": "NAME", "city": "CITY"}
+    assert asked == [{"name": "Baker Ltd"}, {"city": "Leeds"}]
 
 
 def test_where_nothing_was_answered_nothing_is() -> None:
