@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from holo_tasks.audit.keys import SigningKey
+from holo_tasks import SubgoalOptions, learned
+from holo_tasks.agent.learning import with_learned
+from holo_tasks.audit.keys import SigningKey, signing_key
 from holo_tasks.audit.verifier.public_key import PublicKey
 from holo_tasks.compiler.shelves import shelf_at
 from holo_tasks.compiler.versions import Versions
 from holo_tasks.core.errors import InvalidUsage, Unavailable
+from holo_tasks.scripts.script import Script
 
 TEXT = "name: one\ngoals: {one: {rules: [{id: a, do: [{answer: done, thought: Done.}]}]}}\n"
 
@@ -38,3 +43,38 @@ def test_versions_are_kept_in_a_bucket(s3: Any, bucket: Any, monkeypatch: pytest
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(Unavailable, match="cannot be reached"):
         versions.newest()
+
+
+async def test_what_was_learned_into_a_bucket_is_a_layer(
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    place = f"s3://{s3.bucket}/learned/layer"
+    own, strange = signing_key(tmp_path / "here"), tmp_path / "there"
+    versions = Versions(shelf_at(place), "one-12345678", PublicKey(own.public_pem.encode()), own)
+    version = versions.add_version(TEXT, "one", [])
+
+    async def layers(home: Path, **how: Any) -> list[Any]:
+        run: Any = SimpleNamespace(home=home, learning={}, log=SimpleNamespace(warning=lambda *said: None))
+        run.whole = run
+        declared = SubgoalOptions(layers=[learned(place, "one", **how), "model"])
+        found, counts = await with_learned(run, declared, {})
+        assert counts is not None
+        return list(found.in_order)
+
+    assert await layers(tmp_path / "here") == ["model"], "it is in the model's shadow"
+    versions.note(version, "promoted")
+    script, model = await layers(tmp_path / "here")
+    assert isinstance(script, Script)
+    assert (script.name, script.version, model) == ("one", version.id, "model")
+    with pytest.raises(InvalidUsage, match="is not signed with the key"):
+        await layers(strange)
+    key = tmp_path / "public.pem"
+    key.write_text(own.public_pem)
+    assert [type(layer) for layer in await layers(strange, public_key=key)] == [Script, str]
+    versions.note(version, "demoted")
+    assert await layers(tmp_path / "here") == ["model"]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(InvalidUsage, match="cannot be reached"):
+        await layers(tmp_path / "here")
