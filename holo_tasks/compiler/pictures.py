@@ -61,18 +61,21 @@ class Pictures:
         return step
 
     def _cut(self, on: Picture, at: Point, sight: Sight) -> Iterator[bytes]:
-        """Yield what is drawn at a point as PNG files, the smallest first; nothing that has a text on it."""
+        """Yield what is drawn at a point as PNG files, the smallest first; nothing with a text or a mask on it."""
         import numpy as np
 
         screen = self.opened(on)
         pixels = np.asarray(screen)
         edges = edges_of(pixels)
         boxes = [*drawings_of(edges), *(area.box for area in areas_of(pixels, edges))]
+        area = on.area
+        masked = [Box(box.left - area.left, box.top - area.top, box.width, box.height) for box in on.masks]
+        hides = [*masked, *(line.box for line in sight.lines)]
         there = {box for box in boxes if box.grown(BESIDE).contains(at)}
         for box in sorted(there, key=lambda box: box.area):
             cut = box.grown(AROUND).intersection(Box(0, 0, *screen.size))
             low, high = sorted((box.width, box.height))
-            if cut is None or low < SMALLEST or high > LARGEST or any(cut.intersects(line.box) for line in sight.lines):
+            if cut is None or low < SMALLEST or high > LARGEST or any(map(cut.intersects, hides)):
                 continue
             with io.BytesIO() as file:
                 screen.crop((cut.left, cut.top, cut.right, cut.bottom)).save(file, format="PNG")

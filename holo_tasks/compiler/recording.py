@@ -18,11 +18,15 @@ POINTS = {"click": ("at",), "move": ("to",), "drag": ("start", "end"), "scroll":
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in a trace: its name, the part of the screen that it shows, and how large it was sent."""
+    """A picture in a trace: its name, the part of the screen that it shows, and how large it was sent.
+
+    ``masks`` are what was painted over, on the screen.
+    """
 
     sha256: str
     area: Box
     sent: Size
+    masks: tuple[Box, ...] = ()
 
     def on_picture(self, point: Point) -> Point:
         """Return where a pixel of the screen is on the picture."""
@@ -123,7 +127,8 @@ def _take_in(one: _Open, event: events.Event) -> None:
         case events.FrameTaken():
             screen = Size(event.screen_width, event.screen_height)
             area = Box(*event.region) if event.region else Box.whole(screen)
-            one.last = Picture(event.sha256, area, Size(event.sent_width, event.sent_height))
+            masks = tuple(Box(*mask.box) for mask in event.masks)
+            one.last = Picture(event.sha256, area, Size(event.sent_width, event.sent_height), masks)
             one.pictures[event.sha256] = one.last
         case events.Decided():
             one.decided, one.intended, one.is_done = event, None, False

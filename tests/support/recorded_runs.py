@@ -14,10 +14,11 @@ from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.audit import Destination
 from holo_tasks.core import events
-from holo_tasks.core.frame import Frame, RedactedFrame, Shot
-from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
+from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.loop.take_picture import frame_taken
 from holo_tasks.models.encoding import JpegEncoder
+from holo_tasks.safety.redaction import painted
 
 SIZE = Size(720, 420)
 FONT = ImageFont.truetype("DejaVuSans.ttf", 16)
@@ -28,12 +29,15 @@ GREY, WHITE, BLACK = (195, 195, 195), (255, 255, 255), (0, 0, 0)
 class Page:
     """A page of a program: texts by where they begin, and fields by where they are, with what is in them.
 
-    ``icons`` are buttons with a drawing and no words.
+    ``icons`` are buttons with a drawing and no words, ``frames`` boxes around something, and ``masks`` what is painted
+    over before anything leaves the machine.
     """
 
     texts: Mapping[tuple[int, int], str]
     fields: Mapping[tuple[int, int], str]
     icons: tuple[tuple[int, int], ...] = ()
+    frames: tuple[Box, ...] = ()
+    masks: tuple[Box, ...] = ()
 
     @property
     def picture(self) -> Image.Image:
@@ -43,6 +47,8 @@ class Page:
         for (left, top), text in self.fields.items():
             draw.rectangle((left, top, left + 220, top + 24), WHITE, BLACK)
             draw.text((left + 6, top + 3), text, BLACK, FONT)
+        for box in self.frames:
+            draw.rectangle((box.left, box.top, box.right, box.bottom), "#b0c4b0", "#404040")
         for left, top in self.icons:
             draw.rectangle((left, top, left + 35, top + 35), "#d8d8d8", "#505050")
             draw.ellipse((left + 7, top + 7, left + 20, top + 20), "#e8e8e8", "#103060", 3)
@@ -53,8 +59,8 @@ class Page:
 
     @property
     def redacted(self) -> RedactedFrame:
-        """The page as it is taken off the screen, nothing painted over."""
-        return RedactedFrame(Frame(self.picture.tobytes(), SIZE, ":0"))
+        """The page as it is taken off the screen, with what is masked painted over."""
+        return painted(Frame(self.picture.tobytes(), SIZE, ":0"), [Mask("text", box) for box in self.masks])
 
     @property
     def shot(self) -> Shot:
