@@ -56,9 +56,8 @@ class Discovery:
         """Return what a model is told; what it took, and what it said, is in the trace."""
         if self._found is None:
             desktop = await run.desktop.started() if isinstance(run.desktop, LazyDesktop) else run.desktop
-            masks = await self._masks(run) if self.screen else None  # the first picture takes that, too
             began_s = time.monotonic()
-            inventory = await self._inventory(run, desktop, masks, began_s + MOST_S)
+            inventory = await self._inventory(run, desktop, began_s + MOST_S)
             self._found = hushed(inventory.told())
             took_us = round((time.monotonic() - began_s) * 1_000_000)
             await walk.record(events.Inventoried(told=self._found, took_us=took_us))
@@ -71,14 +70,14 @@ class Discovery:
         except (RedactionFailed, DesktopFailed):
             return None  # whoever takes the next picture says why
 
-    async def _inventory(self, run: Run, desktop: Any, masks: Sequence[Mask] | None, until_s: float) -> Inventory:
+    async def _inventory(self, run: Run, desktop: Any, until_s: float) -> Inventory:
         files_s = time.monotonic() + FILES_S
         programs = asyncio.to_thread(startable, self.environment, until_s=files_s)
         recent = asyncio.to_thread(recent_files, self.wanted.recent, self.environment, until_s=files_s)
         started, files, screen = await asyncio.gather(
             _in_time(programs, until_s),
             _in_time(recent, until_s),
-            _in_time(_nothing() if masks is None else self._screen(run, desktop, masks), until_s),
+            _in_time(self._screen(run, desktop) if self.screen else _nothing(), until_s),
         )
         windows, menus = screen or ((), {})
         return Inventory(
@@ -92,9 +91,9 @@ class Discovery:
         """Return the texts that may be known; of one that holds something private nothing is told."""
         return tuple(filter(None, map(self.tell, texts)))
 
-    async def _screen(self, run: Run, desktop: Any, masks: Sequence[Mask]) -> Screen:
+    async def _screen(self, run: Run, desktop: Any) -> Screen:
         """Return the titles of windows, and the menus of their programs, but for what is masked on the screen."""
-        if not hasattr(desktop, "windows"):
+        if not hasattr(desktop, "windows") or (masks := await self._masks(run)) is None:
             return (), {}
         elements = run.outside.elements
         try:
