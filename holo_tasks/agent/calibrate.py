@@ -107,7 +107,7 @@ async def calibrate(*, model: bool = False, refresh: bool = False) -> Calibratio
     async with run.screen_alone():
         setting = await desktop.setting()
         if model:
-            setting = replace(setting, model=run.outside.model.name, quality=type(run.outside.encoder).__name__)
+            setting = replace(setting, model=run.outside.model.name, quality=repr(run.outside.encoder))
         token = _desktop.set(desktop)
         try:
             # Plain values: Prefect looks into parameters, and keeps the result as JSON.

@@ -37,7 +37,8 @@ class Setting:
     """What a calibration holds for.
 
     ``display`` is "virtual" for a desktop of our own, whose number is another each time. ``area`` is what is seen of
-    it, as left, top, width and height; ``scale`` names the scalings that are set.
+    it, as left, top, width and height; ``scale`` names the scalings that are set. ``quality`` is what makes the
+    pictures that the model is sent, with its numbers.
     """
 
     display: str

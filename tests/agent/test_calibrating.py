@@ -54,12 +54,12 @@ def off_by(factor: float, offset: float) -> Callable[[int, dict[str, Any]], Any]
 
 async def test_clicks_on_a_window_of_our_own_are_measured_through_all_doors(tmp_path: Path) -> None:
     @flow(name="calibrating", persist_result=False)
-    async def measuring() -> tuple[Calibration, str]:
+    async def measuring(*refresh: bool) -> tuple[list[Calibration], str]:
         with ScriptedModel([]) as model:
             async with VirtualDesktop(size=SIZE) as desktop, agent(model, desktop, tmp_path) as run:
-                return await calibrate(), run.trace
+                return [await calibrate(refresh=anew) for anew in refresh], run.trace
 
-    found, trace = await measuring()
+    (found,), trace = await measuring(False)
     assert found.path is not None
     assert (found.path.samples, found.path.worst_px, found.path.pointer_px) == (5, 0, 0)
     assert (found.setting.display, found.setting.screen, found.notes) == ("virtual", (800, 500), ())
@@ -67,9 +67,10 @@ async def test_clicks_on_a_window_of_our_own_are_measured_through_all_doors(tmp_
     assert kinds.count("action") == kinds.count("receipt") == 5
     assert kept(tmp_path / "holo", "virtual") == [found]
     assert kept(tmp_path / "holo", ":0") == []
-    again, later = await measuring()
-    assert again == found
-    assert "action" not in [event.kind for event in events(later)], "the same setting is not measured again"
+    again, later = await measuring(False, True)
+    assert again == [found, found]
+    clicks = [event.kind for event in events(later)].count("action")
+    assert clicks == 5, "the same setting is not measured again, unless that is asked for"
 
 
 async def test_who_may_not_click_measures_nothing_and_says_so(tmp_path: Path) -> None:
