@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from holo_tasks.core.ports import Recorder, Reply
 from holo_tasks.core.scrub import Scrubber
 from holo_tasks.core.secret import Secret
 from holo_tasks.loop.consent import words_for
-from holo_tasks.loop.element_tree import MOST_MISSES, RESTS, SLOW_S, Elements
+from holo_tasks.loop.element_tree import AT_HAND_S, FIRST_S, MOST_MISSES, RESTS, SLOW_S, Elements
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter
 from holo_tasks.safety.scrubbed import ScrubbedRecorder
@@ -29,6 +30,7 @@ from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, 
 
 CLICK, WAIT = wrote(step("click", element="OK", x=500, y=500)), wrote(step("wait", seconds=0.1))
 TYPE, ANSWER = wrote(step("write", content="x")), wrote(step("answer", content="done"))
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "elements.md"
 BUTTON = Box(140, 80, 40, 40)
 FORM = tree_of(
     window(WHOLE),
@@ -93,6 +95,13 @@ async def test_programs_that_hang_hold_nobody_up_and_are_soon_left_alone() -> No
     told = TellsTree(FORM, takes_s=30.0)
     assert await hits(told, *[CLICK] * 6) == [{}] * 6
     assert told.asked == told.cancelled == MOST_MISSES
+
+
+def test_the_page_says_how_long_a_name_is_worth_waiting_for() -> None:
+    said = " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert f"nobody waits longer than {AT_HAND_S * 1000:g} ms ({FIRST_S * 1000:g} ms before the first action)" in said
+    assert f"After {MOST_MISSES} actions in a row without" in said
+    assert f"the next {RESTS} are not asked about" in said
 
 
 async def test_programs_that_tell_nothing_are_asked_now_and_then() -> None:
