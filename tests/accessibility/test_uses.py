@@ -1,7 +1,7 @@
 """What the tree of elements is for, each use on a program of each toolkit: with the tree, and not without.
 
 Tk tells nothing: there a sentence says so, and what is written on the screen does instead. The uses, in their order:
-scripts, states, `localize`, guards, values, the trace, and what redaction leaves of a tree.
+scripts, states and interruptions, `localize`, guards, values, the trace, and what redaction leaves of a tree.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from tk_python import tk_python
 
+from holo_tasks.accessibility.assembly import NOBODY
 from holo_tasks.agent.named_element import Named, named_element
 from holo_tasks.core.elements import Element, ElementTree
 from holo_tasks.core.errors import GaveUp
@@ -28,7 +29,10 @@ from holo_tasks.core.states import State, Widget
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.loop import element_tree
 from holo_tasks.loop.element_tree import Elements
+from holo_tasks.loop.executor import Executor
+from holo_tasks.loop.guide import Guide
 from holo_tasks.loop.press_once import Once
+from holo_tasks.loop.screens import Interruption, Screens
 from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.confirm import Confirm
 from holo_tasks.safety.masking.places import FixedRegions
@@ -57,7 +61,9 @@ PAGE = f"""<!doctype html><meta charset=utf-8><title>Supplier form</title>
 <p><label><input type=checkbox> Urgent</label></p>
 <p><button onclick="out.textContent = 'Saved.'">Save</button>
 <button>Don't save</button></p><p><label id=out>Ready.</label></p>
+<dialog id=tip><p>Names can be sorted.</p><button onclick="tip.close()">Got it</button></dialog>
 <div id=list></div><script>
+addEventListener("keydown", (key) => {{ if (key.key == "F9") tip.showModal(); }});
 for (let n = 0; n < 60; n++)
   list.innerHTML += `<p><button>Row ${{n}}</button></p>`;
 </script>"""
@@ -184,6 +190,43 @@ async def test_2_states_are_told_by_what_is_there(stage: Stage) -> None:
     assert await by_tree.recognize(frame, (other, form)) is (form if stage.tells else None)
     assert await ScreenRecognizer(elements=silent.elements).recognize(frame, (other, form)) is None
     assert await by_tree.recognize(frame, (other, read)) is read
+
+
+async def got_it(hands: Hands) -> None:
+    await hands.click("Got it", role="button", name="Got it")
+
+
+async def test_2_interruptions_are_told_by_what_is_there_and_cleared(stage: Stage) -> None:
+    """On Tk by their text: a mark without one is no mark there."""
+    desktop, recorder = stage.desktop, MemoryRecorder()
+    by_tree, silent = (ScreenRecognizer(elements=each.elements) for each in (desktop, Told(desktop)))
+    named, read = (screens_with_a_tip(text=text) for text in (False, True))
+    await desktop.do(Hotkey(("f9",)))
+    told, end = named if stage.tells else read, time.monotonic() + PATIENCE_S
+    while await by_tree.recognize(frame := await desktop.look(), told.candidates) is not told.state("tip"):
+        assert time.monotonic() < end, await desktop.elements()
+    if not stage.tells:
+        assert (await desktop.elements()).why_not == NOBODY
+        assert await by_tree.recognize(frame, named.candidates) is None
+    assert await silent.recognize(frame, named.candidates) is None
+    assert await silent.recognize(frame, read.candidates) is read.state("tip")
+
+    async def perform(do: Any, what: str, meanwhile: Screens) -> Any:
+        return await done(await stage.walk(), do.brain(by_tree, meanwhile))
+
+    guide = Guide(told)
+    await Executor(await stage.walk(recorder=recorder), Walk.act, "script", by_tree, perform).follow(guide.clear())
+    assert [(event.name, event.times) for event in recorder.of("interruption")] == [("tip", 1)]
+    assert guide.here == "form"
+
+
+def screens_with_a_tip(*, text: bool) -> Screens:
+    """Return the screens of the form: told by elements alone or, with their text, also where nobody tells of any."""
+    form, tip = (
+        State(name, Widget("button", button, text=button if text else ""))
+        for name, button in (("form", "Don't save"), ("tip", "Got it"))
+    )
+    return Screens([form], [Interruption(tip, Script(got_it))])
 
 
 async def test_3_localize_asks_nobody(stage: Stage) -> None:

@@ -1,5 +1,7 @@
 """A small form of GTK 3, for the Debian python that has its bindings: what is done is written to a file.
 
+F9 has a tip come up.
+
 /usr/bin/python3 form_gtk3.py [FILE] [ROWS]
 """
 
@@ -25,6 +27,15 @@ def done(what: str) -> None:
 def save(_: object) -> None:
     done(f"saved {name.get_text()}")
     status.set_text("Saved.")
+
+
+def tip(_: object, event: Gdk.EventKey) -> None:
+    if event.keyval == Gdk.KEY_F9:
+        shown = Gtk.Dialog(title="Tip", transient_for=window)
+        shown.add_button("Got it", 0)
+        shown.get_content_area().add(Gtk.Label(label="Names can be sorted."))
+        shown.connect("response", lambda *_: shown.destroy())
+        shown.show_all()
 
 
 window = Gtk.Window(title="Supplier form")
@@ -71,5 +82,6 @@ whole.add(bar)
 whole.add(grid)
 window.add(whole)
 window.connect("destroy", Gtk.main_quit)
+window.connect("key-press-event", tip)
 window.show_all()
 Gtk.main()

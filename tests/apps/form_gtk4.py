@@ -1,4 +1,4 @@
-"""The small form of `form_gtk3`, of GTK 4, for the Debian python that has its bindings.
+"""The small form of `form_gtk3`, of GTK 4, for the Debian python that has its bindings. F9 has a tip come up.
 
 /usr/bin/python3 form_gtk4.py [FILE]
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 import gi
 
 gi.require_version("Gtk", "4.0")
-from gi.repository import Gio, GLib, Gtk  # noqa: E402
+from gi.repository import Gdk, Gio, GLib, Gtk  # noqa: E402
 
 FILE = Path(sys.argv[1]) if len(sys.argv) > 1 else None
 loop = GLib.MainLoop()
@@ -24,6 +24,15 @@ def done(what: str) -> None:
 def save(_: object) -> None:
     done(f"saved {name.get_text()}")
     status.set_text("Saved.")
+
+
+def tip(_: object, key: int, *__: object) -> None:
+    if key == Gdk.KEY_F9:
+        shown = Gtk.Window(title="Tip", transient_for=window, default_width=200, default_height=80)
+        got = Gtk.Button(label="Got it")
+        got.connect("clicked", lambda _: shown.destroy())
+        shown.set_child(got)
+        shown.present()
 
 
 window = Gtk.Window(title="Supplier form", default_width=480, default_height=360)
@@ -54,6 +63,9 @@ grid.attach(Gtk.MenuButton(label="More", menu_model=entries), 0, 5, 1, 1)
 terms = Gtk.DropDown.new_from_strings(["Monthly", "Weekly", "Daily"])
 terms.connect("notify::selected", lambda *_: done(f"chose {terms.get_selected_item().get_string()}"))
 grid.attach(terms, 1, 5, 1, 1)
+keys = Gtk.EventControllerKey()
+keys.connect("key-pressed", tip)
+window.add_controller(keys)
 window.set_child(grid)
 window.connect("close-request", lambda _: loop.quit())
 window.present()

@@ -1,4 +1,4 @@
-"""The small form of `form_gtk3`, of Qt 6 (PySide6): what is done is written to a file.
+"""The small form of `form_gtk3`, of Qt 6 (PySide6): what is done is written to a file. F9 has a tip come up.
 
 python form_qt.py [FILE]
 """
@@ -6,6 +6,7 @@ python form_qt.py [FILE]
 import sys
 from pathlib import Path
 
+from PySide6.QtGui import QShortcut
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMainWindow,
+    QMessageBox,
     QPushButton,
     QTableWidget,
     QTableWidgetItem,
@@ -32,6 +34,12 @@ def done(what: str) -> None:
 def save() -> None:
     done(f"saved {name.text()}")
     status.setText("Saved.")
+
+
+def tip() -> None:
+    shown = QMessageBox(window, windowTitle="Tip", text="Names can be sorted.")
+    shown.addButton("Got it", QMessageBox.ButtonRole.AcceptRole)
+    shown.open()
 
 
 app = QApplication(sys.argv)
@@ -68,5 +76,6 @@ inside = QWidget()
 inside.setLayout(grid)
 window.setCentralWidget(inside)
 window.resize(480, 400)
+QShortcut("F9", window, activated=tip)
 window.show()
 app.exec()

@@ -1,5 +1,7 @@
 """The small form of `form_gtk3`, of Tk, which tells nothing of its elements: what is done is written to a file.
 
+F9 has a tip come up.
+
 python form_tk.py [FILE]
 """
 
@@ -21,6 +23,13 @@ def save() -> None:
     status.config(text="Stored it")
 
 
+def tip(_: object) -> None:
+    shown = tkinter.Toplevel(window)
+    shown.title("Tip")
+    tkinter.Label(shown, text="Names can be sorted.").pack(padx=16, pady=8)
+    tkinter.Button(shown, text="Got it", command=shown.destroy, padx=16, pady=6).pack(pady=8)
+
+
 window = tkinter.Tk()
 window.title("Supplier form")
 window.geometry("480x300")
@@ -38,4 +47,5 @@ for label, action in (("Save", save), ("Don't save", lambda: done("not saved")),
 buttons.grid(row=3, column=0, columnspan=2, pady=8)
 status = tkinter.Label(window, text="Ready.")
 status.grid(row=4, column=0, columnspan=2)
+window.bind("<F9>", tip)
 window.mainloop()
