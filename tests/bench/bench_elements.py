@@ -1,7 +1,8 @@
 """`make bench-look`: an element by name, out of 1,000 of a page, against walking.
 
-Chromium shows a table of orders, and a status that a key changes. Walking asks for one element after the other, as
-clients of AT-SPI usually do, until it comes upon the last one.
+Chromium shows a table of orders, scrolled to its end, and a status that a key changes. Both find the same element, the
+last button of the page. Walking asks for one element after the other, as clients of AT-SPI usually do, until it comes
+upon that one.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from common import headline, ms, table
 
 FLAGS = "--no-sandbox --test-type --disable-gpu --disable-quic --no-first-run --disable-background-networking "
 FLAGS += "--disable-component-update --disable-sync --window-size=1000,700"
-PAGE = """<!doctype html><meta charset=utf-8><title>Orders</title><h1 id=status>Status 0</h1>
+PAGE = """<!doctype html><meta charset=utf-8><title>Orders</title>
+<style>#status { position: sticky; top: 0; background: white }</style><h1 id=status>Status 0</h1>
 <button>Open 7</button><table id=t></table><script>
 for (let n = 0; n < 150; n++) t.insertRow().innerHTML = `<td>Order ${n}<td>${7 * n}.00<td><button>Print ${n}</button>`;
+scrollTo(0, document.body.scrollHeight);
 let n = 0;
 document.addEventListener("keydown", () => document.getElementById("status").textContent = `Status ${++n}`);
 </script>"""
 ROLE, NAME = "button", "Print 149"
-SHOWN = "Open 7"
-"""The last button of the page, and the first: of those that show."""
+"""The last button of the page."""
 
 
 def main() -> None:
@@ -50,7 +52,7 @@ async def _measure(folder: Path, repeats: int) -> None:
     async with VirtualDesktop(app=app, env={"HOME": str(folder)}, app_timeout_s=60) as desktop:
         began = time.perf_counter()
         first = await _timed(desktop.elements)
-        while not (tree := await desktop.elements()).find(ROLE, SHOWN):
+        while not (tree := await desktop.elements()).find(ROLE, NAME):
             await asyncio.sleep(0.05)
         told_s = time.perf_counter() - began
         # For so long it is asked again about all that was drawn, which at first is the whole page.
@@ -67,14 +69,14 @@ async def _measure(folder: Path, repeats: int) -> None:
         ("the tree, when nothing has changed since", ms(same)),
         ("the tree, right after the page has changed", ms(changed)),
         ("the tree, asked for the first time", ms([first])),
-        (f"walking to the last of {len(tree.elements)} elements", ms(walked)),
+        (f"walking to it, the last of {len(tree.elements)} elements", ms(walked)),
     ]
     table("a named element with its box, medians", ["how", "ms"], rows)
     print(f"  {len(tree.elements)} elements, told {told_s:.1f} s after the window was there   (aim ≤ 15 ms)")
 
 
 async def _find(desktop: Any) -> None:
-    assert (await desktop.elements()).find(ROLE, SHOWN)
+    assert (await desktop.elements()).find(ROLE, NAME)
 
 
 async def _walk(address: str) -> None:
