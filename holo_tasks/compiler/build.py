@@ -16,14 +16,11 @@ from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Done, Recording
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.steps import actions_of
-from holo_tasks.compiler.targets import is_of_item
+from holo_tasks.compiler.targets import Shown, is_of_item
 from holo_tasks.compiler.variants import with_variants
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
-
-Shown = Sequence[tuple[Sight, Mapping[str, Value]]]
-"""Pictures, read, each with what its recording was told."""
 
 PATIENCE, PATIENCE_A_WAIT, MOST_PATIENCE = 6, 8, 120
 """How often a rule waits for what comes of it, how much more often for each time that the model waited there, and the
@@ -178,7 +175,9 @@ class Builder:
     def _actions(self, visit: Visit, step: Done) -> list[dict[str, Any]]:
         """Return what a step did; of what was pressed with what must be seen after it."""
         (_, sight, values), *others = self._done(visit, step)
-        do = actions_of(step, sight, values)
+        do = actions_of(step, sight, values, self._of_screen(visit.screen))
+        if self._names_item(do):  # what it stands beside is another one for the next item
+            do = actions_of(step, sight, values)
         do[0] = with_variants(do[0], others)
         of_field = any(isinstance(target, dict) and "field" in target for target in do[-1].values())
         if self.mines and self._in_all(visit) and step.points and step.tool not in TYPING and not of_field:
@@ -188,9 +187,15 @@ class Builder:
             ], strict=True))  # fmt: skip
             told = [self.parameters.values[number] for number, _ in same]
             elsewhere = [one.sight for one in self.seen.values() if one.screen != after[0].screen]
-            if then := comes_of(before, after, told, elsewhere, self._private):
+            if then := comes_of(before, after, told, elsewhere, self._private, list(self.parameters.kinds)):
                 do[-1]["then"] = then
         return do
+
+    def _of_screen(self, screen: int) -> Shown:
+        """Return all pictures of a screen, each with what its recording was told."""
+        every = zip(self.recordings, self.parameters.values, strict=True)
+        pictures = ((self.seen[picture.sha256], values) for one, values in every for picture in one.pictures)
+        return [(seen.sight, values) for seen, values in pictures if seen.screen == screen]
 
     def _pressed(self, visit: Visit, part: Sequence[Done]) -> list[str]:
         """Return what is written on what is pressed: it may move, and the screen is still this one."""
@@ -200,14 +205,15 @@ class Builder:
 
     def _check_values(self, do: Sequence[Mapping[str, Any]], number: int) -> None:
         """Raise `InvalidUsage` where a value of an item would be a target: the next item has another one."""
-        pressed = [
-            leaf for action in do for kind, what in action.items() if kind not in NO_TARGET for leaf in _leaves(what)
-        ]
-        if any(is_of_item(str(text), self._private) for text in pressed):
+        if self._names_item(do):
             raise InvalidUsage(
                 f"At step {number} something was done to a value of the item, which the next item has not: say which "
                 "parameter it is by --param NAME=VALUE."
             )
+
+    def _names_item(self, do: Sequence[Mapping[str, Any]]) -> bool:
+        told = (what for action in do for kind, what in action.items() if kind not in NO_TARGET)
+        return any(is_of_item(str(text), self._private) for what in told for text in _leaves(what))
 
     def _shown(self, visit: Visit, step: Done) -> Shown:
         """Return the pictures that a step was done on in all recordings that did it, its own first."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from holo_tasks.compiler.marks import is_label, marks_of
+from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
 from holo_tasks.compiler.sights import Seen
-from holo_tasks.scripts.values import Value
+from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
 
 MOST = 2
@@ -19,12 +19,16 @@ def comes_of(
     values: Sequence[Mapping[str, Value]],
     others: Sequence[Sight],
     private: Collection[str],
+    names: Collection[str],
 ) -> list[str]:
     """Return texts that every recording shows after a step and that were not there before; none if they differ.
 
+    Labels come first, then the parameters whose values are there now: those of the item.
+
     ``before`` and ``after`` are its pictures in all recordings, in their order, and ``values`` what these were told;
-    ``others`` are pictures of other screens than the one that came, ``private`` the values of items. Where the screen
-    stays, only several recordings tell what comes of the step from what was on this one's screen by chance.
+    ``others`` are pictures of other screens than the one that came, ``private`` the values of items, ``names`` the
+    parameters. Where the screen stays, only several recordings tell labels that come of the step from what was on this
+    one's screen by chance.
     """
     if len({one.screen for one in after}) != 1:
         return []
@@ -35,5 +39,9 @@ def comes_of(
         labels = [line.text for line in first.lines if is_label(line, first, values[0], private)]
         found = [text for text in labels if all(one.sight.has(text) for one in after)]
     else:
-        return []
-    return [text for text in found if not any(one.sight.has(text) for one in before)][:MOST]
+        found = []
+    new = [text for text in found if not any(one.sight.has(text) for one in before)][:MOST]
+    long = [name for name in names if all(len(str(told.get(name, ""))) >= SHORTEST for told in values)]
+    items = identity_of([(one.sight, told) for one, told in zip(after, values, strict=True)], long)
+    pairs = list(zip(before, values, strict=True))
+    return [*new, *(text for text in items if not any(one.sight.has(fill(text, told)) for one, told in pairs))]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from holo_tasks.compiler.recording import Done
-from holo_tasks.compiler.targets import target_at, templated
+from holo_tasks.compiler.targets import Shown, target_at, templated
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.values import Value
@@ -16,14 +16,15 @@ Action = dict[str, Any]
 _BUTTONS = {"left": ("click", "Click"), "right": ("right_click", "Click with the right button on")}
 
 
-def actions_of(step: Done, sight: Sight, values: Mapping[str, Value]) -> list[Action]:
+def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> list[Action]:
     """Return the actions that do again what a step did, each with a thought in plain words.
 
-    Raises `InvalidUsage` where nothing is written on what the step was done to, and for what no playbook does.
+    ``also`` are other pictures of the screen that it was done on. Raises `InvalidUsage` where nothing is written on
+    what the step was done to, and for what no playbook does.
     """
 
     def at(place: int = 0) -> Target:
-        found = target_at(step.points[place], sight, values) if place < len(step.points) else None
+        found = target_at(step.points[place], sight, values, also) if place < len(step.points) else None
         if found is None and step.picture is not None:
             return Target(picture=step.picture)
         if found is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.scripts.actions import Target
-from holo_tasks.scripts.element_search import NotFound
+from holo_tasks.scripts.element_search import NotFound, Several
 from holo_tasks.scripts.rules import find
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row
@@ -21,22 +21,42 @@ is that short."""
 MOST_ANCHORS = 12
 """So many texts around a target are tried as what it stands beside."""
 
+Shown = Sequence[tuple[Sight, Mapping[str, Value]]]
+"""Pictures, read, each with what its recording was told."""
 
-def target_at(point: Point, sight: Sight, values: Mapping[str, Value]) -> Target | None:
+
+def target_at(point: Point, sight: Sight, values: Mapping[str, Value], also: Shown = ()) -> Target | None:
     """Return the first way of saying what is at a point that finds it, and nothing else, on this picture.
 
     A field is named by its label, anything else by its text; one that is there more than once by what it stands
-    beside. ``values`` are those of parameters: where a text holds one, the parameter stands in the target. None if
+    beside. ``values`` are those of parameters: where a text holds one, the parameter stands in the target. ``also`` are
+    other pictures of its screen: a way that finds several things on none of them comes before one that does. None if
     what is there has no words.
     """
-    for target in _ways(point, sight, values):
+    found = (way for way in _ways(point, sight, values) if _finds(way, point, sight, values))
+    first = next(found, None)
+    if first is None or not _is_doubled(first, also):
+        return first
+    return next((way for way in found if not _is_doubled(way, also)), first)
+
+
+def _finds(target: Target, point: Point, sight: Sight, values: Mapping[str, Value]) -> bool:
+    try:
+        return hits(find(target, values, sight), point, of_field=target.field is not None)
+    except NotFound:
+        return False
+
+
+def _is_doubled(target: Target, shown: Shown) -> bool:
+    """Say whether one of some pictures shows two things that a target may be."""
+    for sight, values in shown:
         try:
-            found = find(target, values, sight)
+            find(target, values, sight)
+        except Several:
+            return True
         except NotFound:
             continue
-        if hits(found, point, of_field=target.field is not None):
-            return target
-    return None
+    return False
 
 
 def is_of_item(text: str, values: Iterable[str]) -> bool:
