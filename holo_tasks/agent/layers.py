@@ -321,6 +321,7 @@ class Layered:
                 self._keeping.decided(walk, step)
             # A script says of each step whether it is safe to repeat, whatever is written on its target.
             walk.safe_to_repeat = ("*",) if brain.intent.safe else self.options.retry_click
+            walk.held = brain.intent.held
             return step
 
         return decide
@@ -345,6 +346,7 @@ class Layered:
             _spans={},
             whereabouts=None,
             safe_to_repeat=self.options.retry_click,
+            held=(),
             waits_on=True,
         )
 

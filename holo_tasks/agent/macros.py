@@ -96,6 +96,7 @@ class Macros:
         async def decide(walk: Walk, answer_only: bool) -> Step:
             step = await brain.decide(walk)
             walk.safe_to_repeat = ("*",) if brain.intent.safe else self.options.retry_click
+            walk.held = brain.intent.held
             return step
 
         async def act(walk: Walk, step: Step) -> str:

@@ -194,7 +194,7 @@ class OneStep:
     ) -> None:
         """Have the walk be one of the layer that goes on with it."""
         walk.transcript, walk.secrets = transcript, secrets
-        walk.safe_to_repeat, walk.waits_on = self.lent.retry_click, True
+        walk.safe_to_repeat, walk.held, walk.waits_on = self.lent.retry_click, (), True
         walk.doors = replace(walk.doors, correction=correction)
         self.executor.layer, self.executor.act = layer, act_as_task if layer == MODEL else self._act
 

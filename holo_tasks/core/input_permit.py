@@ -15,9 +15,10 @@ class Slip:
 
     It is good once, for exactly the gesture with this digest, until ``expires_s`` on the monotonic clock, while the
     window that gets the input belongs to ``owner`` (an `Owner.name`; empty for any), and while the screen is, where the
-    input goes, as in the frame with the number ``frame`` (0 for any). A secret in it has to show in ``field``, if that
-    is given, as it is typed. Of a seed that ``codes`` names the code of that window alone is typed: it was set aside
-    for this gesture, on all machines that share the database.
+    input goes, as in the frame with the number ``frame`` (0 for any); and in the boxes of ``held``, which say what
+    item it is about. A secret in it has to show in ``field``, if that is given, as it is typed. Of a seed that
+    ``codes`` names the code of that window alone is typed: it was set aside for this gesture, on all machines that
+    share the database.
     """
 
     gesture: str
@@ -26,6 +27,7 @@ class Slip:
     frame: int = 0
     field: Box | None = None
     codes: tuple[tuple[str, int], ...] = ()
+    held: tuple[Box, ...] = ()
 
 
 def gesture_digest(gesture: Gesture) -> str:

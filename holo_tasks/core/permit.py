@@ -44,13 +44,14 @@ class Permit:
         frame: int = 0,
         field: Box | None = None,
         codes: tuple[tuple[str, int], ...] = (),
+        held: tuple[Box, ...] = (),
     ) -> Slip:
         """Return what the hands are shown; ``frame`` is the number of the frame that the action was decided on.
 
         ``field`` is where a secret that is typed has to show, if it is bound to fields; ``codes`` are the one-time
-        codes that were set aside for it.
+        codes that were set aside for it, ``held`` where the frame says what item it is about.
         """
-        return Slip(gesture_digest(gesture), expires_s, self.owner, frame, field, codes)
+        return Slip(gesture_digest(gesture), expires_s, self.owner, frame, field, codes, held)
 
 
 class TextReader(Protocol):

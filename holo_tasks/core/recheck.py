@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -123,6 +123,16 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
         if left and not where.points and (different := _window_moved(before, now, where.clicked, area, left)):
             return different
     return ""
+
+
+def stirred_in(before: Sighting, now: Sighting, boxes: Iterable[Box]) -> bool:
+    """Say whether one of some boxes looks different by now, whatever a text caret does there."""
+    whole = Box.whole(now.pixels.size)
+    return before.pixels.size != now.pixels.size or any(
+        (columns := stirred(before, now, area)) and not _caret(before, now, area, columns)
+        for area in (box.cut_to(whole) for box in boxes)
+        if area.area
+    )
 
 
 def _window_moved(before: Sighting, now: Sighting, clicked: Point | None, area: Box, left: frozenset[int]) -> str:

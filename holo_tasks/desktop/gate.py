@@ -55,9 +55,9 @@ class Gate(Interrupt):
         super().__init__(longest_nap_s=POLL_S)
         self.owner_at: Callable[[Point | None], str] = lambda at: ""
         self.binding: Callable[[Sequence[Secret], Point | None], str] = lambda secrets, at: "Its window is unknown."
-        self.compared: Callable[[int, Gesture], None] = lambda frame, gesture: None
+        self.compared: Callable[[int, Gesture, Sequence[Box]], None] = lambda frame, gesture, held: None
         self.same_window: Callable[[Point | None], None] = lambda at: None
-        self._decided: tuple[int, Gesture] | None = None
+        self._decided: tuple[int, Gesture, Sequence[Box]] | None = None
         self._compared = self._touched = self._pressed = False
         self._compared_s = 0.0
         self._secrets: Sequence[Secret] = ()
@@ -98,7 +98,7 @@ class Gate(Interrupt):
         self._used.add(slip)
         self._slip = slip
         self.turn()
-        self._decided = (slip.frame, gesture) if slip.frame else None
+        self._decided = (slip.frame, gesture, slip.held) if slip.frame else None
         self._compared = self._touched = self._pressed = False
 
     @property

@@ -131,7 +131,8 @@ def to_slip(message: Message | None) -> Slip | None:
         return None
     field = message.get("field")
     codes = tuple((str(name), int(window)) for name, window in message.get("codes", ()))
-    return Slip(**{**message, "field": Box(**field) if field else None, "codes": codes})
+    held = tuple(Box(**box) for box in message.get("held", ()))
+    return Slip(**{**message, "field": Box(**field) if field else None, "codes": codes, "held": held})
 
 
 def from_typed(fields: Sequence[Typed]) -> list[Message]:

@@ -17,7 +17,19 @@ from holo_tasks.core.errors import ScreenChanged
 from holo_tasks.core.flicker import shown, unread
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Gesture, Write
-from holo_tasks.core.recheck import Aim, Arrangement, Pane, Restless, Sighting, aim, areas, moved, rows
+from holo_tasks.core.recheck import (
+    CARET_TALL,
+    Aim,
+    Arrangement,
+    Pane,
+    Restless,
+    Sighting,
+    aim,
+    areas,
+    moved,
+    rows,
+    stirred_in,
+)
 from holo_tasks.core.repaint_exemptions import Calm
 from holo_tasks.core.repaint_rhythm import Stir
 from holo_tasks.desktop.gate import Gate
@@ -81,8 +93,8 @@ class Remembered:
         if isinstance(gesture, Click | Write) and gesture.at is not None:
             self._clicked = gesture.at, top_at(self._link, gesture.at)
 
-    def compare(self, number: int, gesture: Gesture) -> None:
-        """Return when the screen is as in that picture where a gesture goes.
+    def compare(self, number: int, gesture: Gesture, held: Sequence[Box] = ()) -> None:
+        """Return when the screen is as in that picture where a gesture goes, and in the boxes of ``held``.
 
         Raises `ScreenChanged` if it does not become so for a while.
         """
@@ -99,6 +111,19 @@ class Remembered:
         now = self._sighting(where, windows)
         if why := self._await(before, kept.seen_s, now, where):
             raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
+        if held and not self._holds(before, held):
+            raise ScreenChanged("The screen changed where it said what item it is about. Nothing was done.")
+
+    def _holds(self, before: Sighting, held: Sequence[Box]) -> bool:
+        """Wait for some boxes to look as before; say whether they do."""
+        until = time.monotonic() + PATIENCE_S
+        around = Box.around(held).cut_to(Box.whole(self._screen.size))
+        first, last = max(0, around.top - CARET_TALL), min(self._screen.size.height, around.bottom + CARET_TALL)
+        while stirred_in(before, Sighting(self._screen.strip(first, last), before.windows), held):
+            if time.monotonic() >= until:
+                return False
+            self._gate.sleep(NAP_S)
+        return True
 
     def _await(self, before: Sighting, seen_s: float, now: Sighting, where: Aim) -> str:
         """Wait for a screen to be as before, but for what is repainted by itself; say what else is different."""

@@ -6,16 +6,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from holo_tasks.core.geometry import Box
     from holo_tasks.core.step import Step
     from holo_tasks.loop.walk import Walk
 
 
 @dataclass(frozen=True)
 class Intent:
-    """What a script says of a step beside what is done: whether it is safe to repeat, and the state it leads to."""
+    """What a script says of a step beside what is done: whether it is safe to repeat, and the state it leads to.
+
+    ``held`` is where the screen says what item it is about, in pixels of what the walk is shown: nothing is pressed
+    unless it looks the same there by then.
+    """
 
     safe: bool = False
     expect: str = ""
+    held: tuple[Box, ...] = ()
 
 
 class Brain(Protocol):

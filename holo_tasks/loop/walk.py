@@ -67,7 +67,8 @@ class Walk:
     """A sub-goal being worked on. Starts with an empty history, which is what a sub-goal is for.
 
     ``region`` is the part of the screen that the model is shown, None for all of it. ``token`` names the business item.
-    A click that changed nothing is done once more if what is read on its target is one of ``safe_to_repeat``.
+    A click that changed nothing is done once more if what is read on its target is one of ``safe_to_repeat``. Nothing
+    is pressed unless the screen still looks the same in the boxes of ``held``, in pixels of what is shown.
     """
 
     doors: Doors
@@ -85,6 +86,7 @@ class Walk:
     """The sequence that its steps belong to, where a model has called one."""
     waits_on: bool = True
     """Whether a wait goes on while the screen stays the very same."""
+    held: tuple[Box, ...] = ()
     step: int = 0
     seen: Seen | None = None
     _corrections: Corrections | None = field(default=None, repr=False)
@@ -310,7 +312,9 @@ class Walk:
         try:
             codes = await self._set_aside(gesture, intent)
             until_s, frame = doors.now_s() + seconds_for(gesture, field), seen.frame.number if doors.recheck else 0
-            slip = permit.slip(gesture, until_s, frame, field, codes) if permit else None
+            shown = seen.shot.region or Box(0, 0, 0, 0)
+            held = tuple(box.moved(shown.left, shown.top) for box in self.held)
+            slip = permit.slip(gesture, until_s, frame, field, codes, held) if permit else None
             return await doors.desktop.do(gesture, deadline=guard.deadline_s, slip=slip)
         except (InvalidUsage, SecretRefused, ScreenChanged) as error:
             self._tell(gesture, error.typed)

@@ -9,10 +9,12 @@ from itertools import chain
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.actions import AnswerCall
 from holo_tasks.core.errors import GaveUp, NeedsPerson
+from holo_tasks.core.geometry import Box
 from holo_tasks.core.step import Step
 from holo_tasks.loop.script_port import Intent
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.actions import Action
+from holo_tasks.scripts.item_boxes import item_boxes
 from holo_tasks.scripts.misfit import Misfit, asks_model, misfit_of
 from holo_tasks.scripts.params import Given
 from holo_tasks.scripts.past import Past
@@ -90,9 +92,16 @@ class PlaybookBrain:
         # An unknown screen has one patience, whether it stands still or not; what comes of a step may take its time.
         walk.waits_on = not decision.lost or bool(decision.rule)
         action = decision.action
-        self.given, self.intent = decision, Intent() if action is None else Intent(action.safe, action.expect or "")
+        self.given = decision
+        held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
+        self.intent = Intent() if action is None else Intent(action.safe, action.expect or "", held)
         self._ears.gave(step, walk)
         return step
+
+    def _held(self, decision: Decision, sight: Sight) -> tuple[Box, ...]:
+        """Return where the screen says which item the step is about."""
+        rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
+        return () if rule is None else item_boxes(rule, self.values, sight)
 
     async def _decided(self, walk: Walk) -> tuple[Sight, Decision]:
         """Return what the rules say, and the sight that they say it of: by what programs tell, if that is enough.

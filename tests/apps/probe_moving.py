@@ -1,7 +1,8 @@
 """A Tk window that changes when it is told to on its input: `probe_moving.py LOG`.
 
-It has a list whose rows all have the same button, a field with a caret, a button that ignores its first click, and
-something that spins on request. All that is done to it, and each order it has carried out, goes to LOG.
+It has a list whose rows all have the same button, a field with a caret, a button that ignores its first click, and on
+request a title, which names a record, and something that spins. All that is done to it, and each order it has carried
+out, goes to LOG.
 """
 
 import json
@@ -34,6 +35,11 @@ def draw():
         canvas.create_text(60, y, text=name, tags="row")
         canvas.create_rectangle(260, y - 9, 330, y + 9, fill="#dddddd", tags="row")
         canvas.create_text(295, y, text="Open", tags="row")
+
+
+def title(name):
+    canvas.delete("title")
+    canvas.create_text(400, 240, text=f"Record {name}", tags="title")
 
 
 def pressed(event):
@@ -74,6 +80,8 @@ def told(*_):
         case "shift":
             names.insert(0, "TX-1039")
             draw()
+        case "title" | "next":
+            title(names[order == "next"])
         case "popup":
             pop_up(focus=False)
         case "focus":

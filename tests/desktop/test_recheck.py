@@ -8,6 +8,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from holo_tasks.core.gestures import Click, Gesture, Hotkey, Write
 from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.desktop import Settle, VirtualDesktop
 from holo_tasks.loop.walk import Walk
+from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.script_view import Eyes
 from tests.support.inputs import Inputs, witness
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
@@ -117,6 +121,49 @@ async def test_what_came_to_be_there_is_not_clicked(probe: Probe, order: str, wr
     assert len(of(walk, "looked_again")) == recheck
     told = str(walk.doors.model.client.bodies[-1])  # type: ignore[attr-defined]
     assert ("Nothing was done." in told) is recheck
+
+
+RECORD = """
+name: Records
+goals:
+  submit:
+    params: {record: text}
+    rules:
+    - {id: submit, screen: ["Record {record}", Submit], do: [{click: Submit, thought: Submit it.}]}
+"""
+
+
+@pytest.mark.parametrize("held", [True, False])
+async def test_nothing_is_pressed_once_the_screen_is_about_another_item(probe: Probe, held: bool) -> None:
+    probe.tell("title")
+    walk = probe.walk([])
+    brain = PlaybookBrain(parse_playbook(RECORD), "submit", {"record": "TX-1040"}, Eyes())
+    await walk.look()
+    walk.begin()
+    decided = await brain.decide(walk)
+    walk.held = brain.intent.held if held else ()
+    await walk.decided(decided)
+    probe.tell("next")
+    with pytest.raises(ScreenChanged, match="what item") if held else nullcontext():
+        await walk.act(decided)
+    await probe.desktop.look()
+    assert probe.said("ignored") == ([] if held else [["ignored"]])
+
+
+async def test_an_item_that_is_still_on_the_screen_holds_nothing_up(probe: Probe) -> None:
+    probe.tell("title")
+    walk = probe.walk([])
+    brain = PlaybookBrain(parse_playbook(RECORD), "submit", {"record": "TX-1040"}, Eyes())
+    await walk.look()
+    walk.begin()
+    decided = await brain.decide(walk)
+    assert brain.intent.held
+    walk.held = brain.intent.held
+    await walk.decided(decided)
+    probe.tell("shift")  # which is elsewhere
+    await walk.act(decided)
+    await probe.desktop.look()
+    assert probe.said("ignored") == [["ignored"]]
 
 
 @pytest.mark.parametrize("recheck", [True, False])

@@ -1,0 +1,42 @@
+"""Where a screen says which item it is about, which must look the same when something is pressed there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holo_tasks.core.geometry import Box, Size
+from holo_tasks.scripts.item_boxes import item_boxes
+from holo_tasks.scripts.playbook import Rule
+from holo_tasks.vision.screen_text import Line, Sight
+from tests.support.element_trees import element, tree_of, window
+
+SIZE = Size(640, 400)
+TITLE, NUMBER, OTHER = Box(20, 20, 200, 20), Box(200, 120, 80, 20), Box(200, 160, 80, 20)
+SIGHT = Sight((Line("ORDER DETAILS", TITLE), Line("AB-1207", NUMBER), Line("AB-1208", OTHER)), SIZE)
+VALUES = {"order": "AB-1207"}
+
+
+def rule(*screen: object) -> Rule:
+    return Rule.model_validate({"id": "one", "screen": [*screen], "do": [{"hotkey": ["f2"], "thought": "Press."}]})
+
+
+def test_it_is_where_an_item_s_value_is_read_and_nowhere_else() -> None:
+    assert item_boxes(rule("ORDER DETAILS", "{order}"), VALUES, SIGHT) == (NUMBER,)
+    assert item_boxes(rule("ORDER DETAILS"), VALUES, SIGHT) == ()
+    twice = replace(SIGHT, lines=(*SIGHT.lines, Line("Order AB-1207", Box(20, 200, 200, 20))))
+    assert item_boxes(rule("*{order}*"), VALUES, twice) == (NUMBER, Box(20, 200, 200, 20))
+
+
+def test_it_is_where_a_program_tells_of_it_and_nothing_is_read_for_that() -> None:
+    told = element("label", "AB-1207", NUMBER)
+    page = element("document", "AB-1207", Box(0, 0, 640, 400))
+    field = element("text field", "Order", OTHER, value="AB-1207")
+    sight = Sight((), SIZE, elements=tree_of(window(Box.whole(SIZE)), told, page, field), told=lambda label: True)
+    wanted = rule({"role": "label", "name": "{order}", "text": "{order}"})
+    assert item_boxes(wanted, VALUES, sight) == (NUMBER, OTHER)  # not all of a page
+
+
+def test_only_the_version_of_a_screen_that_shows_counts() -> None:
+    two = rule("INVOICE", "{order}").model_copy(update={"or_screen": (("ORDER DETAILS", "*{order}"),)})
+    assert item_boxes(two, VALUES, SIGHT) == (NUMBER,)
+    assert item_boxes(rule("INVOICE", "{order}"), VALUES, SIGHT) == ()
