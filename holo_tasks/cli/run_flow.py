@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -41,7 +41,7 @@ from holo_tasks.run.artifacts import flush_logs
 from holo_tasks.run.business_item import Attempt, Books, WorkItem
 from holo_tasks.run.flow_context import attempt, flow_run_id
 from holo_tasks.run.run import Run, ending
-from holo_tasks.run.subgoal_options import MODEL, Layer, SubgoalOptions
+from holo_tasks.run.subgoal_options import MODEL, PERSON, Layer, SubgoalOptions
 from holo_tasks.run.untold import note_untold, tell_untold
 from holo_tasks.safety.budgets import item_key
 from holo_tasks.safety.items import Items
@@ -213,7 +213,8 @@ async def _work(settings: Settings, desktop: Desktop, attempt: Attempt) -> Outco
 async def _answer(run: Run, settings: Settings) -> str:
     names = {*settings.secrets, *names_in(settings.goal)}  # one that is not there is told to the model
     replay = settings.playbook
-    layers: Sequence[Layer] = [MODEL] if replay is None else [replay.script, *([] if replay.only else [MODEL])]
+    after: Layer | None = MODEL if replay is None or not replay.only else PERSON if settings.options.handoff else None
+    layers = [layer for layer in (replay.script if replay else None, after) if layer is not None]
     work = pursue(settings.goal, data=settings.data, options=SubgoalOptions(secrets=sorted(names), layers=layers))
     run.answer = await before_deadline(run.guard, work)
     return run.answer

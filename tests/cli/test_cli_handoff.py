@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tk_python import tk_python
 
 from holo_tasks.cli.commands import carry_out
 from holo_tasks.core.errors import InvalidUsage
@@ -18,6 +20,27 @@ from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
 from tests.support.command_line import CommandLine, until
 from tests.support.scripted_model import ScriptedModel, step
+
+UNDONE = """
+name: Only looks
+goals:
+  look:
+    rules:
+    - {id: answer, screen: APPROVED, do: [{answer: it is, thought: It is there.}]}
+    - {id: ask, screen: WAITING, do: [{ask_human: "Is it there?", thought: Ask.}]}
+"""
+APPROVED_BY_FILE = """
+import pathlib, sys, tkinter
+root = tkinter.Tk()
+label = tkinter.Label(root, text="WAITING", font=("DejaVu Sans", 24))
+label.pack()
+def look():
+    if pathlib.Path(sys.argv[1]).exists():
+        label.configure(text="APPROVED")
+    root.after(50, look)
+look()
+root.mainloop()
+"""
 
 
 @pytest.mark.desktop
@@ -34,6 +57,24 @@ def test_a_run_waits_for_a_person_and_goes_on(cli: CommandLine, app: str) -> Non
         ended = running.end()
         assert ended.told["answer"] == "the big one"
         assert "They say: the big one" in str(model.requests[1]["messages"])
+
+
+@pytest.mark.desktop
+def test_where_a_playbook_alone_does_not_fit_a_person_does_the_rest(cli: CommandLine, tmp_path: Path) -> None:
+    playbook, program, approved = tmp_path / "look.yaml", tmp_path / "program.py", tmp_path / "approved"
+    playbook.write_text(UNDONE)
+    program.write_text(APPROVED_BY_FILE)
+    handoffs = Handoffs(store_at(Path(cli.env["HOLO_HOME"])))
+    app = shlex.join([tk_python(), str(program), str(approved)])
+    options = ("--app", app, "--playbook-only", "--hand-off", "120", "--timeout", "90", "--json")
+    running = cli.start("run", "Look.", "--playbook", f"{playbook}#look", *options)
+    (waiting,) = until(handoffs.waiting)
+    assert "Is it there?" in waiting.question
+    approved.touch()
+    assert cli("handoff", "resume", waiting.id, "--choice", "done", "--by", "ada").code == 0
+    ended = running.end()
+    assert (ended.code, ended.told["answer"]) == (0, "it is"), ended.complaint
+    assert (ended.told["layer"], ended.told["model_calls"]) == ("person", 0)
 
 
 @pytest.fixture
