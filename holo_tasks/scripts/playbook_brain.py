@@ -64,6 +64,8 @@ class PlaybookBrain:
         self._past: list[Turn] = []
         self._met = -1
         self._lost_since: float | None = None
+        self._acted: tuple[str, float] = "", 0.0
+        """The picture that the last action was decided on, and when that was."""
         self._stopped: Misfit | None = None
         self._probe: PlaybookBrain | None = None
         self._answer: tuple[Step, Decision] | None = None
@@ -83,6 +85,8 @@ class PlaybookBrain:
         step = Step.model_validate(decision.step)
         if step.tool_call.tool_name == "ask_human" or self._is_late(decision, walk):
             raise await self._stop(step, decision, sight)
+        if (misfit := self._did_nothing(decision, walk)) is not None:
+            raise DoesNotFit(misfit.sentence, misfit)
         if (probe := self.playbook.goals[self.goal].probe) is not None and isinstance(step.tool_call, AnswerCall):
             names = self.playbook.goals[probe]
             values = {name: value for name, value in self.values.items() if name in {*names.params, *names.values}}
@@ -93,6 +97,8 @@ class PlaybookBrain:
         walk.waits_on = not decision.lost or bool(decision.rule)
         action = decision.action
         self.given = decision
+        if action is not None:
+            self._acted = _picture(walk), walk.doors.now_s()
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else Intent(action.safe, action.expect or "", held)
         self._ears.gave(step, walk)
@@ -217,6 +223,24 @@ class PlaybookBrain:
         self._lost_since = now if self._lost_since is None else self._lost_since
         return self.late_s is not None and now - self._lost_since >= self.late_s
 
+    def _did_nothing(self, decision: Decision, walk: Walk) -> Misfit | None:
+        """Return the step that may be done more than once and has changed not a pixel for as long as what is late is
+        waited for: something is in its way. It counts as not done.
+        """
+        rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
+        waits = decision.action is None and not decision.lost and not decision.unmet
+        if self.late_s is None or rule is None or not waits or len(rule.do) > 1 or rule.limit == 1:
+            return None
+        picture, since = self._acted
+        if picture != _picture(walk) or walk.doors.now_s() - since < max(self.late_s, rule.patience * rule.pause):
+            return None
+        self._past = self._past[
+            : next(n for n in range(len(self._past), 0, -1) if self._past[n - 1].tool != "wait") - 1
+        ]
+        done = tuple(each.do[at].thought for each, at in Past(self.rules, self.values, self._past).done)
+        self._stopped = Misfit(rule, 0, "screen", "it changed nothing on the screen", done=done)
+        return self._stopped
+
     async def _stop(self, step: Step, decision: Decision, sight: Sight) -> GaveUp:
         """Return what is raised where the rules have no step: with the one that would be next, if that is known."""
         question = str(getattr(step.tool_call, "question", "")) or "The playbook has no rule for this screen."
@@ -229,6 +253,10 @@ class PlaybookBrain:
             return GaveUp(question, layer=PLAYBOOK)
         self._stopped = misfit
         return DoesNotFit(f"{question} {misfit.sentence}", misfit)
+
+
+def _picture(walk: Walk) -> str:
+    return "" if walk.seen is None else walk.seen.redacted.digest
 
 
 def _steps(history: Sequence[Turn]) -> int:

@@ -140,6 +140,24 @@ async def test_what_is_in_the_way_is_cleared_and_the_playbook_does_the_step_itse
     assert ("save", "fitted", "playbook") in replay.outcomes
 
 
+LOOKS_AGAIN = parse_playbook(
+    TEXT.replace(
+        'id: find\n        screen: [ORDER SEARCH, "{order}"]\n        once: true',
+        'id: find\n        screen: [ORDER SEARCH, "{order}"]\n        max: 3\n        pause: 0.01',
+    )
+)
+
+
+async def test_a_step_that_changes_nothing_is_not_waited_for_again_and_again(tmp_path: Path) -> None:
+    note = step("click", element="Close note", **place("Close note", "note", at="note"))
+    script = Script(LOOKS_AGAIN, order="AB-1207")
+    replay = await Replay(tmp_path, "note", says=[note], script=script).done()
+    assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
+    assert replay.program.orders.ignored == ["Start search"]  # once, and then the model was asked
+    assert len(replay.model.requests) == 1
+    assert "it changed nothing on the screen" in str(replay.model.requests[0])
+
+
 async def test_a_step_with_an_effect_that_moved_is_done_once(tmp_path: Path) -> None:
     replay = await Replay(tmp_path, "renamed save", says=[SAVED]).done()
     assert (replay.value, replay.saved, len(replay.model.requests)) == ({"receipt": 5012}, ["AB-1207"], 1), replay.error

@@ -22,16 +22,19 @@ class Orders:
     at: str = "search"
     order: str = ""
     saved: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
 
     @property
     def page(self) -> Page:
         """The page that shows."""
         head = (20, 10, "Harbor Stock")
         match self.at:
-            case "search":
+            case "search" | "note":
                 find = "Look it up" if "renamed" in self.does else "Start search"
                 fields = [(200, 118, self.order)]
-                return page(head, (20, 50, "ORDER SEARCH"), (20, 120, "Order number"), (60, 300, find), fields=fields)
+                note = [(300, 350, "Close note")] if self.at == "note" else []
+                told = [(20, 50, "ORDER SEARCH"), (20, 120, "Order number"), (60, 300, find), *note]
+                return page(head, *told, fields=fields)
             case "tip":
                 return page(head, (20, 50, "TIP OF THE DAY"), (60, 120, "Large ones go first."), (60, 300, "Close tip"))
             case "record":
@@ -48,6 +51,10 @@ class Orders:
     def press(self, text: str) -> None:
         """Do what the button with this text does."""
         match text:
+            case "Close note":
+                self.at = "search"
+            case _ if self.at == "note":  # which has all presses to itself
+                self.ignored.append(text)
             case "Start search" | "Look it up":
                 self.at = "tip" if "tip" in self.does else "record"
             case "Close tip":
@@ -64,7 +71,7 @@ class PagedProgram(PaintedDesktop):
 
     def __init__(self, *does: str) -> None:
         super().__init__()
-        self.orders = Orders(frozenset(does))
+        self.orders = Orders(frozenset(does), "note" if "note" in does else "search")
 
     async def look(self, *, after_action: bool = False) -> Frame:
         return Frame(self.orders.page.picture.tobytes(), SIZE, self.display)
