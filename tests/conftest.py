@@ -87,6 +87,7 @@ def pytest_sessionstart() -> None:
     from holo_tasks.desktop import child
 
     child.subprocess = warm.Starting()  # type: ignore[attr-defined]
+    warm.in_tests = True
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm
+
 ROOT = Path(__file__).parent.parent
 SHARED = "HOLO_BENCH_PREFECT"
 """As `common` of the benches has it."""
@@ -78,12 +80,12 @@ def test_it_works_in_its_short_form(command: str, options: str, tmp_path: Path, 
     env = {name: text for name, text in os.environ.items() if not name.startswith(("PREFECT_", "HOLO_", "PYTEST_"))}
     home = {"HOLO_HOME": str(tmp_path / "holo"), "PREFECT_HOME": str(tmp_path / "prefect")}
     home |= _access(prefect_url) if command in ON_A_SHARED_SERVER else {}
-    ran = subprocess.run(
+    ran = warm.run_script(
         [sys.executable, *how, *options.replace("OUT", str(tmp_path / "out")).split()],
         env=env | home,
         cwd=ROOT,
-        capture_output=True,
-        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         timeout=900,
     )
     assert ran.returncode == 0, f"{ran.stdout[-4000:]}\n{ran.stderr[-4000:]}"

@@ -28,6 +28,7 @@ from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import FINISHED
 from holo_tasks.safety.store import store_at
 from tests.faults.clerk import HEIGHT, WIDTH, Clerk
+from tests.support import warm
 from tests.support.command_line import EXECUTABLE, related
 
 FAULTS = Path(__file__).parent
@@ -41,7 +42,7 @@ class Runner:
     """A process that forks one process per run of the flow."""
 
     def __init__(self, env: dict[str, str]) -> None:
-        self._process = subprocess.Popen(
+        self._process = warm.ScriptPopen(
             [sys.executable, str(FAULTS / "runner.py")],
             env={**os.environ, **env},
             stdin=subprocess.PIPE,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
 from tests.support.command_line import until
 from tests.support.inputs import Inputs
 
@@ -23,7 +24,7 @@ class AgentProcess:
     def __init__(self, env: Mapping[str, str]) -> None:
         quiet = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL", "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL"}
         path = os.pathsep.join([str(ROOT), str(ROOT / "flows" / "demo")])
-        self.process = subprocess.Popen(
+        self.process = warm.ScriptPopen(
             [sys.executable, str(PROGRAM)],
             env={**env, **quiet, "PYTHONPATH": path},
             stdin=subprocess.PIPE,

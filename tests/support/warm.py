@@ -36,6 +36,10 @@ _turn = threading.Lock()
 """One is started at a time: whose child it becomes is a setting of this whole process."""
 
 
+in_tests = False
+"""Say whether this is a process of tests, which starts many; a script that uses what tests use starts a few."""
+
+
 class _Process:
     """The process that has all loaded of what is named; it ends with this one."""
 
@@ -90,6 +94,7 @@ class Popen(subprocess.Popen[Any]):
 
     _named: tuple[str, ...] = ()
     """What the process that forks it has loaded, unless that is what commands load."""
+    _as = "command"
 
     def _execute_child(self, args: Any, *positional: Any) -> None:
         names = ("executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo", "creationflags",
@@ -104,7 +109,8 @@ class Popen(subprocess.Popen[Any]):
             return
         pipes = tuple(given[name] for name in names[9:15])
         streams = [number if pipe == -1 else pipe for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
-        told = {"arguments": self._arguments(args), "env": dict(env), "cwd": os.fspath(given["cwd"] or Path.cwd())}
+        told = {"as": self._as, "arguments": self._arguments(args), "env": dict(env)}
+        told |= {"cwd": os.fspath(given["cwd"] or Path.cwd())}
         passed = [*map(int, given["pass_fds"])]
         told |= {"passed": passed, "umask": given["umask"], "session": given["session"]}
         try:
@@ -124,13 +130,45 @@ class Popen(subprocess.Popen[Any]):
 class HostPopen(Popen):
     """The process of a desktop that has loaded what it loads; anything else is started as ever."""
 
-    _named = ("holo_tasks.desktop.host",)
+    _named, _as = ("holo_tasks.desktop.host",), "host"
 
     def _takes(self, args: Any, env: Any) -> bool:
         return list(args)[:4] == [sys.executable, "-P", "-m", *self._named] and _alike(env, HARMLESS)
 
     def _arguments(self, args: Any) -> list[str]:
         return list(map(str, args))[1:]
+
+
+class ScriptPopen(Popen):
+    """A script, module or line of Python that has loaded what commands load; with other options Python starts as ever.
+
+    It finds its modules where any script does, and what it has not imported itself does not count as loaded.
+    """
+
+    _as = "script"
+
+    def _takes(self, args: Any, env: Any) -> bool:
+        python, what = map(str, list(args)[:2])
+        return (
+            in_tests
+            and python == sys.executable
+            and (what in ("-c", "-m") or what.endswith(".py"))
+            and _alike(env, HARMLESS)
+        )
+
+    def _arguments(self, args: Any) -> list[str]:
+        return list(map(str, args))[1:]
+
+
+def run_script(args: Sequence[object], *, timeout: float | None = None, **options: Any) -> Any:
+    """Run a script to its end, as `subprocess.run` does with ``text``."""
+    with ScriptPopen(list(map(str, args)), text=True, **options) as process:
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(args, process.returncode, stdout, stderr)
 
 
 class Starting:

@@ -19,6 +19,7 @@ import importlib
 import io
 import json
 import os
+import runpy
 import signal
 import socket
 import struct
@@ -179,12 +180,14 @@ def _become(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, 
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])
-    _tell_kernel(asked["arguments"], asked["env"])
+    _tell_kernel(asked["arguments"], asked["env"], "" if asked["as"] == "command" else sys.executable)
     tempfile.tempdir = None
     _open_streams()
     importlib.invalidate_caches()
-    if asked["arguments"][:3] == ["-P", "-m", HOST]:
+    if asked["as"] == "host":
         _become_host(asked["arguments"][3:])
+    if asked["as"] == "script":
+        _become_script(later, asked["arguments"])
     sys.argv = asked["arguments"]
     sys.path[:1] = [str(Path(sys.argv[0]).parent), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     _begin_as_any()
@@ -219,10 +222,30 @@ def _become_host(arguments: list[str]) -> NoReturn:
     _run(host.main)
 
 
-def _tell_kernel(arguments: Sequence[str], env: Mapping[str, str]) -> None:
-    """Have `/proc` tell the command line and the environment, as of any process."""
-    program = sys.executable if arguments[0].startswith("-") else arguments[0]
-    _libc.prctl(_PR_SET_NAME, Path(program).name.encode(), 0, 0, 0)
+def _become_script(later: dict[str, ModuleType], arguments: list[str]) -> NoReturn:
+    """Be what Python runs with these arguments: a script, ``-m`` and a module, or ``-c`` and lines."""
+    what, *rest = arguments
+    script = what.endswith(".py")
+    first = Path(what).resolve().parent if script else Path.cwd() if what == "-m" else ""
+    here = sys.path[1]  # where this process was told to look, and any other one looks last
+    sys.path[:2] = [str(first), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    sys.path.append(here)
+    sys.meta_path.insert(0, Later(later))
+    with contextlib.suppress(ImportError):
+        importlib.import_module("read_before").share()
+    sys.argv = [what, *(rest if script else rest[1:])]
+    if what == "-m":
+        _run(lambda: runpy.run_module(rest[0], run_name="__main__", alter_sys=True))
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    if what == "-c":
+        _run(lambda: exec(compile(rest[0], "<string>", "exec"), vars(main)))
+    main.__file__ = what
+    _run(lambda: exec(compile(Path(what).read_bytes(), what, "exec"), vars(main)))
+
+
+def _tell_kernel(arguments: Sequence[str], env: Mapping[str, str], program: str = "") -> None:
+    """Have `/proc` tell the command line and the environment, as of any process; ``program`` unless it is the first."""
+    _libc.prctl(_PR_SET_NAME, Path(program or arguments[0]).name.encode(), 0, 0, 0)
     ends = []
     for text in ([sys.executable, *arguments], [f"{name}={value}" for name, value in env.items()]):
         held = ctypes.create_string_buffer(b"".join(os.fsencode(one) + b"\0" for one in text))
@@ -277,6 +300,8 @@ def _run(program: Callable[[], object]) -> NoReturn:
     except BaseException:
         traceback.print_exc()
         code = 1
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     with contextlib.suppress(Exception):
