@@ -1,10 +1,10 @@
 """Starts commands and desktops that have loaded already what they load: `warm_process` holds it, and forks them.
 
 To load Prefect takes a command a second and a half of a core, what is of a screen takes a desktop's process most of a
-quarter, and a test run starts hundreds of each. Desktops that other processes start, commands among them, load it all
-themselves. What is started this way
-is a child of the tests' own process, as `subprocess.Popen` would have made it: it is waited for, gets signals, and is
-shown by `/proc` in the same way. Where the kernel does not permit that, commands are started as ever.
+quarter, and a test run starts hundreds of each. A command or script that is started this way has beside it what forks
+its desktops; what other processes start loads it all itself. What is started this way is a child of the tests' own
+process, as `subprocess.Popen` would have made it: it is waited for, gets signals, and is shown by `/proc` in the same
+way. Where the kernel does not permit that, commands are started as ever.
 """
 
 from __future__ import annotations
@@ -40,29 +40,15 @@ in_tests = False
 """Say whether this is a process of tests, which starts many; a script that uses what tests use starts a few."""
 
 
-class _Process:
-    """The process that has all loaded of what is named; it ends with this one."""
+class Link:
+    """Leads to a process that forks children which become this process's own."""
 
-    def __init__(self, *named: str) -> None:
-        ours, its = socket.socketpair()
-        env = {
-            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE") if name in os.environ
-        }
-        with its:
-            self._process = subprocess.Popen(
-                [sys.executable, str(PROGRAM), str(its.fileno()), *named],
-                env={**env, "PYTHONPATH": str(ROOT)},
-                stdin=subprocess.DEVNULL,
-                pass_fds=(its.fileno(),),
-                start_new_session=True,
-            )
-        self._link, self._owner = ours, os.getpid()
-        self.ready = ours.recv(1) == b"\n"
-        atexit.register(self._end)
+    def __init__(self, link: socket.socket) -> None:
+        self._link, self._owner = link, os.getpid()
 
     @property
     def ours(self) -> bool:
-        """Say whether this process has started it: what it forks is no child of a fork of this one."""
+        """Say whether it forks for this process: what it forks is no child of a fork of this one."""
         return self._owner == os.getpid()
 
     def child(self, told: dict[str, Any], descriptors: Sequence[int]) -> int:
@@ -78,9 +64,34 @@ class _Process:
             finally:
                 _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
+
+class _Process(Link):
+    """The process that has all loaded of what is named; it ends with this one."""
+
+    def __init__(self, *named: str) -> None:
+        ours, its = socket.socketpair()
+        env = {
+            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE") if name in os.environ
+        }
+        with its:
+            self._process = subprocess.Popen(
+                [sys.executable, str(PROGRAM), str(its.fileno()), *named],
+                env={**env, "PYTHONPATH": str(ROOT)},
+                stdin=subprocess.DEVNULL,
+                pass_fds=(its.fileno(),),
+                start_new_session=True,
+            )
+        super().__init__(ours)
+        self.ready = ours.recv(1) == b"\n"
+        atexit.register(self._end)
+
     def _end(self) -> None:
         self._link.close()
         self._process.wait()
+
+
+beside: Link | None = None
+"""What forks hosts for this process, where this is itself a command or script that was forked."""
 
 
 @functools.cache
@@ -103,7 +114,7 @@ class Popen(subprocess.Popen[Any]):
         given = dict(zip(names, positional, strict=True))
         env = os.environ if given["env"] is None else given["env"]
         odd = any(given[name] for name in ("preexec_fn", "shell"))
-        process = _process(*self._named) if self._takes(args, env) and not odd else None
+        process = self._from() if self._takes(args, env) and not odd else None
         if process is None or not process.ours:
             super()._execute_child(args, *positional)  # type: ignore[misc]
             return
@@ -119,6 +130,10 @@ class Popen(subprocess.Popen[Any]):
             self._child_created = True
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
+    def _from(self) -> Link | None:
+        """Return what forks it."""
+        return _process(*self._named)
+
     def _takes(self, args: Any, env: Any) -> bool:
         """Say whether this can be started so."""
         return _alike(env, HARMLESS)
@@ -131,6 +146,9 @@ class HostPopen(Popen):
     """The process of a desktop that has loaded what it loads; anything else is started as ever."""
 
     _named, _as = ("holo_tasks.desktop.host",), "host"
+
+    def _from(self) -> Link | None:
+        return beside or super()._from()
 
     def _takes(self, args: Any, env: Any) -> bool:
         return list(args)[:4] == [sys.executable, "-P", "-m", *self._named] and _alike(env, HARMLESS)

@@ -106,9 +106,9 @@ def main() -> None:
     link = socket.socket(fileno=int(sys.argv[1]))
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # what NumPy computes with starts threads as it is loaded
     hosts = sys.argv[2:] == [HOST]
-    for name in LOADED_BY_HOSTS if hosts else LOADED:
+    for name in LOADED_BY_HOSTS if hosts else (*LOADED, *LOADED_BY_HOSTS):
         importlib.import_module(name)
-    assert not hosts or "pyautogui" not in sys.modules, "it binds to a display"
+    assert "pyautogui" not in sys.modules, "it binds to a display"
     later = {} if hosts else _with_prefect()
     assert threading.active_count() == len(os.listdir("/proc/self/task")) == 1, "a thread is in no child"  # noqa: PTH208
     gc.collect()
@@ -177,6 +177,8 @@ def _become(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, 
     if asked["umask"] >= 0:
         os.umask(asked["umask"])
     _put(streams, [0, 1, 2, *asked["passed"]])
+    if asked["as"] != "host":
+        _have_hosts_forked()
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])
@@ -203,6 +205,28 @@ def _put(received: Sequence[int], wanted: Sequence[int]) -> None:
     for one, number in zip(aside, wanted, strict=True):
         os.dup2(one, number)
     os.closerange(above, max(aside) + 1)
+
+
+def _have_hosts_forked() -> None:
+    """Leave a process beside this one that forks its desktops' hosts: later this has threads, and cannot be forked."""
+    from holo_tasks.desktop import child
+    from tests.support import warm
+
+    ours, its = socket.socketpair()
+    if os.fork() == 0:
+        with _traced():
+            os.setsid()  # no signal for this process's group is for that one
+            os.chdir("/")
+            _put([*[os.open(os.devnull, os.O_RDWR)] * 3, its.detach()], [0, 1, 2, 3])
+            its = socket.socket(fileno=3)
+            while asked := _asked(its):
+                _serve(its, {}, *asked)
+        os._exit(0)
+    its.close()
+    kept = fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 200)  # what a command opens gets the numbers that it gets elsewhere
+    ours.close()
+    warm.beside = warm.Link(socket.socket(fileno=kept))
+    child.subprocess = warm.Starting()  # type: ignore[attr-defined]
 
 
 def _begin_as_any() -> None:
