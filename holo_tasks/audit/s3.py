@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import hashlib
 import os
 import socket
@@ -19,6 +20,7 @@ import boto3
 import botocore.exceptions as aws
 import botocore.session
 from botocore.config import Config
+from botocore.loaders import Loader
 from pydantic import SecretStr
 
 from holo_tasks.audit.errors import ForeignObject, StoreAway, StoreRefused, StoreTrouble
@@ -110,7 +112,7 @@ class Bucket:
                 aws_access_key_id=keys.access_key.get_secret_value() if keys.access_key else None,
                 aws_secret_access_key=keys.secret_key.get_secret_value() if keys.secret_key else None,
                 region_name=place.region or os.environ.get("AWS_REGION"),
-                botocore_session=_asking_nobody() if local_only else None,
+                botocore_session=_session(local_only),
             )
             self._client: Any = session.client(
                 "s3",
@@ -312,11 +314,28 @@ def _on_this_machine(place: Place) -> str:
     )
 
 
-def _asking_nobody() -> botocore.session.Session:
-    """Return a session that looks for credentials in the environment and in files, and asks no server for them."""
+class _Models(Loader):  # type: ignore[misc]
+    """Reads what botocore knows of S3, once for all connections of a process: it is half a megabyte of JSON."""
+
+    @property
+    def search_paths(self) -> list[str]:
+        # Each session of boto3 adds a folder of what is not used here.
+        return list(super().search_paths)
+
+
+@functools.cache
+def _models(folders: str | None) -> _Models:
+    found = [os.path.expanduser(folder) for folder in folders.split(os.pathsep)] if folders else None  # noqa: PTH111
+    return _Models(extra_search_paths=found)
+
+
+def _session(local_only: bool) -> botocore.session.Session:
+    """Return a session; a local one looks for credentials in the environment and in files, and asks no server."""
     session = botocore.session.Session()
-    chain = session.get_component("credential_provider")
-    chain.providers = [provider for provider in chain.providers if provider.METHOD in _KEYS_AT_HAND]
+    session.register_component("data_loader", _models(session.get_config_variable("data_path")))
+    if local_only:
+        chain = session.get_component("credential_provider")
+        chain.providers = [provider for provider in chain.providers if provider.METHOD in _KEYS_AT_HAND]
     return session
 
 
