@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -84,8 +83,6 @@ def test_it_works_in_its_short_form(command: str, options: str, tmp_path: Path, 
         [sys.executable, *how, *options.replace("OUT", str(tmp_path / "out")).split()],
         env=env | home,
         cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
         timeout=900,
     )
     assert ran.returncode == 0, f"{ran.stdout[-4000:]}\n{ran.stderr[-4000:]}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 from collections.abc import Awaitable, Callable
@@ -34,6 +33,7 @@ from holo_tasks.audit.pages.report import write_report
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.run.run import Run
 from holo_tasks.scripts.hands import Hands
+from tests.support import warm
 from tests.support.agents import agent, events
 from tests.support.long import few
 from tests.support.painted_desktop import PaintedDesktop
@@ -372,9 +372,7 @@ def test_a_kill_between_its_effect_and_the_record_doubles_nothing(tmp_path: Path
     )
     env = {**os.environ, "PREFECT_API_URL": prefect_url, "PYTHONPATH": str(REPOSITORY)}
     runs = [
-        subprocess.run(
-            [sys.executable, script, tmp_path, probe, *more], env=env, capture_output=True, text=True, timeout=240
-        )
+        warm.run_script([sys.executable, script, tmp_path, probe, *more], env=env, timeout=240)
         for more in (["kill"], [])
     ]
     assert runs[0].returncode == -signal.SIGKILL

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -32,6 +31,7 @@ from holo_tasks.handoff.suspend import Suspended
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
+from tests.support import warm
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel
@@ -307,10 +307,7 @@ def test_a_process_that_is_killed_in_the_middle_leaves_the_step_to_a_person(tmp_
     )
     log = tmp_path / "log"
     env = {**os.environ, "PREFECT_API_URL": prefect_url, "PYTHONPATH": str(REPOSITORY)}
-    runs = [
-        subprocess.run([sys.executable, script, log, *more], env=env, capture_output=True, text=True, timeout=240)
-        for more in (["kill"], [])
-    ]
+    runs = [warm.run_script([sys.executable, script, log, *more], env=env, timeout=240) for more in (["kill"], [])]
     assert [run.returncode for run in runs] == [-signal.SIGKILL, 1]
     assert "Nothing was repeated" in runs[1].stderr
     assert log.read_text() == "R-1"

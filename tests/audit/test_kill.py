@@ -15,6 +15,7 @@ import pytest
 
 from holo_tasks.audit import Destination, open_trace
 from holo_tasks.audit.resume import resume_spool
+from tests.support import warm
 
 CHILD = Path(__file__).with_name("recording_child.py")
 ROOT = Path(__file__).parents[2]
@@ -71,7 +72,7 @@ def mother(tmp_path, request):
     if where.startswith("s3://"):
         environment |= request.getfixturevalue("s3").environment
     command = [sys.executable, str(CHILD), where, str(tmp_path / "home")]
-    with subprocess.Popen(
+    with warm.ScriptPopen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
         yield process

@@ -18,6 +18,7 @@ from holo_tasks.audit import open_trace
 from holo_tasks.audit.verifier.verify import pictures
 from holo_tasks.cli.verify import public_pem, verify_trace
 from tests.audit.test_kill import record_and_die
+from tests.support import warm
 from tests.support.long import few
 
 CHILD = Path(__file__).with_name("wire_child.py")
@@ -62,7 +63,7 @@ def mother(tmp_path: Path, wire: Wire, request: pytest.FixtureRequest) -> Iterat
     how = ["careless"] if getattr(request, "param", False) else []
     command = [sys.executable, str(CHILD), str(tmp_path / "runs"), str(tmp_path / "home")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
+    with warm.ScriptPopen(
         [*command, str(wire.server.server_port), *how],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
     ) as process:  # fmt: skip

@@ -14,7 +14,9 @@ from tk_python import tk_python
 
 from holo_tasks.audit.pages.look import line_for
 from holo_tasks.desktop import VirtualDesktop
+from tests.support import warm
 from tests.support.browser import Tab
+from tests.support.command_line import EXECUTABLE
 from tests.support.own_bus import own_bus
 
 APPS = Path(__file__).parent.parent / "apps"
@@ -34,8 +36,7 @@ goals:
 
 
 def looked(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "holo_tasks.cli.commands", "look", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=env)
+    return warm.run_script([EXECUTABLE, "look", *arguments], by=warm.Popen, timeout=240, env=env)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from prefect.settings import PREFECT_API_URL
 
 from holo_tasks import NOT_DONE, NotDone, WorkList, step
 from holo_tasks.safety.work_items import Counts
+from tests.support import warm
 from tests.support.postgres import Postgres
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -69,7 +70,7 @@ def worker() -> Iterator[subprocess.Popen[bytes]]:
     """Work through the list in another process."""
     served = str(PREFECT_API_URL.value())  # else it would start a server of its own
     env = {**os.environ, "PREFECT_API_URL": served, "HOLO_PATIENCE": str(PATIENCE_S)}
-    with subprocess.Popen([sys.executable, "-c", WORKER, str(ROOT)], env=env) as process:
+    with warm.ScriptPopen([sys.executable, "-c", WORKER, str(ROOT)], env=env) as process:
         try:
             yield process
         finally:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.audit import open_trace
+from tests.support import warm
 from tests.support.prefect_api import PrefectAPI
 
 pytestmark = pytest.mark.desktop
@@ -33,7 +34,7 @@ def started(prefect: str, out: Path, *options: str) -> subprocess.Popen[str]:
     for name in ("HAI_API_KEY", "HOLO_BASE_URL"):
         environ.pop(name, None)
     words = [sys.executable, "-c", RUN, "--suite", "office", "--tasks", "terminal", "--out", str(out), *options]
-    return subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    return warm.ScriptPopen(words, env=environ, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
 def traces(out: Path) -> set[str]:

@@ -35,6 +35,7 @@ from holo_tasks.desktop.processes import descendants
 from holo_tasks.live_view import programs
 from holo_tasks.live_view.view import open_live_view
 from holo_tasks.run.lazy_desktop import LazyDesktop
+from tests.support import warm
 from tests.support.browser import Tab
 from tests.support.inputs import APPS
 from tests.support.viewer import Person
@@ -301,7 +302,7 @@ asyncio.run(main())
 
 
 async def test_it_dies_with_the_process_that_opened_it(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", DRIVER], stdout=subprocess.PIPE, text=True) as driver:
+    with warm.ScriptPopen([sys.executable, "-c", DRIVER], stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout is not None
         try:
             line = await asyncio.to_thread(driver.stdout.readline)

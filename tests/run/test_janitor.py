@@ -19,6 +19,7 @@ from holo_tasks.safety.run_list import RunBook
 from holo_tasks.safety.seats import Seats, SeatsTaken
 from holo_tasks.safety.work_items import Counts
 from janitor import janitor
+from tests.support import warm
 from tests.support.prefect_api import PrefectAPI
 
 ROOT = Path(__file__).parent.parent.parent
@@ -81,7 +82,7 @@ async def test_what_a_killed_worker_had_is_done_once_and_its_seat_and_its_run_ar
     for number in range(3):
         await payments.add({"report": f"R-{number}", "effects": str(tmp_path)}, key=f"R-{number}")
     env = {**os.environ, "PREFECT_API_URL": prefect}  # else it would start a server of its own
-    with subprocess.Popen([sys.executable, "-c", WORKER, str(ROOT)], env=env) as worker:
+    with warm.ScriptPopen([sys.executable, "-c", WORKER, str(ROOT)], env=env) as worker:
         try:
             while not (tmp_path / "hung").exists():
                 assert worker.poll() is None

@@ -20,6 +20,7 @@ from holo_tasks.safety.ledger import CLAIMS
 from holo_tasks.safety.seats import GOAL, Seats, SeatsTaken
 from holo_tasks.safety.store import Store
 from tests.agent.test_many_desktops import Shop, clicks
+from tests.support import warm
 from tests.support.agents import agents
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel
@@ -82,7 +83,7 @@ async def test_the_seat_of_a_killed_process_is_free(store_url: str, monkeypatch:
     monkeypatch.setenv("HOLO_DATABASE_URL", store_url)
     seats = Seats(store)
     seats.declare(Seat("SAP login"))
-    with subprocess.Popen([sys.executable, "-c", DYING, store_url, str(ROOT)], stdout=subprocess.PIPE) as dying:
+    with warm.ScriptPopen([sys.executable, "-c", DYING, store_url, str(ROOT)], stdout=subprocess.PIPE) as dying:
         assert dying.stdout is not None
         dying.stdout.readline()
         assert seats.release_lapsed() == 0

@@ -17,6 +17,7 @@ from holo_tasks.safety import ledger as ledgers
 from holo_tasks.safety.ledger import CLAIMS, Claim, Ledger
 from holo_tasks.safety.store import Store
 from holo_tasks.safety.work_items import GOAL, WORK_ITEMS, Counts, NewItem, Taken, WorkItems
+from tests.support import warm
 from tests.support.spending import open_store
 
 ROOT = Path(__file__).parent.parent.parent
@@ -143,7 +144,7 @@ def test_who_leaves_in_good_order_counts_no_try_and_may_not_say_anything_any_mor
 
 def test_what_a_killed_worker_had_is_another_ones_at_once_on_its_machine(store_url: str) -> None:
     store, work = filled(store_url, NewItem("R-1", {}))
-    with subprocess.Popen([sys.executable, "-c", DYING, store_url, str(ROOT)], stdout=subprocess.PIPE) as dying:
+    with warm.ScriptPopen([sys.executable, "-c", DYING, store_url, str(ROOT)], stdout=subprocess.PIPE) as dying:
         assert dying.stdout is not None
         assert dying.stdout.readline() == b"R-1\n"
         assert work.return_lapsed() == 0  # it is at work

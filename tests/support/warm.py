@@ -178,9 +178,12 @@ class ScriptPopen(Popen):
         return list(map(str, args))[1:]
 
 
-def run_script(args: Sequence[object], *, timeout: float | None = None, **options: Any) -> Any:
-    """Run a script to its end, as `subprocess.run` does with ``text``."""
-    with ScriptPopen(list(map(str, args)), text=True, **options) as process:
+def run_script(
+    args: Sequence[object], *, timeout: float | None = None, by: type[Popen] = ScriptPopen, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a script to its end, as `subprocess.run` does with ``text`` and unless told otherwise with its output."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with by(list(map(str, args)), text=True, **{**streams, **options}) as process:
         try:
             stdout, stderr = process.communicate(timeout=timeout)
         except BaseException:
