@@ -26,7 +26,7 @@ from holo_tasks.loop.guide import AnyGuide, Guide, Unguided
 from holo_tasks.loop.loop import Answered, AnswerReader, Decide
 from holo_tasks.loop.loop import pursue as run_loop
 from holo_tasks.loop.press_once import Once
-from holo_tasks.loop.script_port import Brain
+from holo_tasks.loop.script_port import Brain, heed
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.journal import NOT_DONE, journalled
 from holo_tasks.run.run import Replayed, Run, progress
@@ -320,8 +320,7 @@ class Layered:
             if self._keeping is not None:
                 self._keeping.decided(walk, step)
             # A script says of each step whether it is safe to repeat, whatever is written on its target.
-            walk.safe_to_repeat = ("*",) if brain.intent.safe else self.options.retry_click
-            walk.held = brain.intent.held
+            heed(walk, brain.intent, self.options.retry_click)
             return step
 
         return decide

@@ -23,7 +23,7 @@ from holo_tasks.loop.loop import Answered
 from holo_tasks.loop.loop import pursue as run_loop
 from holo_tasks.loop.press_once import Once
 from holo_tasks.loop.screens import Scripted
-from holo_tasks.loop.script_port import Brain
+from holo_tasks.loop.script_port import Brain, heed
 from holo_tasks.loop.walk import Walk
 from holo_tasks.run.run import Run
 from holo_tasks.run.subgoal_context import stepping
@@ -95,8 +95,7 @@ class Macros:
     async def _sequence(self, walk: Walk, brain: Brain, layer: str, once: Once, most_steps: int) -> Answered[str]:
         async def decide(walk: Walk, answer_only: bool) -> Step:
             step = await brain.decide(walk)
-            walk.safe_to_repeat = ("*",) if brain.intent.safe else self.options.retry_click
-            walk.held = brain.intent.held
+            heed(walk, brain.intent, self.options.retry_click)
             return step
 
         async def act(walk: Walk, step: Step) -> str:

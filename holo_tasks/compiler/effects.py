@@ -23,7 +23,7 @@ def comes_of(
 ) -> list[str]:
     """Return texts that every recording shows after a step and that were not there before; none if they differ.
 
-    Labels come first, then the parameters whose values are there now: those of the item.
+    Labels come first, then the parameters whose values are there now, where runs of several items show it.
 
     ``before`` and ``after`` are its pictures in all recordings, in their order, and ``values`` what these were told;
     ``others`` are pictures of other screens than the one that came, ``private`` the values of items, ``names`` the
@@ -41,7 +41,9 @@ def comes_of(
     else:
         found = []
     new = [text for text in found if not any(one.sight.has(text) for one in before)][:MOST]
-    long = [name for name in names if all(len(str(told.get(name, ""))) >= SHORTEST for told in values)]
+    # What all runs had in common, or a short one, may be there by chance.
+    said = {name: [str(told.get(name, "")) for told in values] for name in names}
+    long = [name for name, texts in said.items() if len({*texts}) > 1 and min(map(len, texts)) >= SHORTEST]
     items = identity_of([(one.sight, told) for one, told in zip(after, values, strict=True)], long)
     pairs = list(zip(before, values, strict=True))
     return [*new, *(text for text in items if not any(one.sight.has(fill(text, told)) for one, told in pairs))]

@@ -30,14 +30,16 @@ def target_at(point: Point, sight: Sight, values: Mapping[str, Value], also: Sho
 
     A field is named by its label, anything else by its text; one that is there more than once by what it stands
     beside. ``values`` are those of parameters: where a text holds one, the parameter stands in the target. ``also`` are
-    other pictures of its screen: a way that finds several things on none of them comes before one that does. None if
-    what is there has no words.
+    other pictures of its screen: where one of them has the text twice, it is told by a parameter that it stands beside,
+    if it does. None if what is there has no words.
     """
     found = (way for way in _ways(point, sight, values) if _finds(way, point, sight, values))
     first = next(found, None)
     if first is None or not _is_doubled(first, also):
         return first
-    return next((way for way in found if not _is_doubled(way, also)), first)
+    # Whatever else is beside it may be of this item, and something else beside the next one.
+    beside = (way for way in found if any("{" in label for label in way.relations.values()))
+    return next((way for way in beside if not _is_doubled(way, also)), first)
 
 
 def _finds(target: Target, point: Point, sight: Sight, values: Mapping[str, Value]) -> bool:

@@ -125,14 +125,22 @@ def moved(before: Sighting, now: Sighting, where: Aim, restless: Restless | None
     return ""
 
 
-def stirred_in(before: Sighting, now: Sighting, boxes: Iterable[Box]) -> bool:
-    """Say whether one of some boxes looks different by now, whatever a text caret does there."""
-    whole = Box.whole(now.pixels.size)
-    return before.pixels.size != now.pixels.size or any(
-        (columns := stirred(before, now, area)) and not _caret(before, now, area, columns)
-        for area in (box.cut_to(whole) for box in boxes)
-        if area.area
-    )
+def stirred_in(before: Sighting, now: Sighting, boxes: Iterable[Box], but: Iterable[Box] = ()) -> bool:
+    """Say whether one of some boxes looks different by now, whatever a text caret does there, and but for others."""
+    if before.pixels.size != now.pixels.size:
+        return True
+    whole, left_out = Box.whole(now.pixels.size), list(but)
+    return any(_looks_different(before, now, area, left_out) for box in boxes if (area := box.cut_to(whole)).area)
+
+
+def _looks_different(before: Sighting, now: Sighting, area: Box, but: Iterable[Box]) -> bool:
+    difference = _difference(before, now, area)
+    for part_of in (part_of for box in but if (part_of := box.intersection(area)) is not None):
+        left, top, right, bottom = part_of.moved(-area.left, -area.top).corners
+        difference.paste((0, 0, 0), (left, top, right, bottom))
+    across, _ = difference.getprojection()
+    columns = frozenset(area.left + x for x, differs in enumerate(across) if differs)
+    return bool(columns) and not _caret(before, now, area, columns)
 
 
 def _window_moved(before: Sighting, now: Sighting, clicked: Point | None, area: Box, left: frozenset[int]) -> str:

@@ -109,35 +109,35 @@ class Remembered:
             raise ScreenChanged(f"The screen was looked at too long ago to {about} by it; nothing was done.")
         before = kept.sighting()
         now = self._sighting(where, windows)
-        if why := self._await(before, kept.seen_s, now, where):
+        if why := self._await(before, kept.seen_s, now, where, held):
             raise ScreenChanged(f"The screen changed where you were about to {about}: {why}. Nothing was done.")
-        if held and not self._holds(before, held):
-            raise ScreenChanged("The screen changed where it said what item it is about. Nothing was done.")
 
-    def _holds(self, before: Sighting, held: Sequence[Box]) -> bool:
-        """Wait for some boxes to look as before; say whether they do."""
-        until = time.monotonic() + PATIENCE_S
-        around = Box.around(held).cut_to(Box.whole(self._screen.size))
-        first, last = max(0, around.top - CARET_TALL), min(self._screen.size.height, around.bottom + CARET_TALL)
-        while stirred_in(before, Sighting(self._screen.strip(first, last), before.windows), held):
-            if time.monotonic() >= until:
-                return False
-            self._gate.sleep(NAP_S)
-        return True
-
-    def _await(self, before: Sighting, seen_s: float, now: Sighting, where: Aim) -> str:
+    def _await(self, before: Sighting, seen_s: float, now: Sighting, where: Aim, held: Sequence[Box] = ()) -> str:
         """Wait for a screen to be as before, but for what is repainted by itself; say what else is different."""
         until = time.monotonic() + PATIENCE_S
         looks: list[Mapping[Box, Image.Image]] = []
-        while why := self._moved(before, seen_s, now, where):
+        while why := self._moved(before, seen_s, now, where) or self._exchanged(before, seen_s, held):
             if time.monotonic() >= until:
-                return self._moved(before, seen_s, now, where, _unread(before, looks))
+                why = self._moved(before, seen_s, now, where, _unread(before, looks))
+                return why or self._exchanged(before, seen_s, held)
             self._gate.sleep(NAP_S)
             last, now = now, self._sighting(where, self._arranged(where))
             if last.windows != now.windows or last.pixels.size != now.pixels.size:
                 looks.clear()
             looks.append({area: shown(now, area) for area in areas(now, where)} if where.points else {})
         return why
+
+    def _exchanged(self, before: Sighting, seen_s: float, held: Sequence[Box]) -> str:
+        """Say whether one of some boxes looks different, but for what is repainted by itself."""
+        if not held:
+            return ""
+        around = Box.around(held).cut_to(Box.whole(self._screen.size))
+        first, last = max(0, around.top - CARET_TALL), min(self._screen.size.height, around.bottom + CARET_TALL)
+        now = Sighting(self._screen.strip(first, last), before.windows)
+        if not stirred_in(before, now, held):
+            return ""
+        steady = [stir.box for stir in self._steady(seen_s)]
+        return "what item it is about looks different" if stirred_in(before, now, held, steady) else ""
 
     def _moved(
         self, before: Sighting, seen_s: float, now: Sighting, where: Aim, restless: Restless | None = None

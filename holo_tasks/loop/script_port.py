@@ -24,6 +24,12 @@ class Intent:
     held: tuple[Box, ...] = ()
 
 
+def heed(walk: Walk, intent: Intent, safe_to_repeat: tuple[str, ...]) -> None:
+    """Have a walk heed what a script says of its next step; whose click may be repeated without a word of it."""
+    walk.safe_to_repeat = ("*",) if intent.safe else safe_to_repeat
+    walk.held = intent.held
+
+
 class Brain(Protocol):
     """Decides one sub-goal; made anew for each, since it remembers where it is.
 

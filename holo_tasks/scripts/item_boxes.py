@@ -18,14 +18,14 @@ LARGEST = 0.1
 def item_boxes(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[Box, ...]:
     """Return the boxes of all texts and elements that a rule knows its item by, in pixels of the sight.
 
-    Of a screen that is not read yet they are where programs tell of them.
+    They are where programs tell of them; a screen that is not read yet is read only for what nobody tells the place of.
     """
     wanted = [
         one for screen in rule.screens if all(is_visible(each, values, sight) for each in screen) for one in screen
     ]
-    most = LARGEST * sight.size.width * sight.size.height
+    wanted += [one for one in rule.any_of if is_visible(one, values, sight)]
     boxes = (box for one in wanted for label in _of_item(one, values) for box in _places(label, sight))
-    return tuple(dict.fromkeys(box for box in boxes if 0 < box.width * box.height <= most))
+    return tuple(dict.fromkeys(boxes))
 
 
 def _of_item(wanted: Condition, values: Mapping[str, Value]) -> Iterator[Filled]:
@@ -35,12 +35,16 @@ def _of_item(wanted: Condition, values: Mapping[str, Value]) -> Iterator[Filled]
     return (label for label in labels if isinstance(label, Filled) and label.values)
 
 
-def _places(label: Filled, sight: Sight) -> Iterator[Box]:
+def _places(label: Filled, sight: Sight) -> list[Box]:
     told = () if sight.elements is None else sight.elements.elements
-    yield from (
-        each.box
-        for each in told
-        if each.on_screen and any(matches(label, text) for text in (each.name, each.value) if text)
-    )
-    if sight.told(label) is None:
-        yield from (line.box for line in sight.lines if matches(label, line.text))
+    named = [
+        each.box for each in told if each.on_screen and any(matches(label, text) for text in (each.name, each.value))
+    ]
+    found = [box for box in named if _is_small(box, sight)]
+    if not found or sight.told(label) is None:
+        found += [box for box in sight.places(label) if _is_small(box, sight)]
+    return found
+
+
+def _is_small(box: Box, sight: Sight) -> bool:
+    return 0 < box.area <= LARGEST * sight.size.width * sight.size.height

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
@@ -64,8 +65,12 @@ class PlaybookBrain:
         self._past: list[Turn] = []
         self._met = -1
         self._lost_since: float | None = None
-        self._acted: tuple[str, float] = "", 0.0
-        """The picture that the last action was decided on, and when that was."""
+        self._before = ""
+        """The picture that the last action was decided on."""
+        self._acted_s: float | None = None
+        """When that was done; None while nobody may conclude from it that it did nothing."""
+        self._undone: Counter[str] = Counter()
+        """How often steps of rules were done that count as not done."""
         self._stopped: Misfit | None = None
         self._probe: PlaybookBrain | None = None
         self._answer: tuple[Step, Decision] | None = None
@@ -97,8 +102,8 @@ class PlaybookBrain:
         walk.waits_on = not decision.lost or bool(decision.rule)
         action = decision.action
         self.given = decision
-        if action is not None:
-            self._acted = _picture(walk), walk.doors.now_s()
+        if action is not None and action.wait is None:
+            self._before, self._acted_s = _picture(walk), None
         held = () if action is None else await asyncio.to_thread(self._held, decision, sight)
         self.intent = Intent() if action is None else Intent(action.safe, action.expect or "", held)
         self._ears.gave(step, walk)
@@ -156,7 +161,7 @@ class PlaybookBrain:
         asked = Resuming(self.rules, self.values, misfit, self._follow(sight), sight, taken, said_done)
         found = await asyncio.to_thread(asked.resumed, self._past)
         if found is not None:
-            self._past, self._stopped, self._lost_since = list(found.history), None, None
+            self._past, self._stopped, self._lost_since, self._acted_s = list(found.history), None, None, None
         return found
 
     def pressed(self, misfit: Misfit) -> tuple[str, ...]:
@@ -207,6 +212,8 @@ class PlaybookBrain:
         self._past.append(Turn(step.tool_call.tool_name, step.thought, call, told.text, told.is_error))
         if given is not None and not told.is_error:
             self._note_fitted(given)
+            if step.tool_call.tool_name != "wait":
+                self._acted_s = walk.doors.now_s()
 
     def _note_fitted(self, given: Decision) -> None:
         rule = next((rule for rule in self.rules if rule.id == given.rule), None)
@@ -225,20 +232,24 @@ class PlaybookBrain:
 
     def _did_nothing(self, decision: Decision, walk: Walk) -> Misfit | None:
         """Return the step that may be done more than once and has changed not a pixel for as long as what is late is
-        waited for: something is in its way. It counts as not done.
+        waited for: something is in its way. It counts as not done, and as one of the times that it may be done.
         """
         rule = next((rule for rule in self.rules if rule.id == decision.rule), None)
         waits = decision.action is None and not decision.lost and not decision.unmet
-        if self.late_s is None or rule is None or not waits or len(rule.do) > 1 or rule.limit == 1:
+        if self.late_s is None or self._acted_s is None or rule is None or not waits or len(rule.do) > 1:
             return None
-        picture, since = self._acted
-        if picture != _picture(walk) or walk.doors.now_s() - since < max(self.late_s, rule.patience * rule.pause):
+        past, late_s = Past(self.rules, self.values, self._past), max(self.late_s, rule.patience * rule.pause)
+        still = self._before == _picture(walk) and walk.doors.now_s() - self._acted_s >= late_s
+        last = past.times(rule.id, rule.since) + self._undone[rule.id] >= rule.limit
+        if not (still and past.waits) or last or any(other.waited for other in self.rules):
             return None
-        self._past = self._past[
-            : next(n for n in range(len(self._past), 0, -1) if self._past[n - 1].tool != "wait") - 1
-        ]
+        self._undone[rule.id] += 1
+        self._acted_s = None
+        self._past = self._past[: -past.waits - 1]
+        if self.outcomes and (self.outcomes[-1].rule, self.outcomes[-1].outcome) == (rule.id, "fitted"):
+            self.outcomes.pop()
         done = tuple(each.do[at].thought for each, at in Past(self.rules, self.values, self._past).done)
-        self._stopped = Misfit(rule, 0, "screen", "it changed nothing on the screen", done=done)
+        self._stopped = Misfit(rule, 0, "effect", "it changed nothing on the screen", done=done)
         return self._stopped
 
     async def _stop(self, step: Step, decision: Decision, sight: Sight) -> GaveUp:
@@ -256,7 +267,8 @@ class PlaybookBrain:
 
 
 def _picture(walk: Walk) -> str:
-    return "" if walk.seen is None else walk.seen.redacted.digest
+    """Return what tells the screen as it is: what is masked may be what a step changes."""
+    return "" if walk.seen is None else walk.seen.frame.digest
 
 
 def _steps(history: Sequence[Turn]) -> int:

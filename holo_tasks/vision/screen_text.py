@@ -99,21 +99,27 @@ class Sight:
         if told is not None:
             return told
         return any(matches(label, line.text) for line in self.lines) or any(
-            matches(label, phrase) for phrase in self._phrases
+            matches(label, phrase) for phrase, _ in self._phrases
         )
 
+    def places(self, label: str) -> list[Box]:
+        """Return where lines are this label, or words of one text that were read one by one."""
+        read = (*((line.text, line.box) for line in self.lines), *self._phrases)
+        return [box for text, box in read if matches(label, text)]
+
     @cached_property
-    def _phrases(self) -> tuple[str, ...]:
-        """The texts that pieces make up which stand no further from one another than words do."""
+    def _phrases(self) -> tuple[tuple[str, Box], ...]:
+        """The texts that pieces make up which stand no further from one another than words do, and where they are."""
         found = []
         for place, line in enumerate(self.lines):
-            text, last = line.text, line.box
+            text, last, boxes = line.text, line.box, [line.box]
             for other in self.lines[place + 1 :]:
                 apart = other.box.left - last.right
                 if not (on_row(last, other.box) and -OVERLAP * last.height <= apart <= WORDS_APART * last.height):
                     break
                 text, last = f"{text} {other.text}", other.box
-                found.append(text)
+                boxes.append(last)
+                found.append((text, Box.around(boxes)))
         return tuple(found)
 
     def shows_part_of(self, text: str) -> bool:

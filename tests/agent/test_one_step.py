@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,13 +13,19 @@ from prefect import flow
 
 from holo_tasks import SubgoalOptions, pursue
 from holo_tasks.agent import one_step
+from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import NeedsPerson
 from holo_tasks.core.events import SubgoalOpened
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click
 from holo_tasks.healing.folder import HealingFolder
 from holo_tasks.run.run import Run
 from holo_tasks.scripts import rules
 from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook_brain import PlaybookBrain
+from holo_tasks.scripts.rules import Decision
 from holo_tasks.scripts.script import Script
+from holo_tasks.scripts.script_view import Eyes
 from holo_tasks.scripts.step_outcome import StepOutcome
 from tests.support.agents import agent, events
 from tests.support.paged_program import PagedProgram, place
@@ -140,22 +148,77 @@ async def test_what_is_in_the_way_is_cleared_and_the_playbook_does_the_step_itse
     assert ("save", "fitted", "playbook") in replay.outcomes
 
 
-LOOKS_AGAIN = parse_playbook(
-    TEXT.replace(
-        'id: find\n        screen: [ORDER SEARCH, "{order}"]\n        once: true',
-        'id: find\n        screen: [ORDER SEARCH, "{order}"]\n        max: 3\n        pause: 0.01',
-    )
-)
+ONCE = 'id: find\n        screen: [ORDER SEARCH, "{order}"]\n        once: true'
+LOOKS_AGAIN = parse_playbook(TEXT.replace(ONCE, ONCE.replace("once: true", "max: 3\n        pause: 0.01")))
+CLOSED_NOTE = step("click", element="Close note", **place("Close note", "note", at="note"))
+SEARCHED = step("click", element="Start search", **place("Start search", at="search"))
 
 
-async def test_a_step_that_changes_nothing_is_not_waited_for_again_and_again(tmp_path: Path) -> None:
-    note = step("click", element="Close note", **place("Close note", "note", at="note"))
-    script = Script(LOOKS_AGAIN, order="AB-1207")
-    replay = await Replay(tmp_path, "note", says=[note], script=script).done()
+@pytest.mark.parametrize("says", [[CLOSED_NOTE], [SEARCHED, CLOSED_NOTE]], ids=["clears the way", "presses it, too"])
+async def test_a_step_that_changes_nothing_is_not_waited_for_again_and_again(tmp_path: Path, says: list[Any]) -> None:
+    replay = await Replay(tmp_path, "note", says=says, script=Script(LOOKS_AGAIN, order="AB-1207")).done()
     assert (replay.value, replay.saved) == ({"receipt": 5012}, ["AB-1207"]), replay.error
-    assert replay.program.orders.ignored == ["Start search"]  # once, and then the model was asked
-    assert len(replay.model.requests) == 1
+    assert replay.program.orders.ignored == [
+        "Start search"
+    ]  # once, and then the model was asked, which may not press it
+    assert len(replay.model.requests) == len(says)
     assert "it changed nothing on the screen" in str(replay.model.requests[0])
+    assert [one for one in replay.outcomes if one[0] == "find"] == [
+        ("find", "healed", "model"),
+        ("find", "fitted", "playbook"),
+    ]
+
+
+@dataclass
+class Still:
+    """A walk of a screen that does not change, as long as it is asked for no more than time and picture."""
+
+    now_s: float
+    digest: str = "the same"
+
+    def __getattr__(self, name: str) -> Any:
+        return {"doors": SimpleNamespace(now_s=lambda: self.now_s), "seen": SimpleNamespace(frame=self)}[name]
+
+
+def nothing_came(now_s: float = 109.0, waits: int = 2, presses: int = 1, **how: Any) -> str | None:
+    """Return what a brain says that has pressed Start search at 100 s, and waits."""
+    brain = PlaybookBrain(how.get("playbook", LOOKS_AGAIN), "save-note", {"order": "AB-1207"}, Eyes())
+    press = Turn("click", "Click Start search.", {"tool_name": "click"})
+    brain._past = [press] * presses + [Turn("wait", "Waiting.", {"tool_name": "wait"})] * waits
+    brain.late_s, brain._before, brain._acted_s = how.get("late_s", 8.0), "the same", how.get("acted_s", 100.0)
+    decision = Decision({}, "find: waiting for its effect", rule="find", **how.get("decided", {}))
+    found = brain._did_nothing(decision, Still(now_s, how.get("digest", "the same")))  # type: ignore[arg-type]
+    assert len([turn for turn in brain._past if turn.tool == "click"]) == presses - (found is not None)
+    return found.cause if found else None
+
+
+def test_a_step_counts_as_not_done_only_if_it_surely_did_nothing() -> None:
+    assert nothing_came() == "effect"
+    assert nothing_came(now_s=107.0) is None  # it may be late
+    assert nothing_came(waits=0) is None  # nobody has looked again
+    assert nothing_came(acted_s=None) is None  # the model has had the step since
+    assert nothing_came(digest="another") is None
+    assert nothing_came(presses=3) is None  # as often as it may be done
+    assert nothing_came(playbook=PLAYBOOK) is None  # it is done once
+    assert nothing_came(late_s=None) is None  # there is no model
+    assert nothing_came(decided={"unmet": True}) is None
+    patient = parse_playbook(TEXT.replace(ONCE, ONCE.replace("once: true", "max: 3\n        patience: 40")))
+    assert nothing_came(playbook=patient) is None  # the recorded program took its time, too
+    waiting = parse_playbook(TEXT.replace(ONCE, ONCE.replace("once: true", "max: 3\n        waited: 4")))
+    assert nothing_came(playbook=waiting) is None  # a rule begins after some waits
+
+
+async def test_what_says_which_item_it_is_must_look_the_same_when_something_is_pressed(tmp_path: Path) -> None:
+    replay = await Replay(tmp_path, says=[]).done()
+    pressed = [
+        (gesture.at, slip)
+        for gesture, slip in zip(replay.program.gestures, replay.program.slips, strict=True)
+        if isinstance(gesture, Click)
+    ]
+    (_, last) = pressed[-1]  # Save note, on the record of this order
+    assert last is not None
+    (box,) = last.held
+    assert box.contains(Point(210, 128))
 
 
 async def test_a_step_with_an_effect_that_moved_is_done_once(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight
+from tests.support.read_runs import click, compiled, recording, screen, write
 
 SIZE = Size(640, 400)
 ORDERS: tuple[dict[str, Value], ...] = ({"order": "AB-1207"}, {"order": "CD-3391"})
@@ -44,33 +45,72 @@ def test_an_item_that_was_there_before_or_is_not_there_in_all_runs_is_not_asked_
     assert "{order}" not in comes_of([MENU, MENU], other, ORDERS, [MENU.sight], private, ["order"])
 
 
-def test_of_one_run_on_a_screen_that_stays_only_the_item_tells_what_came_of_a_step() -> None:
+def test_on_a_screen_that_stays_its_item_is_asked_for_in_whatever_it_stands() -> None:
     before = seen(0, ("ORDERS", 20, 50), ("Show", 20, 80))
-    after = seen(0, ("ORDERS", 20, 50), ("Show", 20, 80), ("Ready", 20, 120), ("Order AB-1207", 20, 160))
-    assert comes_of([before], [after], ORDERS[:1], [], ["AB-1207"], ["order"]) == ["*{order}*"]
+    after = [seen(0, ("ORDERS", 20, 50), ("Show", 20, 80), (f"Order {one['order']}", 20, 160)) for one in ORDERS]
+    then = comes_of([before, before], after, ORDERS, [], ["AB-1207", "CD-3391"], ["order"])
+    assert then == ["*{order}*"]
 
 
-def test_a_short_value_may_be_there_by_chance_and_is_not_asked_for() -> None:
-    before, after = seen(0, ("ORDERS", 20, 50)), seen(0, ("ORDERS", 20, 50), ("12", 20, 160))
-    assert comes_of([before], [after], [{"pieces": 12}], [], [], ["pieces"]) == []
+def test_what_may_be_there_by_chance_is_not_asked_for() -> None:
+    before = seen(0, ("ORDERS", 20, 50))
+    for told, texts in [
+        ([{"order": "AB-1207"}], ["AB-1207"]),  # of one run nobody knows
+        ([{"currency": "EUR"}] * 2, ["EUR", "EUR"]),  # it may be so for all items
+        ([{"pieces": 12}, {"pieces": 15}], ["12", "15"]),  # short
+    ]:
+        after = [seen(0, ("ORDERS", 20, 50), (text, 20, 160)) for text in texts]
+        values: list[dict[str, Value]] = [*told]  # type: ignore[list-item]
+        assert comes_of([before] * len(after), after, values, [], texts, [*values[0]]) == []
 
 
-def test_a_target_that_another_picture_of_its_screen_has_twice_is_told_by_what_it_stands_beside() -> None:
-    one = sight(("SHELVES", 20, 50), ("Paper", 20, 120), ("Delete", 300, 120))
-    two = sight(
-        ("SHELVES", 20, 50), ("Paper", 20, 120), ("Delete", 300, 120), ("Pencils", 20, 180), ("Delete", 300, 180)
+LIST = ("PIECES", 20, 50)
+ALONE = sight(LIST, ("Paper", 20, 120), ("on hand", 120, 120), ("Delete", 300, 120))
+TWO = sight(
+    LIST, ("Paper", 20, 120), ("on hand", 120, 120), ("Delete", 300, 120), ("Pencils", 20, 180), ("Delete", 300, 180)
+)
+PRESSED = ALONE.lines[3].box.center
+
+
+def test_a_target_that_another_picture_of_its_screen_has_twice_is_told_by_the_item_beside_it() -> None:
+    values: dict[str, Value] = {"thing": "Paper"}
+    alone, beside = (
+        target_at(PRESSED, ALONE, values),
+        target_at(PRESSED, ALONE, values, [(ALONE, values), (TWO, values)]),
     )
-    pressed = one.lines[2].box.center
-    alone, beside = target_at(pressed, one, {}), target_at(pressed, one, {}, [(one, {}), (two, {})])
     assert alone is not None
     assert beside is not None
     assert (alone.text, alone.relations) == ("Delete", {})
-    assert (beside.text, beside.relations) == ("Delete", {"right_of": "Paper"})
+    assert (beside.text, beside.relations) == ("Delete", {"right_of": "{thing}"})
 
 
-def test_where_no_way_is_unique_on_all_pictures_it_is_the_first_that_finds_it() -> None:
-    one = sight(("Delete", 300, 120))
-    two = sight(("Delete", 300, 120), ("Delete", 300, 180))
-    found = target_at(one.lines[0].box.center, one, {}, [(two, {})])
+def test_it_is_never_told_by_what_may_be_beside_this_item_only() -> None:
+    found = target_at(PRESSED, ALONE, {}, [(ALONE, {}), (TWO, {})])
     assert found is not None
     assert (found.text, found.relations) == ("Delete", {})
+
+
+def test_a_list_that_shows_a_button_twice_before_it_is_filtered_is_compiled_so() -> None:
+    def listed(*rows: tuple[str, str]) -> Sight:
+        lines = [
+            ((20, 160 + 40 * n, name), (200, 160 + 40 * n, state), (400, 160 + 40 * n, "Open"))
+            for n, (name, state) in enumerate(rows)
+        ]
+        return screen(
+            (20, 20, "LIST OF INVOICES"),
+            (20, 80, "Customer"),
+            *[text for row in lines for text in row],
+            fields=[(200, 78, "")],
+        )
+
+    runs, shown = [], []
+    for number, (name, state) in enumerate([("Miller Ltd", "paid"), ("Baker Inc", "overdue")]):
+        everything = listed(("Miller Ltd", "paid"), ("Baker Inc", "overdue"))
+        found, last = listed((name, state)), screen((20, 20, "RECORD SHEET"), (20, 80, name), (20, 200, "Pay it now"))
+        did = [click(everything, "Customer"), write(everything, name), click(found, "Open")]
+        runs.append(recording(str(number), did, last, customer=name))
+        shown += [everything, found, last]
+    text = compiled(shown, *runs).text
+    assert "paid" not in text
+    assert "overdue" not in text
+    assert "right_of: '{customer}'" in text

@@ -206,6 +206,18 @@ async def test_what_keeps_moving_in_the_row_of_a_target_does_not_keep_it_from_be
     assert opened == [["open", "TX-1040"]]
 
 
+async def test_what_keeps_moving_where_the_item_is_named_holds_nothing_up(probe: Probe) -> None:
+    probe.tell("spin")
+    middle = probe.at((492, 60))
+    for _ in range(4):
+        walk = probe.walk([(probe.click(SUBMIT), nothing)])
+        walk.held = (Box.near(middle, 40, 20),)
+        await work(walk)
+        if pressed := probe.said("ignored"):
+            break
+    assert pressed == [["ignored"]]
+
+
 @pytest.mark.parametrize("gesture", [Click(Point(300, 300)), Write("x"), Hotkey(("x",))])
 async def test_a_frame_that_is_not_remembered_is_good_for_nothing(probe: Probe, gesture: Gesture) -> None:
     before = len(probe.inputs.sent())
