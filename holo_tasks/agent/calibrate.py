@@ -22,7 +22,6 @@ from holo_tasks.core.calibration import (
     PathError,
     Pressed,
     Setting,
-    ToolkitFactor,
     model_bias,
     path_error,
     toolkit_factor,
@@ -34,6 +33,7 @@ from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.scaling import to_pixel
 from holo_tasks.core.step import Step
 from holo_tasks.core.toolbox import point_schema, read_point
+from holo_tasks.desktop.windows import Window
 from holo_tasks.loop.ask import Question, ask
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.questions import LOCATE
@@ -50,6 +50,7 @@ PLACES = ((0.5, 0.5), (0.1, 0.1), (0.9, 0.1), (0.1, 0.9), (0.9, 0.9))
 """Where the target is clicked, as parts of what is seen."""
 GRID = (0.12, 0.5, 0.88)
 COLORS = ("red", "green", "blue")
+ABOVE = "something lies above."
 _CALIBRATION: TypeAdapter[Calibration] = TypeAdapter(Calibration)
 
 
@@ -81,7 +82,17 @@ def _digest(value: object) -> str:
 
 
 SAME_SETTING = _SameSetting()
-_desktop: ContextVar[Calibrated] = ContextVar("holo_calibrated")
+
+
+@dataclass
+class _Measuring:
+    """The desktop that is measured, and whether it was measured now, not before."""
+
+    desktop: Calibrated
+    done: bool = False
+
+
+_measuring: ContextVar[_Measuring] = ContextVar("holo_calibrated")
 
 
 async def calibrate(*, model: bool = False, refresh: bool = False) -> Calibration:
@@ -97,8 +108,9 @@ async def calibrate(*, model: bool = False, refresh: bool = False) -> Calibratio
     picture in the trace says by what.
 
     The result is a cached task's: the same display, geometry, scaling and window manager, and with ``model`` the same
-    model and picture quality, are not measured again under the same rules, unless ``refresh`` says so. Needs an open
-    agent.
+    model and picture quality, are not measured again under the same rules, unless ``refresh`` says so, or something lay
+    above where it was to be clicked. What programs tell is looked at each time. Raises `TransientModelFault` if the
+    model is away. Needs an open agent.
     """
     run = current_run()
     desktop = await run.desktop.started() if isinstance(run.desktop, LazyDesktop) else run.desktop
@@ -108,16 +120,20 @@ async def calibrate(*, model: bool = False, refresh: bool = False) -> Calibratio
         setting = await desktop.setting()
         if model:
             setting = replace(setting, model=run.outside.model.name, quality=repr(run.outside.encoder))
-        token = _desktop.set(desktop)
+        measuring = _Measuring(desktop)
+        token = _measuring.set(measuring)
         try:
             # Plain values: Prefect looks into parameters, and keeps the result as JSON.
             told = TypeAdapter(Setting).dump_python(setting, mode="json")
             task: Any = measure
-            anew = task.with_options(refresh_cache=True) if refresh else task
-            found = _CALIBRATION.validate_python(await anew(told, _digest(run.outside.policy)))
+            anew, rules = task.with_options(refresh_cache=True), _digest(run.outside.policy)
+            found = _CALIBRATION.validate_python(await (anew if refresh else task)(told, rules))
+            if not measuring.done and any(note.endswith(ABOVE) for note in found.notes):
+                found = _CALIBRATION.validate_python(await anew(told, rules))
+            found = await _with_toolkits(found)
         finally:
-            _desktop.reset(token)
-    if found.correction is not None:
+            _measuring.reset(token)
+    if model:
         run.outside = replace(run.outside, correction=found.correction)
     await asyncio.to_thread(keep, run.home, found)
     return found
@@ -128,17 +144,17 @@ async def measure(setting: dict[str, Any], rules: str) -> dict[str, Any]:
     """Measure what there is to measure in a setting, and what ``rules``, by their digest, let be measured."""
     run, held = current_run(), TypeAdapter(Setting).validate_python(setting)
     notes: list[str] = []
+    _measuring.get().done = True
     path = await _path(run, held, notes)
-    toolkits = await _toolkits(notes)
     bias = await _model(run, held, notes) if held.model else None
-    measured = Calibration(held, path, toolkits, bias, tuple(notes))
+    measured = Calibration(held, path, (), bias, tuple(notes))
     told: dict[str, Any] = _CALIBRATION.dump_python(measured, mode="json")
     return told
 
 
 async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | None:
     """Click a target of our own at a few places; return how far off that was."""
-    desktop, area = _desktop.get(), Box(*setting.area)
+    desktop, area = _measuring.get().desktop, Box(*setting.area)
     points = [Point(area.left + int(area.width * x), area.top + int(area.height * y)) for x, y in PLACES]
     sent: list[tuple[int, int]] = []
     landed: list[tuple[int, int]] = []
@@ -151,7 +167,7 @@ async def _path(run: Run, setting: Setting, notes: list[str]) -> PathError | Non
             for point in points:
                 told = await _clicked(walk, area, point)
                 if not told.presses:
-                    notes.append(f"A click at ({point.x}, {point.y}) was not seen to land: something lies above.")
+                    notes.append(f"A click at ({point.x}, {point.y}) was not seen to land: {ABOVE}")
                     continue
                 sent.append((point.x, point.y))
                 landed.append((told.presses[0].x, told.presses[0].y))
@@ -173,14 +189,15 @@ async def _clicked(walk: Walk, area: Box, point: Point) -> Pressed:
     step = Step(thought="A calibration: to see where a click lands.", tool_call=call)
     await walk.decided(step, scripted=True)
     await walk.act(step)
-    return await _desktop.get().target()
+    return await _measuring.get().desktop.target()
 
 
-async def _toolkits(notes: list[str]) -> tuple[ToolkitFactor, ...]:
-    """Hold what programs tell of their windows against what the X server does."""
-    desktop: Any = _desktop.get()
+async def _with_toolkits(calibration: Calibration) -> Calibration:
+    """Return it with what the programs of this moment tell of their windows, held against what the X server does."""
+    desktop: Any = _measuring.get().desktop
     if not (hasattr(desktop, "elements") and hasattr(desktop, "windows")):
-        return ()
+        return calibration
+    notes = list(calibration.notes)
     tree: ElementTree = await desktop.elements()
     windows = await desktop.windows()
     found = []
@@ -189,15 +206,20 @@ async def _toolkits(notes: list[str]) -> tuple[ToolkitFactor, ...]:
         pairs = [
             (_in_own_pixels(_content(tree, one, window.box), application.scale), window.box)
             for one in told
-            for window in windows
-            if window.pid == one.pid and window.title == one.name and one.box.area
+            for window in _called(windows, one)
         ]
         factor = toolkit_factor(application.name, pairs)
         if factor is not None:
             found.append(factor)
         elif pairs:
             notes.append(f"What {application.name} tells of its windows does not fit what the X server tells.")
-    return tuple(found)
+    return replace(calibration, toolkits=tuple(found), notes=tuple(notes))
+
+
+def _called(windows: Sequence[Window], one: Element) -> list[Window]:
+    """Return the window that a program's element is; of several with one title nobody knows which."""
+    found = [window for window in windows if window.pid == one.pid and window.title == one.name and one.box.area]
+    return found if len(found) == 1 else []
 
 
 def _in_own_pixels(box: Box, scale: float) -> Box:
@@ -225,6 +247,8 @@ async def _model(run: Run, setting: Setting, notes: list[str]) -> ModelBias | No
             try:
                 said = await _located(run, walk, size, f"the middle of the {name}")
             except ModelFailed as error:
+                if error.transient:
+                    raise
                 notes.append(f"The model did not find the {name}: {error}")
                 continue
             across.append(((at.x + 0.5) * 1000 / size.width, said[0]))

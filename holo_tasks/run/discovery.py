@@ -63,10 +63,13 @@ class Discovery:
             await walk.record(events.Inventoried(told=self._found, took_us=took_us))
         return self._found
 
-    async def _masks(self, run: Run) -> Sequence[Mask] | None:
-        """Return what is masked on the screen; None where that cannot be known, so that nothing of it is told."""
+    async def _seen(self, run: Run) -> tuple[Box, Sequence[Mask]] | None:
+        """Return what the agent sees of the screen, and what of that is masked; None where that cannot be known, so
+        that nothing of it is told.
+        """
         try:
-            return (await run.outside.redactor.redact(await run.desktop.look())).masks
+            frame = await run.desktop.look()
+            return frame.monitor or Box.whole(frame.size), (await run.outside.redactor.redact(frame)).masks
         except (RedactionFailed, DesktopFailed):
             return None  # whoever takes the next picture says why
 
@@ -83,7 +86,7 @@ class Discovery:
         return Inventory(
             programs=started or (),
             windows=self._known(windows),
-            menus={self.tell(name): self._known(each) for name, each in menus.items()},
+            menus={told: self._known(each) for name, each in menus.items() if (told := self.tell(name))},
             recent=self._known(files or ()) if self.screen else (),
         )
 
@@ -92,12 +95,15 @@ class Discovery:
         return tuple(filter(None, map(self.tell, texts)))
 
     async def _screen(self, run: Run, desktop: Any) -> Screen:
-        """Return the titles of windows, and the menus of their programs, but for what is masked on the screen."""
-        if not hasattr(desktop, "windows") or (masks := await self._masks(run)) is None:
+        """Return the titles of windows, and the menus of their programs, but for what is masked on the screen or is on
+        another monitor than the agent's.
+        """
+        if not hasattr(desktop, "windows") or (seen := await self._seen(run)) is None:
             return (), {}
+        area, masks = seen
         elements = run.outside.elements
         try:
-            windows: Sequence[Window] = [one for one in await desktop.windows() if _is_told(one, masks)]
+            windows: Sequence[Window] = [one for one in await desktop.windows() if _is_told(one, area, masks)]
             tree = await elements.known(masks) if elements is not None else ElementTree()
         except DesktopFailed:
             return (), {}  # whoever takes the next picture says why
@@ -123,13 +129,19 @@ def _program(tree: ElementTree, window: Window) -> str:
     return one_line(name or window.title, 40)
 
 
-def _is_told(window: Window, masks: Sequence[Mask]) -> bool:
-    """Say whether a window may be told of: neither its title nor most of it is masked."""
+def _is_told(window: Window, area: Box, masks: Sequence[Mask]) -> bool:
+    """Say whether a window may be told of: most of it is in the area that the agent sees, and neither its title, which
+    some programs draw themselves, nor most of it is masked.
+    """
     box = window.box
-    title = Box(box.left, box.top - TITLE_PX, box.width, TITLE_PX)
-    covered = [part for mask in masks if (part := mask.box.intersection(box)) is not None]
-    return not any(mask.box.intersects(title) for mask in masks) and not any(
-        part.area > COVERED * box.area for part in covered
+    title = Box(box.left, box.top - TITLE_PX, box.width, 2 * TITLE_PX)
+    seen = box.intersection(area)
+    hidden = sum(part.area for mask in masks if (part := mask.box.intersection(box)) is not None)
+    return (
+        seen is not None
+        and seen.area > COVERED * box.area
+        and hidden <= COVERED * box.area
+        and not any(mask.box.intersects(title) for mask in masks)
     )
 
 

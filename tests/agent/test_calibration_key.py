@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from holo_tasks.core.calibration import Calibration, Setting
+from holo_tasks.core.calibration import Axis, Calibration, Correction, Setting
+from holo_tasks.core.elements import Application, Element, ElementTree
+from holo_tasks.core.errors import TransientModelFault
+from holo_tasks.core.geometry import Box
+from holo_tasks.desktop.windows import Window
 from holo_tasks.models.encoding import ENCODERS, Tier
 from holo_tasks.safety.policy import Rules
 
@@ -78,6 +82,8 @@ class Measuring:
     keys: list[str | None] = field(default_factory=list)
     anew: list[bool] = field(default_factory=list)
     refresh_cache: bool = False
+    found: tuple[str, ...] = ()
+    """The notes of what it found before."""
 
     def with_options(self, *, refresh_cache: bool) -> Measuring:
         return replace(self, refresh_cache=refresh_cache)
@@ -86,7 +92,7 @@ class Measuring:
         held = TypeAdapter(Setting).validate_python(setting)
         self.keys.append(key(held, rules))
         self.anew.append(self.refresh_cache)
-        return TypeAdapter(Calibration).dump_python(Calibration(held), mode="json")
+        return TypeAdapter(Calibration).dump_python(Calibration(held, notes=self.found), mode="json")
 
 
 @pytest.fixture
@@ -100,17 +106,47 @@ async def calibrated(
     monkeypatch: pytest.MonkeyPatch, *, name: str = "holo", quality: Tier = "default", **how: bool
 ) -> Setting:
     """Calibrate in a run of its own with a model of this name; return the setting that was measured."""
+    run_with(monkeypatch, name, quality)
+    found: Calibration = await calibrating.calibrate(**how)
+    return found.setting
+
+
+async def found_on(monkeypatch: pytest.MonkeyPatch, desktop: Shown) -> Calibration:
+    run_with(monkeypatch).desktop = desktop
+    found: Calibration = await calibrating.calibrate()
+    return found
+
+
+async def left_by(monkeypatch: pytest.MonkeyPatch, before: Correction, *, model: bool) -> Any:
+    """Return what a run works with that had this correction when it was calibrated."""
+    run = run_with(monkeypatch)
+    run.outside.correction = before
+    await calibrating.calibrate(model=model)
+    return run.outside
+
+
+@dataclass
+class Outside:
+    """As far as a calibration knows it, what a run works with."""
+
+    model: Any
+    encoder: Any
+    policy: Any
+    correction: Correction | None = None
+
+
+def run_with(monkeypatch: pytest.MonkeyPatch, name: str = "holo", quality: Tier = "default") -> Any:
+    """Have a calibration be one of a run of its own."""
 
     @asynccontextmanager
     async def alone() -> Any:
         yield
 
-    encoder, model = ENCODERS[quality], SimpleNamespace(name=name)
-    outside = SimpleNamespace(model=model, encoder=encoder, policy=Rules())
+    outside = Outside(SimpleNamespace(name=name), ENCODERS[quality], Rules())
     run = SimpleNamespace(desktop=Shown(), screen_alone=alone, outside=outside, home=None)
     monkeypatch.setattr(calibrating, "current_run", lambda: run)
-    found: Calibration = await calibrating.calibrate(**how)
-    return found.setting
+    monkeypatch.setattr(calibrating, "keep", lambda home, found: None)
+    return run
 
 
 async def test_a_model_and_its_pictures_count_only_where_the_model_is_asked(
@@ -139,3 +175,59 @@ async def test_it_is_measured_anew_where_that_is_asked_for(
         await calibrated(monkeypatch, refresh=refresh)
     assert measuring.anew == [False, True]
     assert measuring.keys[0] == measuring.keys[1]
+
+
+async def test_what_something_lay_above_is_measured_again(
+    measuring: Measuring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measuring.found = (f"A click at (1, 2) was not seen to land: {calibrating.ABOVE}",)
+    await calibrated(monkeypatch)
+    assert measuring.anew == [False, True]
+    measuring.anew.clear()
+    measuring.found = ("Where clicks land was not measured, since the rules do not let the agent click: no.",)
+    await calibrated(monkeypatch)
+    assert measuring.anew == [False]
+
+
+async def test_a_model_that_is_found_not_to_be_off_is_corrected_no_more(
+    measuring: Measuring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Correction(x=Axis(offset=100))
+    for model, after in ((False, before), (True, None)):
+        outside = await left_by(monkeypatch, before, model=model)
+        assert outside.correction == after
+
+
+async def test_a_model_that_is_away_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away(*_: Any) -> Any:
+        raise TransientModelFault("503")
+
+    monkeypatch.setattr(calibrating, "_located", away)
+    monkeypatch.setattr(calibrating, "side_walk", lambda title: None)
+    with pytest.raises(TransientModelFault):
+        await calibrating._model(SimpleNamespace(), HERE, [])
+
+
+class Programs(Shown):
+    """A desktop with programs that tell of their windows; two of one title are told apart by nobody."""
+
+    def __init__(self, *titles: str) -> None:
+        self.titles = titles
+
+    async def windows(self) -> Any:
+        boxes = [Box(10 * n, 0, 300 + 200 * n, 200) for n in range(len(self.titles))]
+        return [Window(1, title, 7, box, False) for title, box in zip(self.titles, boxes, strict=True)]
+
+    async def elements(self) -> Any:
+        told = [
+            Element(n, "window", one.title, frozenset(), one.box, -1, "form", 7)
+            for n, one in enumerate(await self.windows())
+        ]
+        return ElementTree(tuple(told), (Application("form", 7, "Qt", "cache"),))
+
+
+async def test_what_programs_tell_is_looked_at_each_time(measuring: Measuring, monkeypatch: pytest.MonkeyPatch) -> None:
+    (toolkit,) = (await found_on(monkeypatch, Programs("One"))).toolkits
+    assert (toolkit.application, toolkit.factor) == ("form", 1)
+    twice = await found_on(monkeypatch, Programs("One", "One"))
+    assert (twice.toolkits, twice.notes) == ((), ())

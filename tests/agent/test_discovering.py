@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,10 +14,11 @@ from tk_python import tk_python
 
 from holo_tasks import Discover, pursue
 from holo_tasks.core.elements import ElementTree
-from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Size
+from holo_tasks.core.frame import Frame, Mask
+from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.secret import Secret
 from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop.windows import Window
 from holo_tasks.inventory import menus
 from holo_tasks.run import discovery
 from holo_tasks.safety.masking.settings import Redaction
@@ -130,6 +132,50 @@ async def test_windows_are_told_unless_they_are_masked(programs: Path) -> None:
     assert "Payroll" in seen["open"]
     assert "Invoice 4711" in seen["masked"]
     assert "Payroll" not in seen["masked"]
+
+
+LEFT, WINDOW = Box(0, 0, 800, 600), Window(1, "A title", 0, Box(100, 100, 400, 300), False)
+
+
+@pytest.mark.parametrize(
+    ("window", "masks", "told"),
+    [
+        (WINDOW, [], True),
+        (replace(WINDOW, box=Box(750, 100, 400, 300)), [], False),  # most of it is on another monitor
+        (replace(WINDOW, box=Box(900, 100, 400, 300)), [], False),
+        (WINDOW, [Box(100, 250, 400, 40)], True),
+        (
+            WINDOW,
+            [Box(100, 250, 400, 40), Box(100, 300, 400, 40), Box(100, 345, 400, 55), Box(100, 200, 400, 45)],
+            False,
+        ),
+        (WINDOW, [Box(150, 70, 40, 20)], False),  # on its frame
+        (WINDOW, [Box(150, 110, 40, 20)], False),  # where programs draw titles themselves
+    ],
+)
+def test_a_window_is_told_if_it_is_seen_and_not_masked(window: Window, masks: list[Box], told: bool) -> None:
+    assert discovery._is_told(window, LEFT, [Mask("a rule", box) for box in masks]) is told
+
+
+class OnOneMonitor(PaintedDesktop):
+    """A desktop whose agent is bound to the left half, with a window on either."""
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        frame = await super().look(after_action=after_action)
+        return replace(frame, monitor=Box(0, 0, frame.size.width // 2, frame.size.height))
+
+    async def windows(self) -> Any:
+        size = (await super().look()).size
+        boxes = [Box(20, 60, 100, 100), Box(size.width // 2 + 20, 60, 100, 100)]
+        return [Window(1, name, 0, box, False) for name, box in zip(("Mine", "Somebody elses"), boxes, strict=True)]
+
+
+async def test_nothing_is_told_of_what_another_monitor_shows(programs: Path) -> None:
+    with ScriptedModel([DONE]) as model:
+        async with agent(model, OnOneMonitor(), programs, discover=True):
+            await pursue("Look.")
+    assert "Mine" in opening(model.requests[0])
+    assert "Somebody elses" not in opening(model.requests[0])
 
 
 class Hung(PaintedDesktop):

@@ -8,12 +8,11 @@ import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from holo_tasks.cli.doctor.findings import Chain
 from holo_tasks.cli.doctor.trust import of_display
-from holo_tasks.core.calibration import path_error
+from holo_tasks.core.calibration import Setting, path_error
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point
@@ -120,14 +119,23 @@ async def _calibration(desktop: AttachedDesktop, timeout_s: float) -> str:
     async with _within(timeout_s, f"Looking at display {desktop.display}"):
         setting, monitors = await desktop.setting(), await desktop.monitors()
     told = [f"Monitors: {told_monitors(monitors)}; scaling: {setting.scale or 'none'}."]
-    # Measured with a model or without: how clicks land does not depend on that.
+    # On one of its monitors or all, with a program that is scaled or none, with a model or without.
     fitting = [
         one
         for one in kept(holo_home(), setting.display)
-        if replace(one.setting, model="", quality="") == replace(setting, model="", quality="")
+        if (one.setting.screen, one.setting.window_manager) == (setting.screen, setting.window_manager)
     ]
-    told += [said(one) for one in fitting[:MOST_TOLD]] or ["No calibration of it is known: see calibrate()."]
+    told += [f"{_holds_for(one.setting, setting)}{said(one)}" for one in fitting[:MOST_TOLD]] or [
+        "No calibration of it is known: see calibrate()."
+    ]
     return " ".join(told)
+
+
+def _holds_for(measured: Setting, now: Setting) -> str:
+    """Say what a calibration of a display holds for, where that is not all of it as it is."""
+    told = [f"{Box(*measured.area)}"] if measured.area != now.area else []
+    told += [measured.scale or "no scaling"] if measured.scale != now.scale else []
+    return f"For {', '.join(told)}: " if told else ""
 
 
 def _far() -> str:
