@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Button, Direction
 from holo_tasks.core.likeness import close
 from holo_tasks.desktop.direct_press import Direct
+from holo_tasks.desktop.double_click import DoubleClick
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.gesture_looks import Glance, Spot
 
@@ -25,11 +27,8 @@ DRAG_BEGINS = 4
 DRAG_STEP_S = 0.008
 DRAG_REST_S = 0.05
 
-# Two clicks closer than this are a double click to every toolkit (Windows' default is 0.5 s, Tk
-# and GTK follow). Two gestures never mean that.
-DOUBLE_CLICK_S = 0.5
-DOUBLE_CLICK_PX = 10
-
+LONGEST_S = 5.0
+"""No two presses that are further apart are a double click, whatever settings say."""
 PRESS, RELEASE, MOTION = 4, 5, 6  # events of the X protocol
 MOST_BUTTON = 3  # those above are wheels, which raise no window
 
@@ -44,12 +43,22 @@ BACK = (
 class Pointer:
     """Moves, clicks, drags, scrolls. pyautogui is loaded at first use: it takes a third of a second."""
 
-    def __init__(self, display: str, authority: Path, gate: Gate, glance: Glance, direct: Direct) -> None:
+    def __init__(
+        self,
+        display: str,
+        authority: Path,
+        gate: Gate,
+        glance: Glance,
+        direct: Direct,
+        double: Callable[[], DoubleClick] = DoubleClick,
+    ) -> None:
+        """``double`` says which two presses programs take for a double click: two gestures never mean that."""
         self._display = display
         self._authority = authority
         self._gate = gate
         self._glance = glance
         self._direct = direct
+        self._double = double
         self._mouse: Any = None
         self._fake: Any = None
         self._at = Point(0, 0)
@@ -209,8 +218,11 @@ class Pointer:
         if self._last is None:
             return
         when, where, which = self._last
-        near = abs(where.x - at.x) <= DOUBLE_CLICK_PX and abs(where.y - at.y) <= DOUBLE_CLICK_PX
-        if near and which == button and (left := when + DOUBLE_CLICK_S - time.monotonic()) > 0:
+        if which != button or time.monotonic() - when > LONGEST_S:
+            return
+        double = self._double()
+        near = abs(where.x - at.x) <= double.px and abs(where.y - at.y) <= double.px
+        if near and (left := when + min(double.seconds, LONGEST_S) - time.monotonic()) > 0:
             self._gate.sleep(left)
 
 

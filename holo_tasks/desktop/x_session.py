@@ -281,6 +281,7 @@ class XSession:
 
     def _furnish(self) -> None:
         from holo_tasks.desktop.direct_press import Direct
+        from holo_tasks.desktop.double_click import asked
         from holo_tasks.desktop.element_reader import Elements, named_by
         from holo_tasks.desktop.eyes import Eyes
         from holo_tasks.desktop.fields import Fields
@@ -321,7 +322,8 @@ class XSession:
         self._eyes = Eyes(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep)
         self._keyboard = Keyboard(link, gate)
         glance = Glance(link, self._screen, pulse, repaints, gate)
-        self._pointer = Pointer(self._display, Path(os.environ["XAUTHORITY"]), gate, glance, Direct(link, pulse, gate))
+        authority, direct = Path(os.environ["XAUTHORITY"]), Direct(link, pulse, gate)
+        self._pointer = Pointer(self._display, authority, gate, glance, direct, partial(asked, link))
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
         keyboard = Keyboard(link, free := gate.for_person())
         self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)

@@ -351,6 +351,7 @@ async def test_at_the_step_limit_the_best_answer_so_far_is_asked_for(tmp_path: P
         with pytest.raises(LimitReached) as caught:
             await in_flow(work)
     assert caught.value.partial_answer == "half done"
+    assert "raise max_steps (on the command line --max-steps)" in str(caught.value)
     last = model.requests[-1]
     names = str(last["structured_outputs"]["json"])
     assert "'answer'" in names

@@ -361,3 +361,10 @@ def test_a_killed_run_says_once_why_and_what_was_cut_off_was_killed():
 def test_the_filmstrip_says_what_it_is(synthetic, tmp_path):
     page = write_report(synthetic.tell_run(tmp_path, goals=1, steps=30), tmp_path / "report.html").read_text()
     assert '<p class="caption">The last 10 actions</p>' in page
+
+
+def test_on_paper_there_are_no_charts_no_filmstrip_and_no_buttons(synthetic, tmp_path):
+    page = write_report(synthetic.tell_run(tmp_path, goals=1, steps=3), tmp_path / "report.html").read_text()
+    on_paper = page.partition("@media print{")[2].partition("}\n}")[0]
+    (hidden,) = [rule for rule in on_paper.split("}") if "display:none!important" in rule]
+    assert {".charts", ".strip", ".filters", ".keys", "dialog"} <= {*hidden.partition("{")[0].strip().split(",")}

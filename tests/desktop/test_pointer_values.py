@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from holo_tasks.core.geometry import Point
+from holo_tasks.desktop.double_click import DoubleClick
 from holo_tasks.desktop.pointer import Pointer
 
 HERE, THERE = Point(10, 10), Point(300, 200)
@@ -20,6 +22,7 @@ class Scene:
 
     def __init__(self) -> None:
         self.order: list[str] = []
+        self.slept: list[float] = []
 
     def mouseDown(self, *_: Any, **__: Any) -> None:
         self.order.append("down")
@@ -45,8 +48,8 @@ class Scene:
 
     compare = check
 
-    def sleep(self, _: float) -> None:
-        pass
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
 
 
 @pytest.fixture
@@ -70,3 +73,16 @@ def test_a_drag_goes_on_when_it_has_begun_and_drops_when_it_has_arrived(pointer,
     pointer.drag(HERE, THERE, "left")
     kinds = "".join(event[0] for event in scene.order)
     assert kinds == "m" + "dm" + "m" * 4 + "a" + "m" * 12 + "a" + "u"
+
+
+@pytest.mark.parametrize(("across", "waits"), [(0, True), (25, True), (31, False)])
+def test_a_second_gesture_waits_as_long_as_programs_take_two_presses_for_a_double_click(
+    pointer, scene, across, waits, monkeypatch
+):
+    monkeypatch.setattr(
+        "holo_tasks.desktop.pointer.time", SimpleNamespace(monotonic=lambda: 7.0, monotonic_ns=lambda: 7)
+    )
+    pointer._double = lambda: DoubleClick(3.0, 30)
+    pointer.click(HERE, "left", 1)
+    pointer.click(Point(HERE.x + across, HERE.y), "left", 1)
+    assert scene.slept == ([3.0] if waits else [])
