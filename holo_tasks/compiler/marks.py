@@ -37,7 +37,11 @@ def marks_of(
             break
     if rest:
         return ()
-    more = [text for text in common if text not in found and not any(sight.has(text) for sight in others)]
+    # Of one item alone nobody knows which of the texts that begin a row are of it, or of others in a list.
+    several = len({tuple(sorted(told.items())) for _, told in shown}) > 1
+    known = [line for line in known if several or is_heading(line)]
+    further = dict.fromkeys(line.text for line in known if line.text in common and line.text not in found)
+    more = [text for text in further if not any(sight.has(text) for sight in others)]
     return (*found, *more[: max(0, ENOUGH - len(found))])
 
 

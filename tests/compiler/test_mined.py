@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holo_tasks.compiler.effects import comes_of
+from holo_tasks.compiler.marks import marks_of
 from holo_tasks.compiler.recording import Picture
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import target_at
@@ -114,3 +115,11 @@ def test_a_list_that_shows_a_button_twice_before_it_is_filtered_is_compiled_so()
     assert "paid" not in text
     assert "overdue" not in text
     assert "right_of: '{customer}'" in text
+
+
+def test_of_one_item_alone_no_text_that_begins_a_row_is_added_to_a_heading() -> None:
+    listed = sight(("LIST OF INVOICES", 20, 50), ("Miller Ltd", 20, 120), ("paid", 300, 120))
+    others = [MENU.sight]
+    assert marks_of([(listed, ORDERS[0])], others, []) == ("LIST OF INVOICES",)
+    both = marks_of([(listed, told) for told in ORDERS], others, [])
+    assert both == ("LIST OF INVOICES", "Miller Ltd")  # which is there whatever item it is about
