@@ -21,10 +21,12 @@ from holo_tasks import (
     subgoal,
 )
 from holo_tasks.core.errors import UnusableReply
+from holo_tasks.core.geometry import Box
 from holo_tasks.core.gestures import Click, Hotkey, Write
 from holo_tasks.core.macros import Macro
 from holo_tasks.core.toolbox import Toolbox
 from holo_tasks.models.profile import profile_for
+from holo_tasks.scripts import playbook_brain
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.playbook import Playbook, parse_playbook
 from tests.agent.test_layers import Worked
@@ -101,6 +103,15 @@ async def test_a_call_does_the_whole_sequence_through_the_usual_doors_and_tells_
     assert kinds.count("permit") == kinds.count("action") == kinds.count("verdict") == 2
     assert worked.closed == [("answered", "model")]
     assert [event.steps for event in worked.events if event.kind == "subgoal_closed"] == [5]
+
+
+async def test_what_names_the_item_is_held_for_its_steps_and_not_for_the_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(playbook_brain, "item_boxes", lambda *_: (Box(1, 2, 30, 40),))
+    click = step("click", element="OK", x=500, y=500)
+    worked = await Worked(tmp_path, [count_it(), click, DONE]).by(working(BOTH))
+    assert [slip and slip.held for slip in worked.desktop.slips] == [(Box(1, 2, 30, 40),)] * 2 + [()]
 
 
 async def test_that_it_gives_up_is_told_with_its_step_and_the_model_goes_on(tmp_path: Path) -> None:
