@@ -170,6 +170,7 @@ async def weighed(address: str, liar: Liar) -> tuple[ElementTree, int, int]:
 
     Python counts its own memory, what the liar takes for its answers included: what the process once took says nothing.
     """
+    await read(address)  # what is loaded when something is read for the first time is no part of a tree
     reader = Reader(address)
     gc.collect()
     tracemalloc.start()
