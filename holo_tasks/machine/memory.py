@@ -9,7 +9,7 @@ from contextlib import suppress
 EVERY, OLDER, OLDEST = 50_000, 30, 100
 """So many objects more than there were; every so many of such looks at what was left then, and at all there is."""
 
-ARENAS, ARENAS_AT_MOST = -8, 1
+ARENAS, ARENAS_AT_MOST = -8, 2
 LARGE, LARGE_FROM = -3, 1024 * 1024
 """Options of glibc's `mallopt`, and what they are set to."""
 
