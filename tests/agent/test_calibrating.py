@@ -151,8 +151,13 @@ async def test_doctor_tells_what_was_measured_on_a_display_and_nothing_of_anothe
     elsewhere = replace(found, setting=replace(setting, display=":1"), path=PathError(9, 1.0, 8.0, 1.0))
     await check_screen(Chain(["display", "input"], told.append), display, 30)
     assert "No calibration of it is known" in told[0].message
-    for one in (found, elsewhere):
+    part = replace(setting, area=(0, 0, 400, 600), scale="GDK_SCALE=2")
+    of_a_part = replace(found, setting=part, path=PathError(9, 1.0, 9.0, 1.0), toolkits=())
+    once = replace(found, setting=replace(setting, screen=(640, 480)), path=PathError(9, 1.0, 6.0, 1.0))
+    for one in (found, elsewhere, of_a_part, once):
         keep(holo_home(), one)
     await check_screen(Chain(["display", "input"], told.append), display, 30)
     assert "Clicks there land within 7 px. Orders counts 1 as 2 px." in told[2].message
+    assert "GDK_SCALE=2: Clicks there land within 9 px." in told[2].message  # on one monitor, say
     assert "8 px" not in told[2].message
+    assert "6 px" not in told[2].message  # when the screen was of another size
