@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -224,7 +225,11 @@ class Layered:
                 raise GaveUp("It is not there: it was looked for.", layer=PERSON)
             if found is not None:
                 raise EffectFound(found)
-        return await self._read_off(next((layer for layer in others if layer != API), MODEL), answer)
+        readers = [layer for layer in others if layer != API] or [MODEL]
+        for layer in readers[:-1]:
+            with suppress(GaveUp):
+                return await self._read_off(layer, answer)
+        return await self._read_off(readers[-1], answer)
 
     async def _read_off(self, layer: str, answer: Answer) -> Answered[Any]:
         """Have the answer read from the screen that a person leaves. Nothing more is done: it is done already."""
@@ -233,7 +238,7 @@ class Layered:
         await walk.look()
         walk.begin()
         walk.step += 1
-        brain = self._brain(layer)
+        brain = self._brain(layer, reads_off=True)
         await self._tell_surroundings(brain)
         try:
             step = await self._decide(brain)(walk, True)
@@ -304,11 +309,14 @@ class Layered:
         expect = (lambda: brain.intent.expect) if brain else str
         return Guide(options.known_screens, options.begins, options.ends, expect)
 
-    def _brain(self, layer: str) -> Brain | None:
+    def _brain(self, layer: str, *, reads_off: bool = False) -> Brain | None:
         if layer not in SCRIPTED:
             return None
-        assert self.options.script is not None
-        return self.options.script.brain(self.run.recognizer, self.options.known_screens)
+        script = self.options.script
+        assert script is not None
+        if reads_off and isinstance(script, Script):
+            script = script.reading_off()
+        return script.brain(self.run.recognizer, self.options.known_screens)
 
     def _decide(self, brain: Brain | None) -> Decide:
         if brain is None:
@@ -351,4 +359,4 @@ class Layered:
 
     def _check_windows(self) -> None:
         if self.options.known_screens is not None:
-            self.run.watch(self.options.known_screens)
+            self.run.check_states(self.options.known_screens)

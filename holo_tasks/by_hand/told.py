@@ -185,7 +185,7 @@ class _Writer:
         redacted = await self._redactor.redact(frame)
         shot = await shot_of(redacted, self._encoder, None)
         await self._trace.keep(shot)
-        taken = frame_taken(frame, shot, redacted)
+        taken = frame_taken(frame, shot, redacted, self._tell)
         await self._trace.record(taken.model_copy(update={"subgoal": 1, "step": number}), shown.at)
         pictured = _Pictured(shot.sha256, redacted.masks)
         self._newest = shown, pictured

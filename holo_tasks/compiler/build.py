@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from holo_tasks.compiler.answers import Answer, Given, answer_of, value_of
-from holo_tasks.compiler.effects import comes_of
+from holo_tasks.compiler.effects import comes_of, state_of, windows_of
 from holo_tasks.compiler.marks import covering, identity_of, is_label, marks_of
 from holo_tasks.compiler.parameters import Parameters
 from holo_tasks.compiler.paths import TYPING, Visit
@@ -180,16 +180,22 @@ class Builder:
             do = actions_of(step, sight, values)
         do[0] = with_variants(do[0], others)
         of_field = any(isinstance(target, dict) and "field" in target for target in do[-1].values())
-        if self.mines and self._in_all(visit) and step.points and step.tool not in TYPING and not of_field:
-            same = self._same(visit, step)
-            before, after = ([self.seen[picture.sha256] for picture in each] for each in zip(*[
-                (one.before, one.after) for _, one in same
-            ], strict=True))  # fmt: skip
-            told = [self.parameters.values[number] for number, _ in same]
-            elsewhere = [one.sight for one in self.seen.values() if one.screen != after[0].screen]
-            if then := comes_of(before, after, told, elsewhere, self._private, list(self.parameters.kinds)):
-                do[-1]["then"] = then
+        tells = self.mines and self._in_all(visit) and step.points and step.tool not in TYPING and not of_field
+        if tells and (then := self._comes_of(self._same(visit, step))):
+            do[-1]["then"] = then
         return do
+
+    def _comes_of(self, same: Sequence[tuple[int, Done]]) -> list[Any]:
+        """Return what must be true after a step that recordings did, each by its number: texts, windows, the state."""
+        steps = [step for _, step in same]
+        told = [self.parameters.values[number] for number, _ in same]
+        before = [self.seen[step.before.sha256] for step in steps]
+        after = [self.seen[step.after.sha256] for step in steps]
+        elsewhere = [one.sight for one in self.seen.values() if one.screen != after[0].screen]
+        texts = comes_of(before, after, told, elsewhere, self._private, list(self.parameters.kinds))
+        windows = [{"window": title} for title in windows_of(steps, told, self._private)]
+        state = state_of(steps)
+        return [*texts, *windows, *([{"state": state}] if state else ())]
 
     def _of_screen(self, screen: int) -> Shown:
         """Return all pictures of a screen, each with what its recording was told."""

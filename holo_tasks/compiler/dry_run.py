@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
-from holo_tasks.compiler.recording import Done, Recording
+from holo_tasks.compiler.recording import Done, Picture, Recording
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.steps import actions_of
 from holo_tasks.compiler.targets import hits
@@ -41,7 +42,7 @@ def check_dry_run(
     """
     history: list[Turn] = []
     for step in (step for step in recording.steps if step in taken):
-        sight = seen[step.before.sha256].sight
+        sight = _as_it_was(seen[step.before.sha256].sight, step.before, step.begun_at)
         for wanted in actions_of(step, sight, values):
             decision = follow(playbook, goal, values, history, sight, written=_pixels)
             if not _is_same(decision.action, wanted, step, sight, values):
@@ -52,11 +53,17 @@ def check_dry_run(
                 )
             call = dict(decision.step["tool_call"])
             history.append(Turn(call["tool_name"], decision.step["thought"], call))
-    ended = follow(playbook, goal, values, history, seen[recording.last.sha256].sight, written=_pixels)
+    last = _as_it_was(seen[recording.last.sha256].sight, recording.last, recording.ended_at)
+    ended = follow(playbook, goal, values, history, last, written=_pixels)
     if ended.action is None or not ended.action.answers:
         said = f"The playbook would not end where {recording.trace} was answered: it says {_said(ended)}."
         raise Astray(said, recording)
     return ended
+
+
+def _as_it_was(sight: Sight, picture: Picture, state: str) -> Sight:
+    """Return what was read on a picture, with what else was known of the screen when a step was decided on it."""
+    return replace(sight, windows=picture.windows, state=state)
 
 
 def _is_same(

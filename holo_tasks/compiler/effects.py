@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
+from holo_tasks.compiler.recording import Done
 from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.targets import is_of_item, templated
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
 
 MOST = 2
 """So many texts are asked for after a step."""
+_PATTERNS = frozenset("*{}")
+"""What means something else in a title that is asked for."""
 
 
 def comes_of(
@@ -47,3 +51,25 @@ def comes_of(
     items = identity_of([(one.sight, told) for one, told in zip(after, values, strict=True)], long)
     pairs = list(zip(before, values, strict=True))
     return [*new, *(text for text in items if not any(one.sight.has(fill(text, told)) for one, told in pairs))]
+
+
+def windows_of(steps: Sequence[Done], values: Sequence[Mapping[str, Value]], private: Collection[str]) -> list[str]:
+    """Return the titles of windows that every recording shows after a step and none before it, with parameters in them.
+
+    Of a single item nobody knows what of a title is the item's, so there are none; and none has a value of ``private``.
+    """
+    if len({tuple(sorted(told.items())) for told in values}) < 2:
+        return []
+    new = [
+        [templated(title, told) for title in step.after.windows if title not in step.before.windows]
+        for step, told in zip(steps, values, strict=True)
+        if not any(_PATTERNS & {*title} for title in step.after.windows)
+    ]
+    common = (title for title in new[0] if all(title in other for other in new)) if len(new) == len(steps) else ()
+    return [title for title in common if not is_of_item(title, private)][:MOST]
+
+
+def state_of(steps: Sequence[Done]) -> str:
+    """Return the state that a step came to in every recording and had not begun in; empty if they differ."""
+    came = {step.came_to for step in steps}
+    return min(came) if len(came) == 1 and not came & {step.begun_at for step in steps} else ""

@@ -20,13 +20,14 @@ POINTS = {"click": ("at",), "move": ("to",), "drag": ("start", "end"), "scroll":
 class Picture:
     """A picture in a trace: its name, the part of the screen that it shows, and how large it was sent.
 
-    ``masks`` are what was painted over, on the screen.
+    ``masks`` are what was painted over, on the screen, and ``windows`` the titles of windows, the uppermost first.
     """
 
     sha256: str
     area: Box
     sent: Size
     masks: tuple[Box, ...] = ()
+    windows: tuple[str, ...] = field(default=(), compare=False)
 
     def on_picture(self, point: Point) -> Point:
         """Return where a pixel of the screen is on the picture."""
@@ -53,6 +54,9 @@ class Done:
     """What the program said it hit: role and name; empty where it told nothing."""
     picture: Path | None = None
     """The file of a picture of what it was done to, where that has no words."""
+    begun_at: str = ""
+    came_to: str = ""
+    """The states that it was decided in, and that was there when the next step was; empty for none that is known."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class Recording:
     answer: str
     last: Picture
     subgoal: int = 0
+    ended_at: str = ""
+    """The state that the answer was given in."""
 
     @property
     def pictures(self) -> Iterator[Picture]:
@@ -88,6 +94,8 @@ class _Open:
     steps: list[Done] = field(default_factory=list)
     last: Picture | None = None
     answered_on: Picture | None = None
+    state: str = ""
+    begun_at: str = ""
 
 
 def recordings(trace: Trace, digest: str) -> list[Recording]:
@@ -117,9 +125,8 @@ def _closed(one: _Open, event: events.SubgoalClosed, uri: str, digest: str) -> R
     assert one.answered_on is not None
     goal, data = apart(one.opened.goal)
     steps, answer = tuple(one.steps), event.answer
-    return Recording(
-        uri, digest, goal.strip(), one.opened.title, data, steps, answer, one.answered_on, one.opened.subgoal
-    )
+    title, number = one.opened.title, one.opened.subgoal
+    return Recording(uri, digest, goal.strip(), title, data, steps, answer, one.answered_on, number, one.begun_at)
 
 
 def _take_in(one: _Open, event: events.Event) -> None:
@@ -128,17 +135,23 @@ def _take_in(one: _Open, event: events.Event) -> None:
             screen = Size(event.screen_width, event.screen_height)
             area = Box(*event.region) if event.region else Box.whole(screen)
             masks = tuple(Box(*mask.box) for mask in event.masks)
-            one.last = Picture(event.sha256, area, Size(event.sent_width, event.sent_height), masks)
+            sent = Size(event.sent_width, event.sent_height)
+            one.last = Picture(event.sha256, area, sent, masks, tuple(event.windows))
             one.pictures[event.sha256] = one.last
         case events.Decided():
-            one.decided, one.intended, one.is_done = event, None, False
+            one.decided, one.intended, one.is_done, one.begun_at = event, None, False, one.state
+            if one.steps:
+                one.steps[-1] = replace(one.steps[-1], came_to=one.state)
             if event.tool_name == "answer":
                 one.answered_on = one.last
         case events.ActionIntended() if one.intended is None:  # a click that is repeated is one all the same
             one.intended = event
         case events.ActionDone():
             one.is_done = True
+        case events.StateSeen():
+            one.state = event.state
         case events.Judged() if one.is_done:
+            one.state = event.state
             _keep(one, event)
 
 
@@ -164,6 +177,7 @@ def _keep(one: _Open, judged: events.Judged) -> None:
             one.pictures[judged.after],
             tuple(before.on_picture(_point(at)) for at in points if isinstance(at, dict)),
             element=intended.element,
+            begun_at=one.begun_at,
         )
     )
 

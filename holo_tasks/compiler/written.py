@@ -77,7 +77,7 @@ def _value(key: str, value: Any) -> Any:
     if key == "picture":
         return Path(value).name  # it is beside the playbook
     if key == "then" and len(value) == 1:
-        return value[0]
+        return _Flow(value[0]) if isinstance(value[0], dict) else value[0]
     if isinstance(value, dict) and key != "answer":
         return _Flow({inner: _value(inner, one) for inner, one in value.items()})
     return _Row(value) if isinstance(value, list) else value

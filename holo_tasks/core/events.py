@@ -87,7 +87,8 @@ class FrameTaken(Event):
     ``region`` is the part of the screen it shows as ``[left, top, width, height]``, empty for all of it.
     ``correction`` is what the model's coordinates on it are corrected by: factor and offset in thousandths, across and
     down; empty for none. ``quiet_us`` is the time from the last repaint to the capture; ``settled`` is false when the
-    screen was still changing at the time limit.
+    screen was still changing at the time limit. ``windows`` are the titles of windows on it, the uppermost first, as
+    far as they may be known outside.
     """
 
     kind: Literal["frame"] = "frame"
@@ -108,6 +109,7 @@ class FrameTaken(Event):
     redact_us: int = 0
     encode_us: int
     correction: list[str] = []
+    windows: list[str] = []
 
 
 class RequestSent(Event):

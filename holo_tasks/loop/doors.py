@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from holo_tasks.core.calibration import Correction
 from holo_tasks.core.codes import NO_CODES, Codes
 from holo_tasks.core.gestures import Typed
+from holo_tasks.core.known_elements import Tell
 from holo_tasks.core.model import Model
 from holo_tasks.core.permit import Policy, TextReader
 from holo_tasks.core.ports import BudgetStore, Desktop, Encoder, Journal, Recorder, Redactor, SetsAside
@@ -62,6 +63,11 @@ class Doors:
     correction: Correction | None = None
     elements: Elements | None = None
     """What programs tell of their elements, where the desktop can be asked for that."""
+
+    @property
+    def tell(self) -> Tell | None:
+        """What programs' own words go through before they are known outside; None where they are not to be."""
+        return None if self.elements is None else self.elements.tell
 
 
 @dataclass(frozen=True)

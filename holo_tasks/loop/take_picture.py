@@ -10,7 +10,9 @@ from holo_tasks.core.calibration import Correction
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.frame import Frame, Mask, RedactedFrame, Shot
 from holo_tasks.core.geometry import Box
+from holo_tasks.core.known_elements import Tell
 from holo_tasks.core.ports import Encoder
+from holo_tasks.core.window_titles import told_titles
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,13 @@ async def shot_of(
     return replace(shot, correction=correction)
 
 
-def frame_taken(frame: Frame, shot: Shot, redacted: RedactedFrame, *, redact_us: int = 0) -> events.FrameTaken:
-    """Return what is written down of a screen that was taken, and of the picture that was made of it."""
+def frame_taken(
+    frame: Frame, shot: Shot, redacted: RedactedFrame, tell: Tell | None = None, *, redact_us: int = 0
+) -> events.FrameTaken:
+    """Return what is written down of a screen that was taken, and of the picture that was made of it.
+
+    Titles of windows go through ``tell``; without it there are none.
+    """
     return events.FrameTaken(
         sha256=shot.sha256,
         media_type=shot.media_type,
@@ -73,6 +80,7 @@ def frame_taken(frame: Frame, shot: Shot, redacted: RedactedFrame, *, redact_us:
         redact_us=redact_us,
         encode_us=shot.encode_ns // 1000,
         correction=shot.correction.told() if shot.correction else [],
+        windows=[] if tell is None else told_titles(frame, redacted.region, redacted.masks, tell),
     )
 
 

@@ -122,7 +122,7 @@ class Walk:
             redacted = await asyncio.to_thread(annotate, redacted)
         shot = await shot_of(redacted, self.doors.encoder, self.seen, self.doors.correction)
         await self._notes.begin(self.doors.recorder.keep(shot))
-        await self._note(frame_taken(frame, shot, redacted, redact_us=redact_us))
+        await self._note(frame_taken(frame, shot, redacted, self.doors.tell, redact_us=redact_us))
         self._spans["perceive"] = _micros(self.doors.now_s() - started)
         withheld = any(mask.kind == LOST for mask in whole.masks)
         self.seen = Seen(frame, shot, whole.frame, redacted.frame, withheld, whole.masks)

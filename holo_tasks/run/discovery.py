@@ -17,6 +17,7 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.inventory import Discover, Inventory
 from holo_tasks.core.known_elements import Tell
 from holo_tasks.core.visible_text import one_line
+from holo_tasks.core.window_titles import CHARACTERS, may_be_told
 from holo_tasks.desktop.windows import Window
 from holo_tasks.inventory import menus as menu_lists
 from holo_tasks.inventory.desktop_files import startable
@@ -32,9 +33,6 @@ Screen: TypeAlias = tuple[tuple[str, ...], dict[str, tuple[str, ...]]]
 MOST_S = 2.0
 FILES_S = 1.0
 """For what is read of files: they are read beside the screen."""
-TITLE_CHARACTERS, TITLE_PX = 80, 40
-COVERED = 0.5
-"""A window of which more than this is masked is told nothing of."""
 
 
 @dataclass
@@ -103,11 +101,11 @@ class Discovery:
         area, masks = seen
         elements = run.outside.elements
         try:
-            windows: Sequence[Window] = [one for one in await desktop.windows() if _is_told(one, area, masks)]
+            windows: Sequence[Window] = [one for one in await desktop.windows() if may_be_told(one.box, area, masks)]
             tree = await elements.known(masks) if elements is not None else ElementTree()
         except DesktopFailed:
             return (), {}  # whoever takes the next picture says why
-        titles = dict.fromkeys(one_line(window.title, TITLE_CHARACTERS) for window in windows)
+        titles = dict.fromkeys(one_line(window.title, CHARACTERS) for window in windows)
         menus: dict[str, tuple[str, ...]] = {}
         for window in windows:
             if window.pid and (entries := await asyncio.to_thread(self._menus, run, tree, window.pid)):
@@ -127,22 +125,6 @@ class Discovery:
 def _program(tree: ElementTree, window: Window) -> str:
     name = next((one.name for one in tree.applications if one.pid == window.pid), "")
     return one_line(name or window.title, 40)
-
-
-def _is_told(window: Window, area: Box, masks: Sequence[Mask]) -> bool:
-    """Say whether a window may be told of: most of it is in the area that the agent sees, and neither its title, which
-    some programs draw themselves, nor most of it is masked.
-    """
-    box = window.box
-    title = Box(box.left, box.top - TITLE_PX, box.width, 2 * TITLE_PX)
-    seen = box.intersection(area)
-    hidden = sum(part.area for mask in masks if (part := mask.box.intersection(box)) is not None)
-    return (
-        seen is not None
-        and seen.area > COVERED * box.area
-        and hidden <= COVERED * box.area
-        and not any(mask.box.intersects(title) for mask in masks)
-    )
 
 
 async def _in_time(part: Awaitable[T], until_s: float) -> T | None:

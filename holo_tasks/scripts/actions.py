@@ -85,19 +85,56 @@ class ShownElement(Shown):
         return self
 
 
+class ShownWindow(Part):
+    """A window by its title."""
+
+    window: Annotated[str, Field(min_length=1)] = Field(description="its title; * for anything")
+
+
+class AtState(Part):
+    """A state of the program, by its name, as far as who works knows the program's states."""
+
+    state: Annotated[str, Field(min_length=1)]
+
+
 def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str | dict) else value
 
 
 def _kind_of_condition(value: Any) -> str:
-    return "Element" if isinstance(value, dict | ShownElement) else "text"
+    match value:
+        case ShownWindow() | {"window": _}:
+            return "Window"
+        case AtState() | {"state": _}:
+            return "State"
+        case ShownElement() | dict():
+            return "Element"
+        case _:
+            return "text"
 
 
 Condition = Annotated[
-    Annotated[str, Tag("text")] | Annotated[ShownElement, Tag("Element")], Discriminator(_kind_of_condition)
+    Annotated[str, Tag("text")]
+    | Annotated[ShownElement, Tag("Element")]
+    | Annotated[ShownWindow, Tag("Window")]
+    | Annotated[AtState, Tag("State")],
+    Discriminator(_kind_of_condition),
 ]
 Conditions = Annotated[tuple[Condition, ...], BeforeValidator(_listed)]
-"""One text or element, or a list of them. ``*`` stands for anything; ``{name}`` for a value from the task."""
+"""A text, element, window or state, or a list of them. ``*`` is anything; ``{name}`` is a value from the task."""
+
+
+def texts_of(wanted: Condition) -> tuple[str, ...]:
+    """Return the texts of a condition that a value may be put into."""
+    match wanted:
+        case str():
+            return (wanted,)
+        case ShownWindow(window=title):
+            return (title,)
+        case AtState():
+            return ()
+        case _:
+            return tuple(text for text in (wanted.name, wanted.text) if text is not None)
 
 
 class Beside(Part):
@@ -225,7 +262,7 @@ class Action(Part):
     note: str | None = Field(default=None, description="a fact to keep; {name} of values read")
     safe: bool = Field(default=False, description="to do it twice does no harm")
     expect: str | None = Field(default=None, description="the state of the screen after it")
-    then: Conditions = Field(default=(), description="texts and elements that must all be visible after it")
+    then: Conditions = Field(default=(), description="what must all be visible after it")
 
     @property
     def kind(self) -> str:

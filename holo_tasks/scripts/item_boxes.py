@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from holo_tasks.core.geometry import Box
-from holo_tasks.scripts.actions import Condition
+from holo_tasks.scripts.actions import Condition, texts_of
 from holo_tasks.scripts.playbook import Rule
 from holo_tasks.scripts.rules import is_visible
 from holo_tasks.scripts.values import Value, label_of
@@ -30,8 +30,7 @@ def item_boxes(rule: Rule, values: Mapping[str, Value], sight: Sight) -> tuple[B
 
 def _of_item(wanted: Condition, values: Mapping[str, Value]) -> Iterator[Filled]:
     """Yield the texts of a condition that have a value in them."""
-    texts = (wanted,) if isinstance(wanted, str) else (wanted.name, wanted.text)
-    labels = (label_of(text, values) for text in texts if text is not None)
+    labels = (label_of(text, values) for text in texts_of(wanted))
     return (label for label in labels if isinstance(label, Filled) and label.values)
 
 

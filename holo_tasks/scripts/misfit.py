@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holo_tasks.contract.wire_messages import Turn
-from holo_tasks.scripts.actions import Action, Condition
+from holo_tasks.scripts.actions import Action, Condition, texts_of
 from holo_tasks.scripts.element_search import NotFound, Several
 from holo_tasks.scripts.past import Past
 from holo_tasks.scripts.playbook import Rule
@@ -141,5 +141,4 @@ def _unseen(rule: Rule, unseen: Sequence[Condition], values: Mapping[str, Value]
 
 
 def _is_of_item(wanted: Condition) -> bool:
-    texts = (wanted,) if isinstance(wanted, str) else (wanted.name, wanted.text)
-    return any(text is not None and _PLACE.search(text) for text in texts)
+    return any(_PLACE.search(text) for text in texts_of(wanted))

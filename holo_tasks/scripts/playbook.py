@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,7 +27,7 @@ from pydantic import (
 from holo_tasks.core.error_text import problems_of
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.shortened import shortened
-from holo_tasks.scripts.actions import Action, Conditions, ElementTarget, Part
+from holo_tasks.scripts.actions import Action, AtState, Condition, Conditions, ElementTarget, Part
 from holo_tasks.scripts.params import Kind
 from holo_tasks.scripts.screens_section import DeclaredScreens
 
@@ -85,10 +87,10 @@ class Rule(Part):
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
     if_: str | None = Field(default=None, alias="if", description="a parameter that must be true; `not NAME`: false")
-    screen: Conditions = Field(default=(), description="texts and elements that must all be visible")
+    screen: Conditions = Field(default=(), description="what must all be visible")
     or_screen: Screens = Field(default=(), description="the same in other versions of the program: one list suffices")
-    any_of: Conditions = Field(default=(), description="texts and elements of which one must be visible")
-    not_: Conditions = Field(default=(), alias="not", description="texts and elements that must not be visible")
+    any_of: Conditions = Field(default=(), description="of this one must be visible")
+    not_: Conditions = Field(default=(), alias="not", description="what must not be visible")
     shows_part_of: str | None = Field(default=None, description="a text, some of which must be visible")
     after: Labels = Field(default=(), description="rules of which one was the last to finish")
     done: Labels = Field(default=(), description="rules that must all have finished")
@@ -109,8 +111,19 @@ class Rule(Part):
         return (self.screen, *self.or_screen)
 
     @property
+    def conditions(self) -> Iterator[Condition]:
+        """All that is or is not to be visible, before its actions and after them."""
+        then = (one for action in self.do for one in action.then)
+        yield from (*chain.from_iterable(self.screens), *self.any_of, *self.not_, *then)
+
+    @property
     def limit(self) -> int:
         return 1 if self.once else self.max
+
+
+def states_in(rules: Iterable[Rule]) -> dict[str, None]:
+    """Return the names of the states that rules ask for."""
+    return {one.state: None for rule in rules for one in rule.conditions if isinstance(one, AtState)}
 
 
 class Include(Part):
@@ -180,6 +193,7 @@ class Playbook(Part):
                     raise ValueError(f"goal {name}: rule {rule.id}: if: takes a parameter of type bool")
             if self.screens is not None:
                 self.screens.check_expected(name, [action for rule in rules for action in rule.do])
+                self.screens.check_known(name, states_in(rules))
             self._check_probe(name)
         if self.screens is not None:
             self.screens.check_goals({name: set(goal.params) for name, goal in self.goals.items()})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.actions import AnswerCall
@@ -22,7 +21,7 @@ from holo_tasks.scripts.past import Past
 from holo_tasks.scripts.playbook import Playbook, Rule
 from holo_tasks.scripts.resuming import Resumed, Resuming, Taken
 from holo_tasks.scripts.rules import Decision, follow
-from holo_tasks.scripts.script_view import PLAYBOOK, Ears, Eyes, Needs, exactly, needs_for
+from holo_tasks.scripts.script_view import PLAYBOOK, Ears, Eyes, Needs, exactly, needs_for, needs_of_condition
 from holo_tasks.scripts.step_outcome import StepOutcome
 from holo_tasks.scripts.values import fill
 from holo_tasks.vision.screen_text import Sight
@@ -119,7 +118,7 @@ class PlaybookBrain:
 
         Only what is to be done is taken from that. Before it waits or stops all of the screen is read.
         """
-        if self._needs == Needs.TEXT | Needs.ELEMENTS:
+        if Needs.TEXT | Needs.ELEMENTS in self._needs:
             sight = await self._eyes.sight(walk, self._needs, told=True)
             decision = await asyncio.to_thread(self._follow(sight), self._past)
             if not (decision.lost or decision.unmet) and decision.action and decision.action.kind not in UNDECIDED:
@@ -279,9 +278,8 @@ def needs_of(rules: Sequence[Rule]) -> Needs:
     """Return what has to be known of a screen to follow some rules: it is read only if something goes by its text."""
     needs = needs_for([target for rule in rules for action in rule.do for target in action.targets])
     for rule in rules:
-        then = (one for action in rule.do for one in action.then)
-        for wanted in (*chain.from_iterable(rule.screens), *rule.any_of, *rule.not_, *then):
-            needs |= Needs.TEXT if isinstance(wanted, str) else Needs.ELEMENTS
+        for wanted in rule.conditions:
+            needs |= needs_of_condition(wanted)
         for read in rule.read.values():
             needs |= Needs.TEXT if read.element is None else Needs.ELEMENTS
         if rule.shows_part_of is not None:

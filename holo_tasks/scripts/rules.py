@@ -12,7 +12,7 @@ from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.outside import apart
-from holo_tasks.scripts.actions import Action, Condition, Target
+from holo_tasks.scripts.actions import Action, AtState, Condition, ShownWindow, Target
 from holo_tasks.scripts.element_search import (
     Disagrees,
     NotFound,
@@ -28,7 +28,7 @@ from holo_tasks.scripts.element_search import (
 from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.past import Past
 from holo_tasks.scripts.playbook import Playbook, Rule
-from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, label_of, read_values
+from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, fits_title, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight
 from holo_tasks.vision.template_match import place_of
 
@@ -165,7 +165,19 @@ def _waits_for_effect(past: Past, values: Mapping[str, Value], sight: Sight) -> 
 
 def conditions_in_words(wanted: Sequence[Condition]) -> str:
     """Name what is to be seen in a sentence, in the playbook's own words."""
-    return ", ".join(f"‘{one}’" if isinstance(one, str) else words_for(one) for one in wanted)
+    return ", ".join(map(_in_words, wanted))
+
+
+def _in_words(wanted: Condition) -> str:
+    match wanted:
+        case str():
+            return f"‘{wanted}’"
+        case ShownWindow(window=title):
+            return f"the window ‘{title}’"
+        case AtState(state=name):
+            return f"the state ‘{name}’"
+        case _:
+            return words_for(wanted)
 
 
 def _holding(rule: Rule, values: Mapping[str, Value], past: Past, sight: Sight) -> dict[str, Value] | None:
@@ -199,9 +211,14 @@ def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight) -> bool:
 
 
 def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
-    """Say whether a text or an element shows."""
-    if isinstance(wanted, str):
-        return sight.has(label_of(wanted, values))
+    """Say whether a text, an element or a window shows. A state does where nobody knows the program's states."""
+    match wanted:
+        case str():
+            return sight.has(label_of(wanted, values))
+        case ShownWindow(window=title):
+            return any(fits_title(title, values, shown) for shown in sight.windows or ())
+        case AtState(state=name):
+            return sight.state is None or sight.state == name
     filled = wanted.model_copy(update=filled_in(wanted, values))
     return shows_element(filled, filled.text, sight)
 

@@ -15,7 +15,7 @@ screens:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -171,6 +171,12 @@ class DeclaredScreens(Part):
                 raise ValueError(
                     f"goal {goal}: {action.thought!r} expects the state {action.expect!r}, which is not under screens:"
                 )
+
+    def check_known(self, goal: str, states: Iterable[str]) -> None:
+        """Raise ValueError if rules ask for a state that is not there."""
+        for name in states:
+            if name not in {*self.states, *self.interruptions}:
+                raise ValueError(f"goal {goal}: a rule asks for the state {name!r}, which is not under screens:")
 
     def check_goals(self, params: Mapping[str, Set[str]]) -> None:
         """Raise ValueError if a goal is to be done that is not there, or that takes values."""

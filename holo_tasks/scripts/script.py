@@ -17,7 +17,7 @@ from holo_tasks.scripts.actions import Action
 from holo_tasks.scripts.function_script import Function, FunctionBrain, values_of
 from holo_tasks.scripts.params import check_no_secret, parameter_schema, typed
 from holo_tasks.scripts.plan import Plan
-from holo_tasks.scripts.playbook import Goal, Playbook, Rule, load_version
+from holo_tasks.scripts.playbook import Goal, Playbook, Rule, load_version, states_in
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.script_view import PLAYBOOK, SCRIPT, Eyes
 from holo_tasks.scripts.step_outcome import Heal
@@ -103,6 +103,20 @@ class Script:
         typed(self.name, wanted.params, values, wanted.values)
         return Script(self._source, self.name, **values)
 
+    def reading_off(self) -> Script:
+        """Return what only answers, from a screen that somebody else has left: whatever was done by whom before."""
+        if not isinstance(self._source, Playbook):
+            return self
+        anew = {"after": (), "done": (), "unless_done": (), "since": (), "waited": 0}
+        every = self._source.rules_of(self.name)
+        rules = tuple(rule.model_copy(update=anew) for rule in every if rule.do[0].answers)
+        if not rules:
+            return self
+        goal = self._source.goals[self.name].model_copy(update={"rules": rules, "probe": None})
+        made = copy(self)
+        made._source = self._source.model_copy(update={"goals": {self.name: goal}})
+        return made
+
     def macro(self) -> Macro:
         """Return it as a model is offered it: with parameters, unless it has its values."""
         if not isinstance(self._source, Playbook):
@@ -122,10 +136,22 @@ class Script:
     ) -> Brain:
         """Return what decides this script once; ``screens`` are the states that it may wait for by name."""
         self.check_values()
-        eyes = Eyes(reader)
         if isinstance(self._source, Playbook):
+            eyes = Eyes(reader, recognizer, self._known(screens))
             return PlaybookBrain(self._source, self.name, self._values, eyes)
-        return FunctionBrain(self._source, self._values, eyes, recognizer or ScreenRecognizer(reader), screens)
+        return FunctionBrain(self._source, self._values, Eyes(reader), recognizer or ScreenRecognizer(reader), screens)
+
+    def _known(self, screens: Screens | None) -> Sequence[State]:
+        """Return the states that a playbook may ask for. Raises `InvalidUsage` if it asks for one that is not there."""
+        assert isinstance(self._source, Playbook)
+        known = screens.candidates if screens is not None else ()
+        for name in states_in(self._source.rules_of(self.name)) if known else ():
+            if name not in {state.name for state in known}:
+                raise InvalidUsage(
+                    f"The playbook {self._source.name!r} asks for the state {name!r}, which is none of the screens' "
+                    f"states: {', '.join(state.name for state in known)}."
+                )
+        return known
 
     @property
     def layer(self) -> str:

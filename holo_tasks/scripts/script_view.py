@@ -18,12 +18,14 @@ from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.known_elements import known
 from holo_tasks.core.outside import defused
 from holo_tasks.core.ports import TellsElements
+from holo_tasks.core.states import Recognizer, State
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Did, Told
+from holo_tasks.core.window_titles import titles_on
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.take_picture import Seen
 from holo_tasks.loop.walk import Walk
-from holo_tasks.scripts.actions import Target
+from holo_tasks.scripts.actions import AtState, Condition, ShownWindow, Target
 from holo_tasks.vision.element_check import ElementCheck, shared_check
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.picture_targets import with_pictures
@@ -36,10 +38,12 @@ SCRIPT, PLAYBOOK = "script", "playbook"
 
 
 class Needs(Flag):
-    """What has to be known of a screen: what is written on it, what programs tell of their elements, or both."""
+    """What has to be known of a screen: what is written on it, what programs tell of elements, windows, its state."""
 
     TEXT = auto()
     ELEMENTS = auto()
+    WINDOWS = auto()
+    STATE = auto()
 
 
 def needs_for(targets: Sequence[Target]) -> Needs:
@@ -53,15 +57,32 @@ def needs_for(targets: Sequence[Target]) -> Needs:
     return needs
 
 
+def needs_of_condition(wanted: Condition) -> Needs:
+    """Return what has to be known of a screen to say whether it shows something."""
+    match wanted:
+        case str():
+            return Needs.TEXT
+        case ShownWindow():
+            return Needs.WINDOWS
+        case AtState():
+            return Needs.STATE
+        case _:
+            return Needs.ELEMENTS
+
+
 class Eyes:
     """Reads the newest screen of a walk, as far as the walk is shown it.
 
     Targets are found on the screen as it is, which never leaves this machine. Values are read from what may be known
     outside it, because they end up in answers, notes and texts; for that, nothing that is read names a secret.
+    ``states`` are those that the program can be in, as far as who works knows them, and ``recognizer`` tells which.
     """
 
-    def __init__(self, reader: Reader | None = None) -> None:
+    def __init__(
+        self, reader: Reader | None = None, recognizer: Recognizer | None = None, states: Sequence[State] = ()
+    ) -> None:
         self._reader = reader or shared_reader()
+        self._recognizer, self._states = recognizer, states
         self._check = shared_check() if reader is None else ElementCheck(reader)
         self._last: tuple[Seen, Sight] | None = None
 
@@ -75,6 +96,15 @@ class Eyes:
         seen = walk.seen
         if seen is None:
             raise InvalidUsage("Look at the screen before deciding.")
+        if Needs.WINDOWS in needs:
+            _check_windows(seen)
+        sight = await self._sight(walk, seen, needs, told=told)
+        if Needs.STATE in needs and self._recognizer is not None and self._states:
+            state = await self._recognizer.recognize(seen.frame, self._states)
+            sight = replace(sight, state="" if state is None else state.name)
+        return replace(sight, windows=titles_on(seen.frame, seen.shot.region))
+
+    async def _sight(self, walk: Walk, seen: Seen, needs: Needs, *, told: bool) -> Sight:
         elements = _elements(walk) if Needs.ELEMENTS in needs else None
         tree = None if elements is None else await elements.read()
         reads = Needs.TEXT in needs or (Needs.ELEMENTS in needs and (tree is None or not tree.complete))
@@ -182,6 +212,14 @@ def _elements(walk: Walk) -> Elements | None:
     """Return what tells the programs' elements; None on a desktop that does not ask them."""
     desktop = walk.doors.desktop
     return walk.doors.elements or (Elements(desktop) if isinstance(desktop, TellsElements) else None)
+
+
+def _check_windows(seen: Seen) -> None:
+    if seen.frame.windows is None:
+        raise InvalidUsage(
+            "The playbook asks for a window, and nobody here knows which windows are on this screen: it is another "
+            "machine's. Ask for a text instead."
+        )
 
 
 class Ears:

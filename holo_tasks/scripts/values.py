@@ -30,6 +30,12 @@ def label_of(template: str, values: Mapping[str, Value]) -> str:
     return Filled(fill(template, values), put_in) if put_in else fill(template, values)
 
 
+def fits_title(pattern: str, values: Mapping[str, Value], title: str) -> bool:
+    """Say whether a window's title is a pattern, where ``*`` stands for anything and values for themselves."""
+    parts = (re.escape(fill(part, values)) for part in pattern.split("*"))
+    return re.fullmatch(".*".join(parts), title.strip(), re.IGNORECASE | re.DOTALL) is not None
+
+
 def _said(value: Value) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 

@@ -60,7 +60,9 @@ class Sight:
     where that is less: values are read from there. ``elements`` is what programs tell, in pixels of the picture; None
     where nobody was asked. ``disagrees`` returns why an element is not what the picture shows, empty if it is, and
     ``written`` what is written in a box, None if nobody can read. ``told`` says whether a text shows and ``row`` what
-    is written in the row of a label, where programs tell where to look; None where only ``lines`` say it.
+    is written in the row of a label, where programs tell where to look; None where only ``lines`` say it. ``windows``
+    are the titles of windows that show on it, ``state`` the name of the program's state, empty for none that is known;
+    None where nobody can say.
     """
 
     lines: Sequence[Line]
@@ -74,6 +76,8 @@ class Sight:
     written: Callable[[Box], str | None] = field(default=lambda box: None, compare=False, repr=False)
     told: Callable[[str], bool | None] = field(default=lambda label: None, compare=False, repr=False)
     row: Callable[[str], Sequence[Line] | None] = field(default=lambda label: None, compare=False, repr=False)
+    windows: Sequence[str] | None = None
+    state: str | None = None
 
     @cached_property
     def as_read(self) -> Sight:

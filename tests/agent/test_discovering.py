@@ -17,6 +17,7 @@ from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.secret import Secret
+from holo_tasks.core.window_titles import may_be_told
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.windows import Window
 from holo_tasks.inventory import menus
@@ -154,7 +155,7 @@ LEFT, WINDOW = Box(0, 0, 800, 600), Window(1, "A title", 0, Box(100, 100, 400, 3
     ],
 )
 def test_a_window_is_told_if_it_is_seen_and_not_masked(window: Window, masks: list[Box], told: bool) -> None:
-    assert discovery._is_told(window, LEFT, [Mask("a rule", box) for box in masks]) is told
+    assert may_be_told(window.box, LEFT, [Mask("a rule", box) for box in masks]) is told
 
 
 class OnOneMonitor(PaintedDesktop):

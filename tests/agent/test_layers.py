@@ -318,6 +318,36 @@ async def test_a_layer_shows_in_prefect(tmp_path: Path, prefect_url: str) -> Non
                      "3 · script · decide": by}  # fmt: skip
 
 
+FILING = """
+name: filing
+goals:
+  file-it:
+    rules:
+      - {id: filed, screen: {state: filed}, after: file, do: [{answer: by playbook, thought: It is filed.}]}
+      - {id: file, screen: {state: form}, do: [{ask_human: File it., thought: Somebody has to file it.}]}
+"""
+
+
+@pytest.mark.parametrize(("left", "read_by"), [("filed", "by playbook"), ("record", "by model")])
+async def test_what_a_person_has_done_is_read_off_by_the_playbook_else_by_the_model(
+    tmp_path: Path, left: str, read_by: str
+) -> None:
+    program = ColouredProgram("form")
+    known = Screens([state("form"), state("filed"), state("record")], closed=False)
+
+    @subgoal(layers=(Script(parse_playbook(FILING)), "model", "person"), screens=known)
+    async def file_it() -> str:
+        return str(await pursue("File it."))
+
+    def file_by_hand() -> None:
+        program.screen = left
+
+    worked = Worked(tmp_path, [ASK, DONE], program)
+    async with Person(tmp_path, file_by_hand):
+        await worked.by(file_it)
+    assert (worked.value, worked.closed) == (read_by, [("answered", "person")])
+
+
 PRESSING = """
 name: pressing
 goals:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from holo_tasks.compiler.targets import is_of_item
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Point, Size
+from holo_tasks.scripts.actions import AtState, ShownWindow
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.playbook import Playbook, load_playbook
 from holo_tasks.scripts.rules import Decision, find, follow
@@ -530,6 +532,50 @@ def test_what_must_be_seen_after_a_step_is_what_all_runs_showed(
     assert calls(decisions(found, {"order_number": number}, *pages)) == [
         *("click", "click", "write", "click", "wait", "answer")
     ]
+
+
+def told(home: Path, number: str) -> str:
+    """Record a run on a program that opens a window for each order, and whose states are known; return its trace."""
+    own = ("Harbor Stock",)
+    *acts, last = way(number)
+    acts = [replace(act, page=replace(act.page, windows=own, state="search")) for act in [*acts, last]]
+    acts[0] = replace(acts[0], page=replace(acts[0].page, state="menu"))
+    opened = replace(order(number, *ORDERS[number]), windows=(f"Order {number}", *own), state="order")
+    name = f"20261123-0000{len(list(home.glob('runs/*'))):02}-00000000"
+    return record(home, name, GOAL.format(number), acts, opened, _of(number))
+
+
+def test_windows_and_states_that_come_of_a_step_must_be_there_too(home: Path) -> None:
+    found, _, text = compiled(home, told(home, "AB-1207"), told(home, "CD-3391"))
+    then = {action.thought: action.then for rule in found.rules_of("look-up") for action in rule.do if action.then}
+    assert AtState(state="search") in then["Click Find an order."]
+    assert {ShownWindow(window="Order {order_number}"), AtState(state="order")} < {*then["Click Start search."]}
+    assert "{window: Order {order_number}}" not in text  # braces of YAML's own would not be a text's
+    number = "EF-5050"
+    came = sight_of(order(number, *ORDERS[number]))
+    history = [*_until_the_search(found, number)]
+    for windows, state, tool in [
+        (("Order EF-5050", "Harbor Stock"), "order", "answer"),
+        (("Order EF-5050", "Harbor Stock"), None, "answer"),  # nobody knows the program's states
+        (("Order CD-3391", "Harbor Stock"), "order", "wait"),
+        (("Harbor Stock",), "order", "wait"),
+        (None, "order", "wait"),
+        (("Order EF-5050", "Harbor Stock"), "search", "wait"),
+    ]:
+        shown = replace(came, windows=windows, state=state)
+        decision = follow(found, "look-up", {"order_number": number}, history, shown, written=_pixels)
+        assert decision.step["tool_call"]["tool_name"] == tool, (windows, state)
+
+
+def _until_the_search(playbook: Playbook, number: str) -> Iterator[Turn]:
+    """Yield what a playbook does until it has started the search."""
+    history: list[Turn] = []
+    for shown in [menu(), search(), search(), search(number)]:
+        sight = replace(sight_of(shown), windows=("Harbor Stock",), state="search")
+        decision = follow(playbook, "look-up", {"order_number": number}, history, sight, written=_pixels)
+        call = dict(decision.step["tool_call"])
+        history.append(Turn(call["tool_name"], decision.step["thought"], call))
+        yield history[-1]
 
 
 def test_a_button_that_may_move_does_not_tell_its_screen(three: tuple[Playbook, dict[str, Any], str]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from holo_tasks.compiler.effects import comes_of
+from dataclasses import replace
+
+from holo_tasks.compiler.effects import comes_of, state_of, windows_of
 from holo_tasks.compiler.marks import marks_of
-from holo_tasks.compiler.recording import Picture
+from holo_tasks.compiler.recording import Done, Picture
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.geometry import Box, Size
@@ -123,3 +125,34 @@ def test_of_one_item_alone_no_text_that_begins_a_row_is_added_to_a_heading() -> 
     assert marks_of([(listed, ORDERS[0])], others, []) == ("LIST OF INVOICES",)
     both = marks_of([(listed, told) for told in ORDERS], others, [])
     assert both == ("LIST OF INVOICES", "Miller Ltd")  # which is there whatever item it is about
+
+
+def opened(*titles: str, before: tuple[str, ...] = ("Orders",)) -> Done:
+    """Return a step after which windows with these titles are on the screen."""
+    was, came = (Picture(str(each), Box.whole(SIZE), SIZE, windows=each) for each in (before, titles))
+    return Done(1, "click", {}, "", was, came)
+
+
+def test_a_window_that_a_step_opens_for_each_item_must_be_there_with_its_own_title() -> None:
+    steps = [opened(f"Order {one['order']}", "Orders") for one in ORDERS]
+    assert windows_of(steps, ORDERS, ["AB-1207", "CD-3391"]) == ["Order {order}"]
+
+
+def test_a_title_that_may_be_of_one_item_only_or_means_something_else_is_not_asked_for() -> None:
+    assert windows_of([opened("Order AB-1207")], ORDERS[:1], ["AB-1207"]) == []  # of one item nobody knows
+    of_customers = [opened(f"Customer {name}") for name in ("Fischer", "Harvest")]
+    assert windows_of(of_customers, ORDERS, ["AB-1207", "CD-3391"]) == []
+    of_both = [opened("Paid by Fischer and Sons")] * 2  # the answer of one of them
+    assert windows_of(of_both, ORDERS, ["AB-1207", "Fischer and Sons"]) == []
+    assert windows_of([opened("Orders", "* new")] * 2, ORDERS, []) == []
+    assert windows_of([opened("Orders")] * 2, ORDERS, []) == []  # it was there before
+
+
+def test_the_state_that_a_step_leads_to_in_all_runs_must_be_there() -> None:
+    def led(begun: str, came: str) -> Done:
+        return replace(opened(), begun_at=begun, came_to=came)
+
+    assert state_of([led("search", "record"), led("search", "record")]) == "record"
+    assert state_of([led("search", "record"), led("search", "nothing found")]) == ""
+    assert state_of([led("record", "record")]) == ""
+    assert state_of([led("", "")]) == ""  # nobody declared any

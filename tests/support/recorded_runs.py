@@ -30,7 +30,8 @@ class Page:
     """A page of a program: texts by where they begin, and fields by where they are, with what is in them.
 
     ``icons`` are buttons with a drawing and no words, ``frames`` boxes around something, and ``masks`` what is painted
-    over before anything leaves the machine.
+    over before anything leaves the machine. ``windows`` are the titles of its windows, ``state`` what its screen was
+    recognized as.
     """
 
     texts: Mapping[tuple[int, int], str]
@@ -38,6 +39,8 @@ class Page:
     icons: tuple[tuple[int, int], ...] = ()
     frames: tuple[Box, ...] = ()
     masks: tuple[Box, ...] = ()
+    windows: tuple[str, ...] = ()
+    state: str = ""
 
     @property
     def picture(self) -> Image.Image:
@@ -118,11 +121,14 @@ async def _record(
 
     async def frame(one: Page, shot: Shot, step: int) -> None:
         await recorder.keep(shot)
-        await tell(frame_taken(one.redacted.frame, shot, one.redacted), step)
+        taken = frame_taken(one.redacted.frame, shot, one.redacted)
+        await tell(taken.model_copy(update={"windows": list(one.windows)}), step)
 
     await recorder.record(events.RunOpened(run_id=run_id, title=goal, library="test", signed_by=recorder.fingerprint))
     await tell(events.SubgoalOpened(title=goal, goal=goal), 0)
     await frame(pages[0], shots[0], 0)
+    if pages[0].state:
+        await tell(events.StateSeen(state=pages[0].state), 0)
     for number, (act, before, after) in enumerate(zip(acts, shots, shots[1:], strict=False), start=1):
         tool, arguments, kind, gesture = _told(act)
         await tell(
@@ -134,6 +140,7 @@ async def _record(
         await frame(pages[number], after, number)
         outcome = "changed" if before.sha256 != after.sha256 else "unchanged"
         judged = {"outcome": outcome, "before": before.sha256, "after": after.sha256, "changed_box": []}
+        judged |= {"state": pages[number].state}
         await tell(events.Judged.model_validate(judged), number)
     steps = len(acts) + 1
     told = {"note": None, "thought": "Done.", "tool_name": "answer", "arguments": {"content": said}, "label": "answer"}

@@ -1,0 +1,114 @@
+"""A playbook asks for windows and for states of the program, where somebody knows these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.errors import GaveUp, InvalidUsage
+from holo_tasks.core.gestures import Gesture, Hotkey
+from holo_tasks.loop.screens import Screens
+from holo_tasks.scripts.playbook import BadPlaybook, parse_playbook
+from holo_tasks.scripts.script import Script
+from holo_tasks.scripts.values import fits_title
+from tests.support.coloured_program import ColouredProgram, Colours, state
+from tests.support.painted_desktop import PaintedDesktop
+from tests.support.scripts import done
+from tests.support.shots import MemoryModel, as_model, walk_of
+
+WRITTEN = """
+name: program
+goals:
+  file-it:
+    params: {{order: text}}
+    rules:
+      - {{id: opened, after: file, do: [{{answer: filed, thought: It is filed.}}]}}
+      - id: file
+        once: true
+        patience: 4
+        pause: 0.01
+        do: [{{hotkey: [f5], thought: File it., then: {then}}}]
+"""
+SCREENS = Screens([state("menu"), state("filed"), state("form")], closed=False)
+
+
+class Program(ColouredProgram):
+    """Files what it is asked to, some looks later, in a window that is named after the order."""
+
+    def __init__(self, comes: str = "filed", title: str = "Order 4711", late: int = 2) -> None:
+        super().__init__("menu")
+        self._comes, self._title, self._late = comes, title, late
+
+    async def look(self, *, after_action: bool = False) -> Any:
+        if any(isinstance(gesture, Hotkey) for gesture in self.gestures):
+            self._late -= 1
+            if self._late < 0:
+                self.screen, self.popups = self._comes, [self._title]
+        return await super().look(after_action=after_action)
+
+
+async def followed(then: str, program: PaintedDesktop, screens: Screens | None = SCREENS) -> str:
+    script = Script(parse_playbook(WRITTEN.format(then=then)), "file-it", order="4711")
+    walk = walk_of(as_model(MemoryModel([])), desktop=program)
+    return await done(walk, script.brain(Colours(), screens))
+
+
+def keys(program: PaintedDesktop) -> list[Gesture]:
+    return [gesture for gesture in program.gestures if isinstance(gesture, Hotkey)]
+
+
+@pytest.mark.parametrize(
+    "then", ["{state: filed}", '{window: "Order {order}"}', '[{state: filed}, {window: "*{order}"}]']
+)
+async def test_what_comes_late_is_waited_for_and_nothing_is_done_twice(then: str) -> None:
+    program = Program()
+    assert await followed(then, program) == "filed"
+    assert len(keys(program)) == 1
+    assert program.screen == "filed", "it was not there before"
+
+
+@pytest.mark.parametrize(
+    ("then", "program", "said"),
+    [
+        ("{state: filed}", Program(comes="form"), "the state ‘filed’"),
+        ('{window: "Order {order}"}', Program(title="Order 47110"), "the window ‘Order {order}’"),
+    ],
+)
+async def test_what_does_not_come_is_named_and_nothing_is_answered(then: str, program: Program, said: str) -> None:
+    with pytest.raises(GaveUp) as error:
+        await followed(then, program)
+    assert said in str(error.value)
+    assert len(keys(program)) == 1
+
+
+async def test_a_state_does_not_count_where_nobody_knows_the_programs_states() -> None:
+    assert await followed("{state: filed}", Program(comes="form"), None) == "filed"
+
+
+async def test_a_state_that_is_none_of_the_programs_is_a_mistake_before_anything_is_done() -> None:
+    program = Program()
+    with pytest.raises(InvalidUsage, match="asks for the state 'filled', which is none of the screens' states: menu"):
+        await followed("{state: filled}", program)
+    assert program.gestures == []
+    with pytest.raises(BadPlaybook, match="asks for the state 'filled', which is not under screens:"):
+        parse_playbook(WRITTEN.format(then="{state: filled}") + "screens: {states: {filed: FILED}}\n")
+
+
+async def test_where_nobody_knows_windows_one_is_not_asked_for() -> None:
+    with pytest.raises(InvalidUsage, match="nobody here knows which windows are on this screen"):
+        await followed('{window: "Order {order}"}', PaintedDesktop())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "title", "fits"),
+    [
+        ("Order {order}", "order 4*1 ", True),
+        ("Order {order}", "Order 4711", False),  # what is put in stands for itself
+        ("*{order}*", "Orders: 4*1, filed", True),
+        ("Order *", "An order 1", False),
+        ("Order (copy)", "Order (copy)", True),
+    ],
+)
+def test_a_title_is_a_pattern_in_which_values_stand_for_themselves(pattern: str, title: str, fits: bool) -> None:
+    assert fits_title(pattern, {"order": "4*1"}, title) is fits
