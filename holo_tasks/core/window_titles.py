@@ -52,11 +52,12 @@ def may_be_told(box: Box, area: Box, masks: Sequence[Mask]) -> bool:
 def _showing(windows: Sequence[OnScreen], area: Box) -> Iterator[tuple[OnScreen, str]]:
     """Yield windows with their titles, uppermost first, but for those whose title lies under another window."""
     for place, window in reversed(list(enumerate(windows))):
-        above = (other for other in windows[place + 1 :] if other.solid)
-        edge = window.box.intersection(area)
-        if edge is None or any(other.box.encloses(edge.intersection(_edge(window.box)) or edge) for other in above):
+        seen = window.box.intersection(area)
+        if seen is None:
             continue
-        yield from ((window, owner.title) for owner in window.owners if owner.title.strip())
+        top = seen.intersection(_edge(window.box)) or seen
+        if not any(other.solid and other.box.encloses(top) for other in windows[place + 1 :]):
+            yield from ((window, owner.title) for owner in window.owners if owner.title.strip())
 
 
 def _edge(box: Box) -> Box:
