@@ -92,6 +92,8 @@ class Layered:
         self._secrets = self.walk.secrets
         self._task = self.walk.transcript.task
         self._once = Once(self.options.press_once, self._certainly_not_done)  # over all layers
+        if isinstance(script := self.options.script, Script):
+            self._once.declare(script.press_once)
         self._check_windows()
 
     async def answer(self) -> Answered[Any]:

@@ -71,9 +71,11 @@ class Macros:
         """
         tool = next(tool for macro, tool in self.tools if macro.name == call.name)
         try:
-            brain = tool.given(call.arguments).brain(self.run.recognizer, self.options.known_screens)
+            given = tool.given(call.arguments)
+            brain = given.brain(self.run.recognizer, self.options.known_screens)
         except InvalidUsage as error:
             return f"{call.name} was not begun: {error}", True
+        once.declare(given.press_once)
         aside, begun, layer = walk.aside(call.name), walk.step, tool.layer
         # By context, not as parameters: Prefect looks for task results inside those, field by field.
         mark = _sequence.set(lambda: self._sequence(aside, brain, layer, once, most_steps))

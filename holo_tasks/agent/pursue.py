@@ -165,6 +165,7 @@ def _opened(run: Run, here: Subgoal, goal: str, options: SubgoalOptions) -> even
         display=run.desktop.display,
         flow_run_id=flow_run_id(),
         playbook=f"{script.name} {script.version}" if isinstance(script, Script) and script.version else "",
+        press_once=list(options.press_once),
     )
 
 

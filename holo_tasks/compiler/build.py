@@ -86,7 +86,9 @@ class Builder:
         ordered = [*answers, *chain.from_iterable(by_screen.values())]
         rules = [rule.told for rule in ordered]
         used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr(rules)}
-        return Built({**({"params": used} if used else {}), "rules": rules}, unread)
+        once = list(dict.fromkeys(label for one in self.recordings for label in one.press_once))
+        told = {"params": used, "press_once": once}
+        return Built({**{key: value for key, value in told.items() if value}, "rules": rules}, unread)
 
     def _tell_the_end(self, answers: Sequence[_Rule], stays: Sequence[_Rule]) -> None:
         """Have what is answered on a screen that was worked on come last, and be told by what has come or gone by then.

@@ -74,6 +74,8 @@ class Recording:
     subgoal: int = 0
     ended_at: str = ""
     """The state that the answer was given in."""
+    press_once: tuple[str, ...] = ()
+    """The labels of what has the effect, as whoever ran it declared them."""
 
     @property
     def pictures(self) -> Iterator[Picture]:
@@ -125,8 +127,8 @@ def _closed(one: _Open, event: events.SubgoalClosed, uri: str, digest: str) -> R
     assert one.answered_on is not None
     goal, data = apart(one.opened.goal)
     steps, answer = tuple(one.steps), event.answer
-    title, number = one.opened.title, one.opened.subgoal
-    return Recording(uri, digest, goal.strip(), title, data, steps, answer, one.answered_on, number, one.begun_at)
+    title, number, once = one.opened.title, one.opened.subgoal, tuple(one.opened.press_once)
+    return Recording(uri, digest, goal.strip(), title, data, steps, answer, one.answered_on, number, one.begun_at, once)
 
 
 def _take_in(one: _Open, event: events.Event) -> None:

@@ -58,6 +58,8 @@ def written(name: str, built: Built, recordings: Sequence[Recording]) -> str:
     goal = {**built.goal, "rules": [_rule(rule) for rule in built.goal["rules"]]}
     if "params" in goal:
         goal["params"] = _Flow(goal["params"])
+    if "press_once" in goal:
+        goal["press_once"] = _Row(goal["press_once"])
     body = {"name": name, "goals": {name: goal}}
     return head + yaml.dump(body, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
 

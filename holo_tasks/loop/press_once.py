@@ -168,6 +168,11 @@ class Once:
         yield from guide.clear()
         return f"{pressed} was pressed before and had no effect: that was looked up. Begin again."
 
+    def declare(self, labels: Sequence[str]) -> None:
+        """Have more buttons hold an effect, whoever works from now on."""
+        self.labels = tuple(dict.fromkeys((*self.labels, *labels)))
+        self.declared = tuple(dict.fromkeys((*self.declared, *labels)))
+
     def hold_back(self, labels: Sequence[str]) -> None:
         """Count buttons as pressed from now on, whatever was declared: nobody knows what came of a press."""
         self.labels = (*self.labels, *(label for label in labels if label not in self.labels))

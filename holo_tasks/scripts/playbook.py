@@ -144,7 +144,7 @@ class Goal(Part):
 
     ``when`` is searched in a task's text, and its named groups are values; a goal without it is only done by name, as
     a script. ``params`` are the values that a script must be given, by their types. ``probe`` is another goal of the
-    playbook, which looks whether what was done is there.
+    playbook, which looks whether what was done is there. ``press_once`` are labels of what has the effect.
     """
 
     when: str | None = None
@@ -154,6 +154,7 @@ class Goal(Part):
     probe: str | None = Field(
         default=None, description="the goal that a script does before it answers; it answers done"
     )
+    press_once: Labels = Field(default=(), description="labels that whoever works presses once only")
     at_limit: dict[str, Any] | str = Field(
         default="The rehearsal model was stopped before it was done.",
         description="the answer when nothing but an answer is allowed",

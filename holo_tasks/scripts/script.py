@@ -159,6 +159,13 @@ class Script:
         return PLAYBOOK if isinstance(self._source, Playbook) else SCRIPT
 
     @property
+    def press_once(self) -> tuple[str, ...]:
+        """What is written on what has the effect, and is pressed once by whoever works on it."""
+        if not isinstance(self._source, Playbook):
+            return ()
+        return tuple(fill(label, self._values) for label in self._source.goals[self.name].press_once)
+
+    @property
     def plan(self) -> Plan | None:
         """What it may do, for people to see; None for a function, of which nobody knows."""
         if not isinstance(self._source, Playbook):

@@ -27,6 +27,7 @@ from holo_tasks import (
 from holo_tasks.core.errors import GaveUp
 from holo_tasks.core.events import AnyEvent
 from holo_tasks.core.gestures import Click, Hotkey
+from holo_tasks.loop import press_once
 from holo_tasks.loop.screens import Interruption, Screens, Way
 from holo_tasks.run.run import Run
 from holo_tasks.safety.handoffs import Handoffs
@@ -316,6 +317,37 @@ async def test_a_layer_shows_in_prefect(tmp_path: Path, prefect_url: str) -> Non
     by = ["layer:script"]
     assert names == {"1 · decide": [], "2 · script · decide": by, "2 · script · press enter": by,
                      "3 · script · decide": by}  # fmt: skip
+
+
+ONCE = """
+name: pressing
+goals:
+  press-it:
+    press_once: Enter
+    rules:
+      - {id: stop, after: press, do: [{ask_human: Go on by hand., thought: Nobody knows what comes then.}]}
+      - {id: press, once: true, do: [{hotkey: [enter], thought: Press it.}]}
+"""
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_what_a_playbook_says_is_pressed_once_is_not_pressed_by_the_model_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: bool
+) -> None:
+    monkeypatch.setattr(press_once, "PATIENCE_S", 0)
+    written = ONCE if declared else ONCE.replace("    press_once: Enter\n", "")
+
+    @subgoal(layers=(Script(parse_playbook(written)), "model"))
+    async def press_it() -> str:
+        return str(await pursue("Press it."))
+
+    again = step("hotkey", keys=["enter"])
+    worked = await Worked(tmp_path, [again, DONE]).by(press_it)
+    pressed = [gesture for gesture in worked.desktop.gestures if isinstance(gesture, Hotkey)]
+    assert len(pressed) == (1 if declared else 2)
+    if declared:
+        assert isinstance(worked.error, NeedsPerson)
+        assert "‘Enter’ was pressed, and nobody knows whether that came about" in str(worked.error)
 
 
 FILING = """

@@ -567,6 +567,15 @@ def test_windows_and_states_that_come_of_a_step_must_be_there_too(home: Path) ->
         assert decision.step["tool_call"]["tool_name"] == tool, (windows, state)
 
 
+def test_what_has_the_effect_is_what_the_runs_declared(home: Path) -> None:
+    found, _, text = compiled(home, run(home, "AB-1207", press_once=["Start search"]), run(home, "CD-3391"))
+    assert found.goals["look-up"].press_once == ("Start search",)
+    assert "    press_once: [Start search]\n" in text
+    plain, _, text = compiled(home, run(home, "AB-1207"), run(home, "CD-3391"))
+    assert plain.goals["look-up"].press_once == ()
+    assert "press_once" not in text
+
+
 def _until_the_search(playbook: Playbook, number: str) -> Iterator[Turn]:
     """Yield what a playbook does until it has started the search."""
     history: list[Turn] = []

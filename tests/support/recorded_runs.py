@@ -103,13 +103,21 @@ def record(
     answer: Any,
     *,
     status: events.Status = "answered",
+    press_once: Sequence[str] = (),
 ) -> str:
     """Write the trace of a run that did these things one after the other; return its folder."""
-    return asyncio.run(_record(home, run_id, goal, acts, last, answer, status))
+    return asyncio.run(_record(home, run_id, goal, acts, last, answer, status, press_once))
 
 
 async def _record(
-    home: Path, run_id: str, goal: str, acts: Sequence[Act], last: Page, answer: Any, status: events.Status
+    home: Path,
+    run_id: str,
+    goal: str,
+    acts: Sequence[Act],
+    last: Page,
+    answer: Any,
+    status: events.Status,
+    press_once: Sequence[str],
 ) -> str:
     said = answer if isinstance(answer, str) else json.dumps(answer)
     recorder = Destination.parse(str(home / "runs")).open(run_id, home=home)
@@ -125,7 +133,7 @@ async def _record(
         await tell(taken.model_copy(update={"windows": list(one.windows)}), step)
 
     await recorder.record(events.RunOpened(run_id=run_id, title=goal, library="test", signed_by=recorder.fingerprint))
-    await tell(events.SubgoalOpened(title=goal, goal=goal), 0)
+    await tell(events.SubgoalOpened(title=goal, goal=goal, press_once=list(press_once)), 0)
     await frame(pages[0], shots[0], 0)
     if pages[0].state:
         await tell(events.StateSeen(state=pages[0].state), 0)
