@@ -28,6 +28,7 @@ from holo_tasks.loop.walk import Walk
 from holo_tasks.run.run import Run
 from holo_tasks.run.subgoal_context import stepping
 from holo_tasks.run.subgoal_options import MODEL, SubgoalOptions
+from holo_tasks.scripts.script import Script
 
 
 @runtime_checkable
@@ -75,7 +76,7 @@ class Macros:
             brain = given.brain(self.run.recognizer, self.options.known_screens)
         except InvalidUsage as error:
             return f"{call.name} was not begun: {error}", True
-        once.declare(given.press_once)
+        once.declare(given.press_once if isinstance(given, Script) else ())
         aside, begun, layer = walk.aside(call.name), walk.step, tool.layer
         # By context, not as parameters: Prefect looks for task results inside those, field by field.
         mark = _sequence.set(lambda: self._sequence(aside, brain, layer, once, most_steps))
