@@ -115,7 +115,7 @@ async def pursue(
     most, about = max_steps or run.options.max_steps, told(values)
     layered = Layered(run, walk, options, reader_for(returns), most, perform, here.probe, about, macros, text, values)
     await run.skipping.tell(run)
-    await walk.record(_opened(run, here, f"{text}\n\n{block}".strip(), options))
+    await walk.record(_opened(run, here, f"{text}\n\n{block}".strip(), options, macros))
     ended = _Ended()
     async with run.screen_alone():
         spent_before = guard.spent_micro - run.spent_inside  # others may have spent while this one waited
@@ -154,8 +154,7 @@ def _doors(run: Run, options: SubgoalOptions, macros: Macros) -> Doors:
     return replace(doors, model=macros.offered_to(doors.model))
 
 
-def _opened(run: Run, here: Subgoal, goal: str, options: SubgoalOptions) -> events.SubgoalOpened:
-    script = options.script
+def _opened(run: Run, here: Subgoal, goal: str, options: SubgoalOptions, macros: Macros) -> events.SubgoalOpened:
     return events.SubgoalOpened(
         title=here.title,
         goal=goal,
@@ -164,9 +163,15 @@ def _opened(run: Run, here: Subgoal, goal: str, options: SubgoalOptions) -> even
         model=run.outside.model.name,
         display=run.desktop.display,
         flow_run_id=flow_run_id(),
-        playbook=f"{script.name} {script.version}" if isinstance(script, Script) and script.version else "",
+        playbook=_version(options.script),
+        macros=[version for _, tool in macros.tools if (version := _version(tool))],
         press_once=list(options.press_once),
     )
+
+
+def _version(script: object) -> str:
+    """Return a playbook's goal and version, empty for what is none or was read from no file."""
+    return f"{script.name} {script.version}" if isinstance(script, Script) and script.version else ""
 
 
 async def _close(run: Run, here: Subgoal, walk: Walk, layered: Layered, ended: _Ended, spent_before: int) -> None:

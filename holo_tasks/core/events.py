@@ -58,7 +58,8 @@ class SubgoalOpened(Event):
     """A sub-goal begins with an empty history; ``progress`` reads like ``step 2 of 4: look up …``.
 
     ``playbook`` is the playbook that works on it: its goal, and a learned one's version, or the SHA-256 of the file
-    that it was read from. ``press_once`` are the labels of what has its effect.
+    that it was read from; ``macros`` are those that its model may call. ``press_once`` are the labels of what has its
+    effect.
     """
 
     kind: Literal["subgoal_opened"] = "subgoal_opened"
@@ -70,6 +71,7 @@ class SubgoalOpened(Event):
     display: str = ""
     flow_run_id: str = ""
     playbook: str = ""
+    macros: list[str] = []
     press_once: list[str] = []
 
 

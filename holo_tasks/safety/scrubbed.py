@@ -36,7 +36,7 @@ FREE_TEXT = frozenset(
 AS_IT_IS = frozenset(
     {"kind", "status", "outcome", "purpose", "source", "finish_reason", "confidence", "tool_name", "gesture_kind"}
     | {"run_id", "flow_run_id", "token", "library", "model", "endpoint", "display", "signed_by", "media_type"}
-    | {"layer", "target", "items", "correction", "playbook"}
+    | {"layer", "target", "items", "correction", "playbook", "macros"}
     | {"sha256", "frame_digest", "prompt_sha256", "shots", "strip", "before", "after", "masks", "handoff"}
 )
 """Fields of events that others find things by: identifiers, digests, and words out of a list. ``items`` have a title,

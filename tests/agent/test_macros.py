@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -103,6 +104,14 @@ async def test_a_call_does_the_whole_sequence_through_the_usual_doors_and_tells_
     assert kinds.count("permit") == kinds.count("action") == kinds.count("verdict") == 2
     assert worked.closed == [("answered", "model")]
     assert [event.steps for event in worked.events if event.kind == "subgoal_closed"] == [5]
+
+
+async def test_the_trace_says_which_version_of_a_playbook_the_model_may_call(tmp_path: Path) -> None:
+    file = tmp_path / "book.yaml"
+    file.write_text("{name: book, goals: {look-on: {rules: [{id: end, do: [{answer: ok, thought: It is.}]}]}}}")
+    worked = await Worked(tmp_path, [DONE]).by(working([Script(file), *BOTH]))
+    (opened,) = (event for event in worked.events if event.kind == "subgoal_opened")
+    assert opened.macros == [f"look-on {hashlib.sha256(file.read_bytes()).hexdigest()}"]
 
 
 async def test_what_names_the_item_is_held_for_its_steps_and_not_for_the_models(
