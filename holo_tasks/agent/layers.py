@@ -361,4 +361,4 @@ class Layered:
 
     def _check_windows(self) -> None:
         if self.options.known_screens is not None:
-            self.run.check_states(self.options.known_screens)
+            self.run.watch(self.options.known_screens)

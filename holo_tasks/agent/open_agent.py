@@ -147,8 +147,8 @@ async def open_agent(
     labels = {name: secret.fields for name, secret in known.items() if secret.fields}
     values, seeds = values_of(known), {name: seed for name, one in known.items() if (seed := one.seed) is not None}
     redactor = await asyncio.to_thread(redactor_for, redaction, values, typed, codes)
-    if isinstance(desktop, TellsWindows):  # their titles are evidence; of another machine's only the viewer's is known
-        desktop.tells_windows = not getattr(desktop, "far", "") or bool(redaction and redaction.windows)
+    if redaction is not None and redaction.windows and isinstance(desktop, TellsWindows):
+        desktop.tells_windows = True
     book = RunBook(store)
     await awaited(lambda: asyncio.to_thread(book.check))  # before there is a trace of a run that cannot begin
     recorder = await asyncio.to_thread(lambda: destination.open(run_id or new_run_id(), home=where))

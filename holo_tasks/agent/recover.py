@@ -23,7 +23,7 @@ async def recover_to(state: str, *, screens: Screens | None = None) -> None:
     if screens is None:
         raise InvalidUsage("There are no screens declared here; give recover_to(…, screens=Screens(…)).")
     screens.state(state)
-    run.check_states(screens)
+    run.watch(screens)
     async with run.screen_alone():
         walk = side_walk(f"Go to ‘{state}’.")
         await walk.look()

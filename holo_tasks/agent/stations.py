@@ -133,7 +133,7 @@ class Stations:
         front, options = self._front, self._front.options
         redaction = options.redaction
         screen = LazyDesktop(self._spares.take)
-        screen.tells_windows = True
+        screen.tells_windows = redaction is not None and bool(redaction.windows)
         typed = TypedFields(used_before=self.fresh == "never")
         redactor = await asyncio.to_thread(redactor_for, redaction, self._secrets, typed, self._codes)
         doors = replace(

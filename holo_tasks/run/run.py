@@ -25,7 +25,7 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.model import Model
 from holo_tasks.core.money import Price
 from holo_tasks.core.person import SUSPENDED
-from holo_tasks.core.ports import Desktop, Journal
+from holo_tasks.core.ports import Desktop, Journal, TellsWindows
 from holo_tasks.core.states import Recognizer
 from holo_tasks.core.version import __version__
 from holo_tasks.core.visible_text import exact
@@ -180,8 +180,8 @@ class Run:
             self.sees = ScreenRecognizer(ask=self.ask, elements=told.read if told else None)
         return self.sees
 
-    def check_states(self, screens: Screens) -> None:
-        """Raise `InvalidUsage` if the desktop cannot tell what the states of these screens are recognized by."""
+    def watch(self, screens: Screens) -> None:
+        """Have the desktop's frames tell what the states of these screens are recognized by."""
         from holo_tasks.vision.state_recognizer import needs_windows
 
         if (far := getattr(self.desktop, "far", "")) and needs_windows(screens):
@@ -189,6 +189,8 @@ class Run:
                 f"A state is told by a window, and the desktop shows the screen of another machine ({far}), whose "
                 "windows nobody here knows: tell it by a Text or a Picture."
             )
+        if isinstance(self.desktop, TellsWindows) and (screens.closed or needs_windows(screens)):
+            self.desktop.tells_windows = True
 
     def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something for people to see without holding up the agent; waited for as the run is closed."""

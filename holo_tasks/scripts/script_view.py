@@ -17,7 +17,7 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.known_elements import known
 from holo_tasks.core.outside import defused
-from holo_tasks.core.ports import TellsElements
+from holo_tasks.core.ports import TellsElements, TellsWindows
 from holo_tasks.core.states import Recognizer, State
 from holo_tasks.core.step import Step
 from holo_tasks.core.transcript import Did, Told
@@ -97,7 +97,7 @@ class Eyes:
         if seen is None:
             raise InvalidUsage("Look at the screen before deciding.")
         if Needs.WINDOWS in needs:
-            _check_windows(seen)
+            _have_windows_told(walk)
         sight = await self._sight(walk, seen, needs, told=told)
         if Needs.STATE in needs and self._recognizer is not None and self._states:
             state = await self._recognizer.recognize(seen.frame, self._states)
@@ -214,12 +214,12 @@ def _elements(walk: Walk) -> Elements | None:
     return walk.doors.elements or (Elements(desktop) if isinstance(desktop, TellsElements) else None)
 
 
-def _check_windows(seen: Seen) -> None:
-    if seen.frame.windows is None:
-        raise InvalidUsage(
-            "The playbook asks for a window, and nobody here knows which windows are on this screen: it is another "
-            "machine's. Ask for a text instead."
-        )
+def _have_windows_told(walk: Walk) -> None:
+    """Have the pictures from the next one on say which windows are in them; raise `InvalidUsage` if they cannot."""
+    desktop = walk.doors.desktop
+    if getattr(desktop, "far", "") or not isinstance(desktop, TellsWindows):
+        raise InvalidUsage("A playbook asks for a window, and nobody here knows which windows are on this screen.")
+    desktop.tells_windows = True
 
 
 class Ears:
