@@ -1,4 +1,4 @@
-"""Runs on a real program, whose windows and states are known, are compiled: what came of a step then is asked for again."""
+"""Runs on a real program, whose windows and states are known, are compiled: what came of a step is asked for again."""
 
 from __future__ import annotations
 
