@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import templated
-from holo_tasks.scripts.values import Value, fill
+from holo_tasks.scripts.values import Value, label_of
 from holo_tasks.vision.screen_text import Line, Sight, digits, matches, on_row, plain
 
 ENOUGH = 2
@@ -80,7 +80,7 @@ def identity_of(shown: Sequence[tuple[Sight, Mapping[str, Value]]], names: Colle
     for name in names:
         forms = (f"{{{name}}}", f"{{{name}}}*", f"*{{{name}}}*")
         for form in forms:
-            if all(name in values and sight.has(fill(form, values)) for sight, values in shown):
+            if all(name in values and sight.has(label_of(form, values)) for sight, values in shown):
                 found.append(form)
                 break
     return tuple(found)
