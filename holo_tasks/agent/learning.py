@@ -23,7 +23,8 @@ from holo_tasks.audit.verifier.bundle import open_bundle
 from holo_tasks.audit.verifier.heads import Heads
 from holo_tasks.audit.verifier.public_key import PublicKey
 from holo_tasks.audit.verifier.verify import verify
-from holo_tasks.compiler.compile import compiled_of, name_of_goal
+from holo_tasks.compiler.compile import compiled_of
+from holo_tasks.compiler.goals import name_of_goal
 from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.recording import Recording, recordings
 from holo_tasks.compiler.shadow import difference

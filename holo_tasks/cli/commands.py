@@ -45,6 +45,7 @@ EMPTY: dict[str, dict[str, object]] = {
         "left_out": 0,
         "astray": 0,
         "ask_model": [],
+        "probe": None,
         "runs": [],
     },
     "record": {"file": None, "goal": None, "params": {}, "steps": 0, "ask_model": [], "runs": [], "secrets": []},
@@ -210,9 +211,8 @@ def _compile(options: argparse.Namespace) -> int:
     from holo_tasks.cli.compile import compile_traces
     from holo_tasks.machine.home import holo_home
 
-    said = compile_traces(
-        options.trace, options.out, options.goal, options.param, options.public_key, holo_home(), as_json=options.json
-    )
+    given = options.trace, options.out, options.goal, options.param, options.public_key
+    said = compile_traces(*given, holo_home(), as_json=options.json, probes=options.probe)
     return put(said, 0)
 
 

@@ -34,9 +34,10 @@ def compile_traces(
     as_json: bool,
     ask: Ask | None = None,
     reader: Reader | None = None,
+    probes: Sequence[str] = (),
 ) -> str:
-    """Write the playbook of some traces; return what is printed. ``ask`` is asked what to call parameters, and
-    ``reader`` may have read some of the pictures before.
+    """Write the playbook of some traces; return what is printed. ``ask`` is asked what to call parameters, ``reader``
+    may have read some of the pictures before, and ``probes`` are traces of looking whether it is there.
 
     Raises `InvalidUsage`, and nothing was written. A playbook that is there already, and says something else, is kept
     beside the new one.
@@ -47,16 +48,18 @@ def compile_traces(
     if not can_read():
         raise InvalidUsage("Pictures cannot be read here: pip install 'prefect-holo[rehearsal]'.")
     key = _key(public_key, home)
-    verified = []
-    for number, uri in enumerate(dict.fromkeys(traces), start=1):
-        say(f"verifying and reading run {number} of {len(traces)}")
-        verified.append(_verified(uri, key, home))
+    uris = list(dict.fromkeys([*traces, *probes]))
+    verified = {}
+    for number, uri in enumerate(uris, start=1):
+        say(f"verifying and reading run {number} of {len(uris)}")
+        verified[uri] = _verified(uri, key, home)
+    runs, looks = ([verified[uri] for uri in dict.fromkeys(each)] for each in (traces, probes))
     with TemporaryDirectory() as scratch:
-        made = compiled(verified, reader or Reader(), goal, named, ask, Path(scratch))
+        made = compiled(runs, reader or Reader(), goal, named, ask, Path(scratch), looks)
         kept = _written(out, made.text, [Path(scratch, name) for name in made.pictures])
     for line in _advice(made, kept):
         say(line)
-    return _as_json(made, out, verified) if as_json else str(out)
+    return _as_json(made, out, list(verified.values())) if as_json else str(out)
 
 
 def _named(param: str) -> tuple[str, str]:
@@ -110,6 +113,8 @@ def _written(out: Path, text: str, pictures: Sequence[Path] = ()) -> Path | None
 
 def _advice(made: Compiled, kept: Path | None) -> list[str]:
     said = [f"{made.steps} steps; parameters: {', '.join(made.parameters) or 'none'}"]
+    if made.probe:
+        said.append(f"its probe {made.probe} looks whether it is there")
     if made.left_out:
         said.append(f"{made.left_out} steps of the runs were detours and are left out")
     if made.astray:
@@ -133,6 +138,7 @@ def _as_json(made: Compiled, out: Path, verified: Sequence[tuple[Trace, str]]) -
             "left_out": made.left_out,
             "astray": made.astray,
             "ask_model": list(made.unread),
+            "probe": made.probe or None,
             "runs": [{"trace": trace.uri, "sha256": digest} for trace, digest in verified],
         }
     )

@@ -221,7 +221,7 @@ def _add_compile(commands: Commands) -> None:
         "screen, never coordinates; what differs from run to run is a parameter, and no value of a run gets into it. "
         "Each trace is verified first.",
         epilog="exit codes: 0 written; 2 nothing was written: a trace was tampered with or did not end as answered, "
-        "or what was done has no words on the screen",
+        "what was done has no words on the screen, or no probe can be made",
     )
     compiler.add_argument("trace", metavar="TRACE", nargs="+", help="a run's folder or s3:// URI")
     compiler.add_argument("--out", metavar="FILE.yaml", type=Path, required=True, help="the playbook")
@@ -234,6 +234,8 @@ def _add_compile(commands: Commands) -> None:
         default=[],
         help="this literal of a run is a parameter (what was typed is one by itself)",
     )
+    told = "a run that looked whether it is there, and answered done or something else: made the playbook's probe"
+    compiler.add_argument("--probe", metavar="TRACE", action="append", default=[], help=told)
     compiler.add_argument("--public-key", metavar="FILE", type=Path, help="of who recorded the runs (this machine's)")
     compiler.add_argument("--json", action="store_true", help="print one JSON object as the last line")
 

@@ -255,5 +255,6 @@ class _Scrubbed:
 
 
 def _with_secrets(said: str, secrets: Sequence[Typed]) -> str:
-    told = {name: value for name, value in json.loads(said).items() if name not in ("left_out", "astray")}
+    unasked = "left_out", "astray", "probe"
+    told = {name: value for name, value in json.loads(said).items() if name not in unasked}
     return json.dumps(told | {"secrets": list(dict.fromkeys(each.secret.name for each in secrets))})

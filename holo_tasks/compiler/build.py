@@ -46,7 +46,7 @@ class Built:
 
 
 @dataclass(frozen=True)
-class _Rule:
+class Ruled:
     """A rule as YAML has it, the numbers of its screen and of the stay it is of, and the pictures it was seen on."""
 
     on: int
@@ -72,7 +72,7 @@ class Builder:
     def built(self, way: Sequence[Visit]) -> Built:
         """Return the goal of a way that the recordings have in common. Raises `InvalidUsage` for what has no words."""
         answers, unread = self._answers()
-        stays: list[_Rule] = []
+        stays: list[Ruled] = []
         for number, visit in enumerate(way):
             came_before = any(rule.on == visit.screen for rule in stays)
             stays += self._stay(number, visit, stays[-1].told["id"] if came_before else "")
@@ -80,7 +80,7 @@ class Builder:
             self._tell_the_end(answers, stays)
         self._tell_items_apart([*answers, *stays])
         # The first rule that holds is followed: of one screen's, what goes on from another comes before that.
-        by_screen: dict[int, list[_Rule]] = {}
+        by_screen: dict[int, list[Ruled]] = {}
         for rule in stays:
             by_screen.setdefault(rule.on, []).insert(0, rule)
         ordered = [*answers, *chain.from_iterable(by_screen.values())]
@@ -90,7 +90,7 @@ class Builder:
         told = {"params": used, "press_once": once}
         return Built({**{key: value for key, value in told.items() if value}, "rules": rules}, unread)
 
-    def _tell_the_end(self, answers: Sequence[_Rule], stays: Sequence[_Rule]) -> None:
+    def _tell_the_end(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
         """Have what is answered on a screen that was worked on come last, and be told by what has come or gone by then.
 
         Raises `InvalidUsage` where that is nothing: then nobody can say that the work is done.
@@ -112,9 +112,9 @@ class Builder:
                 answer.told.setdefault("not", []).extend(gone[:MOST_SIGNS])
             answer.told["after"] = [stays[-1].told["id"]]
 
-    def _tell_items_apart(self, rules: Sequence[_Rule]) -> None:
+    def _tell_items_apart(self, rules: Sequence[Ruled]) -> None:
         """Where one stay on a screen is about this very item, have what else is done there be about others."""
-        names = self.parameters.kinds
+        names = self._names
         for rule in rules:
             others = (other for other in rules if other.on == rule.on and other.stay != rule.stay)
             asked = "".join(text for other in others for text in other.told["screen"])
@@ -122,7 +122,7 @@ class Builder:
                 if not any(sight.has(fill(f"*{{{name}}}*", values)) for sight, values in rule.shown):
                     rule.told.setdefault("not", []).append(f"*{{{name}}}*")
 
-    def _answers(self) -> tuple[list[_Rule], tuple[str, ...]]:
+    def _answers(self) -> tuple[list[Ruled], tuple[str, ...]]:
         """Return a rule for each screen that answers were given on, and the values that nobody can read there."""
         by_screen: dict[int, list[Given]] = {}
         for recording, values in zip(self.recordings, self.parameters.values, strict=True):
@@ -135,7 +135,7 @@ class Builder:
             unread |= dict.fromkeys(answer.unread)
             shown = [(one.sight, one.values) for one in given]
             told = {"id": self._id("answer"), **self._screen(screen, shown, "the answer")}
-            rules.append(_Rule(screen, ANSWERING, told | self._answering(answer), shown))
+            rules.append(Ruled(screen, ANSWERING, told | self._answering(answer), shown))
         return rules, tuple(unread)
 
     def _answering(self, answer: Answer) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Builder:
         do = [{"answer": answer.content, "thought": self._thought(READING)}]
         return {"read": reads, "do": do} if reads else {"do": do}
 
-    def _stay(self, number: int, visit: Visit, after: str) -> Iterator[_Rule]:
+    def _stay(self, number: int, visit: Visit, after: str) -> Iterator[Ruled]:
         """Yield the rules of one stay: what was typed is to be seen before anything behind it is pressed."""
         in_all = self._in_all(visit)
         for part in _parts(visit.steps):
@@ -168,7 +168,7 @@ class Builder:
                 action["thought"] = self._thought(action["thought"])
             rule = {"id": self._id(_about(do)), **rule, "do": do}
             after = rule["id"]
-            yield _Rule(visit.screen, number, rule, shown)
+            yield Ruled(visit.screen, number, rule, shown)
 
     def _in_all(self, visit: Visit) -> bool:
         """Say whether all recordings did the same there: what came up in some only may come anywhere."""
@@ -194,7 +194,7 @@ class Builder:
         before = [self.seen[step.before.sha256] for step in steps]
         after = [self.seen[step.after.sha256] for step in steps]
         elsewhere = [one.sight for one in self.seen.values() if one.screen != after[0].screen]
-        texts = comes_of(before, after, told, elsewhere, self._private, list(self.parameters.kinds))
+        texts = comes_of(before, after, told, elsewhere, self._private, self._names)
         windows = [{"window": title} for title in windows_of(steps, told, self._private)]
         state = state_of(steps)
         return [*texts, *windows, *([{"state": state}] if state else ())]
@@ -209,7 +209,7 @@ class Builder:
         """Return what is written on what is pressed: it may move, and the screen is still this one."""
         found = [action for step in part for done in self._done(visit, step) for action in actions_of(*done)]
         targets = [what for action in found for kind, what in action.items() if kind not in NO_TARGET]
-        return [text for text in map(str, _leaves(targets)) if len(text) > 1]
+        return [text for text in map(str, leaves(targets)) if len(text) > 1]
 
     def _check_values(self, do: Sequence[Mapping[str, Any]], number: int) -> None:
         """Raise `InvalidUsage` where a value of an item would be a target: the next item has another one."""
@@ -221,7 +221,7 @@ class Builder:
 
     def _names_item(self, do: Sequence[Mapping[str, Any]]) -> bool:
         told = (what for action in do for kind, what in action.items() if kind not in NO_TARGET)
-        return any(is_of_item(str(text), self._private) for what in told for text in _leaves(what))
+        return any(is_of_item(str(text), self._private) for what in told for text in leaves(what))
 
     def _shown(self, visit: Visit, step: Done) -> Shown:
         """Return the pictures that a step was done on in all recordings that did it, its own first."""
@@ -253,14 +253,19 @@ class Builder:
             marks, unseen = next((each for each in told if each[0]), ((), ()))
         if not marks:
             raise InvalidUsage(f"Nothing that is written on the screen of {where} tells it from the other screens.")
-        asked = {"screen": [*marks, *identity_of(shown, list(self.parameters.kinds))]}
+        asked = {"screen": [*marks, *identity_of(shown, self._names)]}
         return {**asked, "not": [*unseen]} if unseen else asked
+
+    @property
+    def _names(self) -> list[str]:
+        """The parameters that a screen may be known by."""
+        return list(self.parameters.kinds)
 
     @property
     def _private(self) -> list[str]:
         """The values of the items that runs were about: none of them gets into a playbook."""
         told = [value for values in self.parameters.values for value in values.values()]
-        answers = [leaf for recording in self.recordings for leaf in _leaves(value_of(recording.answer))]
+        answers = [leaf for recording in self.recordings for leaf in leaves(value_of(recording.answer))]
         return [text for text in map(str, [*told, *answers]) if len(text) > 1]
 
     def _thought(self, text: str) -> str:
@@ -292,14 +297,15 @@ def _about(do: Sequence[Mapping[str, Any]]) -> str:
     return f"Fill in {pressed[-1]}" if pressed and "write" in do[-1] else str(do[-1]["thought"])
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield the values that a JSON value holds, at any depth; truth and nothing are none."""
     match value:
         case dict():
             for inner in value.values():
-                yield from _leaves(inner)
+                yield from leaves(inner)
         case list():
             for inner in value:
-                yield from _leaves(inner)
+                yield from leaves(inner)
         case bool() | None:
             return
         case _:

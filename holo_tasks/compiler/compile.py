@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,22 +10,33 @@ from pathlib import Path
 from holo_tasks.audit.reader import Trace
 from holo_tasks.compiler.build import Builder
 from holo_tasks.compiler.dry_run import Astray, check_dry_run
-from holo_tasks.compiler.parameters import Ask, parameters_of
+from holo_tasks.compiler.goals import chosen_of, looks_of
+from holo_tasks.compiler.parameters import Ask, Parameters, is_spoken_of, parameters_of
 from holo_tasks.compiler.paths import Visit, merged, visits
 from holo_tasks.compiler.pictures import Pictures
+from holo_tasks.compiler.probes import (
+    WAITS,
+    ProbeBuilder,
+    ProbeOf,
+    answered_in,
+    check_answers,
+    check_looks,
+    check_probe,
+    check_said,
+    looks_at,
+)
 from holo_tasks.compiler.recording import Done, Picture, Recording, recordings
 from holo_tasks.compiler.sights import Seen, opened, read, told_apart, told_apart_by_targets, told_apart_roughly
 from holo_tasks.compiler.targets import target_at
 from holo_tasks.compiler.variants import variants
-from holo_tasks.compiler.written import written
+from holo_tasks.compiler.written import Made, written
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.params import Kind
-from holo_tasks.scripts.playbook import parse_playbook
+from holo_tasks.scripts.playbook import Playbook, parse_playbook
 from holo_tasks.scripts.values import Value
 from holo_tasks.vision.ocr_reader import Reader
 from holo_tasks.vision.screen_text import Sight, digits
 
-LONGEST_NAME = 40
 FEWEST_STRAIGHT = 2
 """So many runs must be left where some are left out."""
 
@@ -50,6 +59,39 @@ class Compiled:
     astray: int = 0
     pictures: tuple[str, ...] = ()
     """The names of the picture files beside it that it needs."""
+    probe: str = ""
+    """The goal that looks whether it is there; empty if it has none."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be made of recordings: what the goal is called, which literals of theirs are parameters, who is asked
+    what to call all, and where pictures go. ``probe_of`` is what a probe is told of the goal that it is of.
+    """
+
+    name: str
+    named: Sequence[tuple[str, str]] = ()
+    ask: Ask | None = None
+    folder: Path | None = None
+    probe_of: ProbeOf | None = None
+
+    def builder(
+        self, chosen: Sequence[Recording], seen: Mapping[str, Seen], parameters: Parameters, mines: bool, stays: bool
+    ) -> Builder:
+        """Return what makes the rules."""
+        if self.probe_of is None:
+            return Builder(chosen, seen, parameters, mines, stays)
+        return ProbeBuilder(chosen, seen, parameters, mines, stays, of=self.probe_of)
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """A goal that was made: as it is written and as it is told, what its recordings were told, and what they show."""
+
+    made: Made
+    told: Compiled
+    parameters: Parameters
+    seen: Mapping[str, Seen]
 
 
 def compiled(
@@ -59,16 +101,27 @@ def compiled(
     named: Sequence[tuple[str, str]] = (),
     ask: Ask | None = None,
     folder: Path | None = None,
+    probes: Sequence[tuple[Trace, str]] = (),
 ) -> Compiled:
     """Return the playbook of one goal out of runs of it; each trace was verified, and comes with its head's digest.
 
     ``goal`` names one of the runs' sub-goals by its title or its words; where the runs have only one, it is the name
     that it gets. ``named`` are parameters with a literal of the runs, and ``ask`` is asked what to call all. ``folder``
-    is where pictures of what has no words are put; without it there are none. Raises `InvalidUsage` if nothing can be
-    made of them that does again what they did.
+    is where pictures of what has no words are put; without it there are none. ``probes`` are traces of looking whether
+    it is there: of these a second goal is made, which is its probe. Raises `InvalidUsage` if nothing can be made of
+    them that does again what they did.
     """
-    chosen, name = _chosen([one for trace, digest in verified for one in recordings(trace, digest)], goal)
-    return compiled_of([trace for trace, _ in verified], chosen, reader, name, named, ask, folder)
+    chosen, name = chosen_of([one for trace, digest in verified for one in recordings(trace, digest)], goal)
+    traces = [trace for trace, _ in verified]
+    if not probes:
+        return compiled_of(traces, chosen, reader, name, named, ask, folder)
+    found = [one for trace, digest in probes for one in recordings(trace, digest, idle=True)]
+    looks, called = looks_of(found, chosen, goal, name)
+    check_answers(looks)
+    # A literal of the ones is none of the others; one that is of none is refused as ever.
+    mine = [one for one in named if is_spoken_of(chosen, one[1]) or not is_spoken_of(looks, one[1])]
+    main = _made_of(traces, chosen, reader, Wanted(name, mine, ask, folder))
+    return _with_probe(main, [trace for trace, _ in probes], looks, reader, Wanted(called, named, None, folder))
 
 
 def compiled_of(
@@ -81,12 +134,36 @@ def compiled_of(
     folder: Path | None = None,
 ) -> Compiled:
     """Return the playbook of recordings of one goal, out of traces that were verified, as `compiled` does."""
+    return _made_of(traces, chosen, reader, Wanted(name, named, ask, folder)).told
+
+
+def _with_probe(
+    main: _Goal, traces: Sequence[Trace], looks: Sequence[Recording], reader: Reader, wanted: Wanted
+) -> Compiled:
+    """Return the playbook of a goal and of recordings that looked whether what it does is there."""
+    goal = main.made.name
+    of = ProbeOf(goal, tuple(main.told.parameters), main.parameters.values, answered_in(main.made.recordings))
+    theirs = [one for one in wanted.named if is_spoken_of(looks, one[1])]
+    looks = [of.named_in(look, theirs) for look in looks]
+    probe = _made_of(traces, looks, reader, replace(wanted, named=theirs, probe_of=of))
+    of.check_known(probe.told.parameters)
+    text = written(main.made, probe.made)
+    playbook = parse_playbook(text, "the compiled playbook", wanted.folder)
+    every = zip(main.made.recordings, main.parameters.values, strict=True)
+    ends = [(main.seen[one.last.sha256].sight, values) for one, values in every]
+    check_probe(playbook, goal, ends, probe.told.parameters)
+    pictures = dict.fromkeys([*main.told.pictures, *probe.told.pictures])
+    return replace(main.told, text=text, pictures=tuple(pictures), probe=probe.made.name)
+
+
+def _made_of(traces: Sequence[Trace], chosen: Sequence[Recording], reader: Reader, wanted: Wanted) -> _Goal:
+    """Return the goal of recordings out of traces that were verified."""
     pictures: dict[Picture, Sight] = {}
     for trace in traces:
         of_trace = [one for one in chosen if one.trace == trace.uri]
         sights = read(trace, of_trace, reader)
         pictures |= {picture: sights[picture.sha256] for one in of_trace for picture in one.pictures}
-    if folder is not None:
+    if wanted.folder is not None:
         of = {
             picture.sha256: trace
             for trace in traces
@@ -94,16 +171,20 @@ def compiled_of(
             if one.trace == trace.uri
             for picture in one.pictures
         }
-        cutter = Pictures(folder, name, pictures, lambda picture: opened(of[picture.sha256], picture.sha256))
+        cutter = Pictures(
+            wanted.folder, wanted.name, pictures, lambda picture: opened(of[picture.sha256], picture.sha256)
+        )
         chosen = cutter.with_pictures(chosen)
-    astray, asked = 0, _once(ask) if ask is not None else None
+    astray, wanted = 0, wanted if wanted.ask is None else replace(wanted, ask=_once(wanted.ask))
     while True:
         try:
-            return replace(_made_somehow(name, chosen, pictures, named, asked, folder), astray=astray)
+            goal = _made_somehow(wanted, chosen, pictures)
+            return replace(goal, told=replace(goal.told, astray=astray))
         except Astray as error:
-            # A run that went round in circles tells nothing of the way; of two that differ nobody knows which did.
+            # A run that went round in circles tells nothing of the way; of two that differ nobody knows which did. What
+            # a probe must not take for done is left out in no case.
             straight = [one for one in chosen if one is not error.recording]
-            if len(straight) < FEWEST_STRAIGHT:
+            if len(straight) < FEWEST_STRAIGHT or wanted.probe_of is not None:
                 raise
             chosen, astray = straight, astray + 1
 
@@ -120,27 +201,20 @@ def _once(ask: Ask) -> Ask:
     return asked
 
 
-def _made_somehow(
-    name: str,
-    chosen: Sequence[Recording],
-    pictures: Mapping[Picture, Sight],
-    named: Sequence[tuple[str, str]],
-    ask: Ask | None,
-    folder: Path | None,
-) -> Compiled:
-    """Return the playbook of recordings that were read. Raises `Astray` for one that it would not do again."""
+def _made_somehow(wanted: Wanted, chosen: Sequence[Recording], pictures: Mapping[Picture, Sight]) -> _Goal:
+    """Return the goal of recordings that were read. Raises `Astray` for one that it would not do again."""
     shown = {picture.sha256: (picture, pictures[picture]) for one in chosen for picture in one.pictures}
     seen = told_apart(list(shown.values()))
     try:
-        return _made(name, chosen, seen, named, ask, folder)
+        return _made(wanted, chosen, seen)
     except InvalidUsage as error:
         if isinstance(error, Astray):
             finer = told_apart_by_targets(seen, _pressed(chosen, seen))
             with suppress(InvalidUsage):
                 if finer != seen:
-                    return _made(name, chosen, finer, named, ask, folder)
+                    return _made(wanted, chosen, finer)
         with suppress(InvalidUsage):
-            return _made(name, chosen, told_apart_roughly(seen), named, ask, folder, stays_there=True)
+            return _made(wanted, chosen, told_apart_roughly(seen), stays_there=True)
         raise
 
 
@@ -154,30 +228,21 @@ def _pressed(chosen: Sequence[Recording], seen: Mapping[str, Seen]) -> Iterable[
                 yield step.before.sha256, target.text
 
 
-def _made(
-    name: str,
-    chosen: Sequence[Recording],
-    seen: Mapping[str, Seen],
-    named: Sequence[tuple[str, str]],
-    ask: Ask | None,
-    folder: Path | None,
-    *,
-    stays_there: bool = False,
-) -> Compiled:
-    """Return the playbook of recordings whose screens are told apart."""
-    parameters = parameters_of(chosen, seen, named)
-    if ask is not None:
-        parameters = parameters.renamed(ask(parameters.values[0]))
+def _made(wanted: Wanted, chosen: Sequence[Recording], seen: Mapping[str, Seen], *, stays_there: bool = False) -> _Goal:
+    """Return the goal of recordings whose screens are told apart."""
+    parameters = parameters_of(chosen, seen, wanted.named)
+    if wanted.ask is not None:
+        parameters = parameters.renamed(wanted.ask(parameters.values[0]))
     ways = [visits(one, seen, values) for one, values in zip(chosen, parameters.values, strict=True)]
     way = merged(ways, variants(chosen, seen, parameters.values))
     taken = list(_steps(way))
     for mines in (True, False):
-        built = Builder(chosen, seen, parameters, mines, stays_there).built(way)
-        text = written(name, built, chosen)
-        playbook = parse_playbook(text, "the compiled playbook", folder)
+        built = wanted.builder(chosen, seen, parameters, mines, stays_there).built(way)
+        made = Made(wanted.name, built, chosen)
+        text = written(made)
+        playbook = parse_playbook(text, "the compiled playbook", wanted.folder)
         try:
-            for one, values in zip(chosen, parameters.values, strict=True):
-                check_dry_run(playbook, name, one, values, seen, taken)
+            _check(wanted, playbook, chosen, parameters, seen, taken)
             break
         except Astray:
             # What was seen after a step, and was gone before the next one, is nothing to wait for.
@@ -185,60 +250,29 @@ def _made(
                 raise
     steps = sum(len(visit.steps) for visit in way)
     left_out = sum(step not in taken for one in chosen for step in one.steps)
-    targets = (target for rule in playbook.rules_of(name) for action in rule.do for target in action.targets)
+    targets = (target for rule in playbook.rules_of(wanted.name) for action in rule.do for target in action.targets)
     used = {way.picture.name: None for target in targets for way in target.ways if way.picture is not None}
-    params = dict(playbook.goals[name].params)
-    return Compiled(text, name, params, steps, left_out, built.unread, pictures=tuple(used))
+    params = dict(playbook.goals[wanted.name].params)
+    told = Compiled(text, wanted.name, params, steps, left_out, built.unread, pictures=tuple(used))
+    return _Goal(made, told, parameters, seen)
 
 
-def _chosen(found: Sequence[Recording], goal: str) -> tuple[list[Recording], str]:
-    """Return the recordings of one goal, and what it is called."""
-    if not found:
-        raise InvalidUsage("Nothing was done in these runs that came to an answer.")
-    if goal:
-        of_it = [one for one in found if goal in (one.title, one.goal, name_of_goal(one.title), name_of_goal(one.goal))]
-        if of_it:
-            return of_it, name_of_goal(goal)
-    kinds = {_kind(one): one for one in found}
-    if len(kinds) > 1:
-        known = ", ".join(f"‘{name_of_goal(one.title)}’" for one in kinds.values())
-        raise InvalidUsage(f"These runs have several goals: {known}. Say which one by --goal.")
-    return list(found), name_of_goal(goal or _common_words(found))
-
-
-def _common_words(found: Sequence[Recording]) -> str:
-    """Return the words of a goal that all runs have, but for what they were told or typed: that is of their items."""
-    said = [one.goal.partition(". ")[0] for one in found]
-    own = [value for one in found for value in (*one.data.values(), *_typed(one), *_answered(one))]
-    for value in sorted((one for one in own if isinstance(one, str) and one.strip()), key=len, reverse=True):
-        said = [re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", " ", words, flags=re.IGNORECASE) for words in said]
-    others = [set(words.casefold().split()) for words in said[1:]]
-    return " ".join(word for word in said[0].split() if all(word.casefold() in other for other in others))
-
-
-def _typed(recording: Recording) -> Iterator[object]:
-    return (value for step in recording.steps for value in step.arguments.values() if step.tool == "write")
-
-
-def _answered(recording: Recording) -> Iterator[object]:
-    """Yield the values of an answer that is an object, or the answer."""
-    with suppress(ValueError):
-        told = json.loads(recording.answer)
-        yield from told.values() if isinstance(told, dict) else ()
-        return
-    yield recording.answer
-
-
-def _kind(recording: Recording) -> str:
-    """Return a goal's words without what is of one item: numbers, and what stands in quotation marks."""
-    return re.sub(r"\S*\d\S*|[\"“‘'].*?[\"”’']", "", recording.goal)
-
-
-def name_of_goal(words: str) -> str:
-    """Return words as the name of a goal, without what is of one item."""
-    plain = re.sub(r"\S*\d\S*", "", words.partition(". ")[0]).casefold()
-    name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
-    return name[:LONGEST_NAME].strip("-") or "goal"
+def _check(
+    wanted: Wanted,
+    playbook: Playbook,
+    chosen: Sequence[Recording],
+    parameters: Parameters,
+    seen: Mapping[str, Seen],
+    taken: Collection[Done],
+) -> None:
+    """Raise `Astray` for a recording that a playbook would not do again, `InvalidUsage` for what no probe may say."""
+    is_probe = wanted.probe_of is not None
+    for one, values in zip(chosen, parameters.values, strict=True):
+        ended = check_dry_run(playbook, wanted.name, one, values, seen, taken, WAITS if is_probe else 0)
+        if is_probe:
+            check_said(ended, one)
+    if is_probe:
+        check_looks(playbook, wanted.name, looks_at(chosen, seen, parameters))
 
 
 def _steps(way: Iterable[Visit]) -> Iterable[Done]:

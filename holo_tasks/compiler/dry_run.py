@@ -34,11 +34,12 @@ def check_dry_run(
     values: Mapping[str, Value],
     seen: Mapping[str, Seen],
     taken: Collection[Done],
+    waits: int = 0,
 ) -> Decision:
     """Raise `Astray` if a playbook would do something else on some picture of a recording than the run did.
 
-    ``taken`` are the steps that it is made of; the others of the recording were detours. Returns what it says at the
-    end.
+    ``taken`` are the steps that it is made of; the others of the recording were detours. Before it answers it may wait
+    so often as ``waits`` says. Returns what it says at the end.
     """
     history: list[Turn] = []
     for step in (step for step in recording.steps if step in taken):
@@ -51,10 +52,13 @@ def check_dry_run(
                     f"there it says {_said(decision)}. Give runs that went straight to their goal.",
                     recording,
                 )
-            call = dict(decision.step["tool_call"])
-            history.append(Turn(call["tool_name"], decision.step["thought"], call))
+            history.append(_turn(decision))
     last = _as_it_was(seen[recording.last.sha256].sight, recording.last, recording.ended_at)
     ended = follow(playbook, goal, values, history, last, written=_pixels)
+    while waits and ended.step["tool_call"]["tool_name"] == "wait":
+        waits -= 1
+        history.append(_turn(ended))
+        ended = follow(playbook, goal, values, history, last, written=_pixels)
     if ended.action is None or not ended.action.answers:
         said = f"The playbook would not end where {recording.trace} was answered: it says {_said(ended)}."
         raise Astray(said, recording)
@@ -64,6 +68,11 @@ def check_dry_run(
 def _as_it_was(sight: Sight, picture: Picture, state: str) -> Sight:
     """Return what was read on a picture, with what else was known of the screen when a step was decided on it."""
     return replace(sight, windows=picture.windows, state=state)
+
+
+def _turn(decision: Decision) -> Turn:
+    call = dict(decision.step["tool_call"])
+    return Turn(call["tool_name"], decision.step["thought"], call)
 
 
 def _is_same(

@@ -79,6 +79,11 @@ def _take_named(recordings: Sequence[Recording], told: list[dict[str, Value]], n
         told[number].setdefault(name, literal)
 
 
+def is_spoken_of(recordings: Sequence[Recording], literal: str) -> bool:
+    """Say whether a recording speaks of a literal, or types it."""
+    return any(_holds(one, literal) for one in recordings)
+
+
 def _holds(recording: Recording, literal: str) -> bool:
     said = [recording.goal, recording.title, *map(str, recording.data.values()), recording.answer]
     typed = [str(step.arguments.get(TYPING[step.tool], "")) for step in recording.steps if step.tool in TYPING]

@@ -100,12 +100,13 @@ class _Open:
     begun_at: str = ""
 
 
-def recordings(trace: Trace, digest: str) -> list[Recording]:
-    """Return the sub-goals of a trace that ended as answered and in which something was done.
+def recordings(trace: Trace, digest: str, *, idle: bool = False) -> list[Recording]:
+    """Return the sub-goals of a trace that ended as answered and in which something was done; ``idle``: or nothing.
 
     ``digest`` is that of the trace's last record, which names the run. The trace must have been verified before.
     """
-    return [found for found in _all(trace.uri, digest, (record.event for record in trace.records())) if found.steps]
+    found = _all(trace.uri, digest, (record.event for record in trace.records()))
+    return [one for one in found if one.steps or idle]
 
 
 def _all(uri: str, digest: str, told: Iterable[events.Event]) -> Iterator[Recording]:

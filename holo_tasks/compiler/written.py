@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,11 @@ _HEAD = """\
 # Read and change it as you like; the format: docs/reference/playbook.md.
 #
 # From:
+{runs}
+"""
+_PROBE = """\
+#
+# Its probe, {name}, looks whether it is there. From:
 {runs}
 """
 _UNREAD = """\
@@ -46,27 +52,50 @@ _Dumper.add_representer(_Flow, lambda dumper, value: dumper.represent_mapping("t
 _Dumper.add_representer(_Row, lambda dumper, value: dumper.represent_sequence("tag:yaml.org,2002:seq", value, True))
 
 
-def written(name: str, built: Built, recordings: Sequence[Recording]) -> str:
-    """Return the text of a playbook with one goal."""
+@dataclass(frozen=True)
+class Made:
+    """A goal that was made, and the recordings that it was made of."""
+
+    name: str
+    built: Built
+    recordings: Sequence[Recording]
+
+
+def written(made: Made, probe: Made | None = None) -> str:
+    """Return the text of a playbook with one goal, and with the goal that looks whether what it did is there."""
+    count = "a run" if len(made.recordings) == 1 else f"{len(made.recordings)} runs"
+    head = _HEAD.format(count=count, runs=_runs(made.recordings))
+    if probe is not None:
+        head += _PROBE.format(name=probe.name, runs=_runs(probe.recordings))
+    if made.built.unread:
+        head += _UNREAD.format(names=", ".join(made.built.unread))
+    goals = {made.name: _goal(made.built, "" if probe is None else probe.name)}
+    if probe is not None:
+        goals[probe.name] = _goal(probe.built)
+    body = {"name": made.name, "goals": goals}
+    return head + yaml.dump(body, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
+
+
+def _runs(recordings: Sequence[Recording]) -> str:
+    """Return a line for each run that recordings come from: its name and its digest."""
     times = Counter((one.trace.rpartition("/")[2], one.digest) for one in recordings)
     told = [f"#   {run}  sha256 {digest}" + f"  {count} times" * (count > 1) for (run, digest), count in times.items()]
-    runs = "\n".join(told)
-    count = "a run" if len(recordings) == 1 else f"{len(recordings)} runs"
-    head = _HEAD.format(count=count, runs=runs)
-    if built.unread:
-        head += _UNREAD.format(names=", ".join(built.unread))
-    goal = {**built.goal, "rules": [_rule(rule) for rule in built.goal["rules"]]}
+    return "\n".join(told)
+
+
+def _goal(built: Built, probe: str = "") -> dict[str, Any]:
+    goal = dict(built.goal)
+    rules = [_rule(rule) for rule in goal.pop("rules")]
     if "params" in goal:
         goal["params"] = _Flow(goal["params"])
     if "press_once" in goal:
         goal["press_once"] = _Row(goal["press_once"])
-    body = {"name": name, "goals": {name: goal}}
-    return head + yaml.dump(body, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
+    return {**goal, **({"probe": probe} if probe else {}), "rules": rules}
 
 
 def _rule(rule: dict[str, Any]) -> dict[str, Any]:
     made = dict(rule)
-    for key in ("screen", "not", "after"):
+    for key in ("screen", "not", "after", "unless_done"):
         if key in made:
             made[key] = _Row(made[key]) if len(made[key]) > 1 else made[key][0]
     if "read" in made:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.cli.compile import compile_traces
-from holo_tasks.compiler.compile import _common_words, name_of_goal
+from holo_tasks.compiler.goals import common_words, name_of_goal
 from holo_tasks.compiler.targets import is_of_item
 from holo_tasks.contract.wire_messages import Turn
 from holo_tasks.core.errors import InvalidUsage
@@ -193,7 +193,7 @@ def test_the_name_of_a_goal_has_no_value_of_an_item_in_it(goals: list[str], data
     found: Any = [
         SimpleNamespace(goal=goal, data=data, steps=(typed,), answer=answers.get(goal, "done")) for goal in goals
     ]
-    assert name_of_goal(_common_words(found)) == name
+    assert name_of_goal(common_words(found)) == name
 
 
 @pytest.mark.parametrize(

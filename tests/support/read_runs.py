@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holo_tasks.compiler.compile import Compiled, _made_somehow
+from holo_tasks.compiler.compile import Compiled, Wanted, _made_somehow
 from holo_tasks.compiler.recording import Done, Picture, Recording
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.vision.screen_text import Line, Sight
@@ -66,4 +66,4 @@ def sights(*screens: Sight) -> dict[Picture, Sight]:
 
 def compiled(screens: Sequence[Sight], *runs: Recording) -> Compiled:
     """Return the playbook of some runs over these screens, called ``do-it``."""
-    return _made_somehow("do-it", runs, sights(*screens), (), None, None)
+    return _made_somehow(Wanted("do-it"), runs, sights(*screens)).told

@@ -94,6 +94,17 @@ def page(*texts: tuple[int, int, str], fields: Sequence[tuple[int, int, str]] = 
     return Page({(x, y): text for x, y, text in texts}, {(x, y): text for x, y, text in fields})
 
 
+@dataclass(frozen=True)
+class Part:
+    """A sub-goal of a run: what was done, the page that it ended on, and what was answered there."""
+
+    goal: str
+    acts: Sequence[Act]
+    last: Page
+    answer: Any
+    press_once: Sequence[str] = ()
+
+
 def record(
     home: Path,
     run_id: str,
@@ -106,38 +117,43 @@ def record(
     press_once: Sequence[str] = (),
 ) -> str:
     """Write the trace of a run that did these things one after the other; return its folder."""
-    return asyncio.run(_record(home, run_id, goal, acts, last, answer, status, press_once))
+    return record_parts(home, run_id, Part(goal, acts, last, answer, press_once), status=status)
 
 
-async def _record(
-    home: Path,
-    run_id: str,
-    goal: str,
-    acts: Sequence[Act],
-    last: Page,
-    answer: Any,
-    status: events.Status,
-    press_once: Sequence[str],
-) -> str:
-    said = answer if isinstance(answer, str) else json.dumps(answer)
+def record_parts(home: Path, run_id: str, *parts: Part, status: events.Status = "answered") -> str:
+    """Write the trace of a run of some sub-goals, one after the other; return its folder."""
+    return asyncio.run(_record(home, run_id, parts, status))
+
+
+async def _record(home: Path, run_id: str, parts: Sequence[Part], status: events.Status) -> str:
     recorder = Destination.parse(str(home / "runs")).open(run_id, home=home)
-    pages = [*(act.page for act in acts), last]
+    title = parts[0].goal
+    await recorder.record(events.RunOpened(run_id=run_id, title=title, library="test", signed_by=recorder.fingerprint))
+    for number, part in enumerate(parts, start=1):
+        await _record_part(recorder, number, part, status)
+    said, steps = _said(parts[-1]), sum(len(part.acts) + 1 for part in parts)
+    await recorder.record(events.RunClosed(status=status, answer=said, steps=steps, cost_micro_usd=0))
+    await recorder.close()
+    return str(recorder.uri)
+
+
+async def _record_part(recorder: Any, subgoal: int, part: Part, status: events.Status) -> None:
+    pages = [*(act.page for act in part.acts), part.last]
     shots = [one.shot for one in pages]
 
     async def tell(event: events.Event, step: int) -> None:
-        await recorder.record(event.model_copy(update={"subgoal": 1, "step": step}))
+        await recorder.record(event.model_copy(update={"subgoal": subgoal, "step": step}))
 
     async def frame(one: Page, shot: Shot, step: int) -> None:
         await recorder.keep(shot)
         taken = frame_taken(one.redacted.frame, shot, one.redacted)
         await tell(taken.model_copy(update={"windows": list(one.windows)}), step)
 
-    await recorder.record(events.RunOpened(run_id=run_id, title=goal, library="test", signed_by=recorder.fingerprint))
-    await tell(events.SubgoalOpened(title=goal, goal=goal, press_once=list(press_once)), 0)
+    await tell(events.SubgoalOpened(title=part.goal, goal=part.goal, press_once=list(part.press_once)), 0)
     await frame(pages[0], shots[0], 0)
     if pages[0].state:
         await tell(events.StateSeen(state=pages[0].state), 0)
-    for number, (act, before, after) in enumerate(zip(acts, shots, shots[1:], strict=False), start=1):
+    for number, (act, before, after) in enumerate(zip(part.acts, shots, shots[1:], strict=False), start=1):
         tool, arguments, kind, gesture = _told(act)
         await tell(
             events.Decided(note=None, thought="Going on.", tool_name=tool, arguments=arguments, label=tool), number
@@ -150,13 +166,14 @@ async def _record(
         judged = {"outcome": outcome, "before": before.sha256, "after": after.sha256, "changed_box": []}
         judged |= {"state": pages[number].state}
         await tell(events.Judged.model_validate(judged), number)
-    steps = len(acts) + 1
+    said, steps = _said(part), len(part.acts) + 1
     told = {"note": None, "thought": "Done.", "tool_name": "answer", "arguments": {"content": said}, "label": "answer"}
     await tell(events.Decided.model_validate(told), steps)
     await tell(events.SubgoalClosed(status=status, answer=said, steps=steps, cost_micro_usd=0, layer="model"), steps)
-    await recorder.record(events.RunClosed(status=status, answer=said, steps=steps, cost_micro_usd=0))
-    await recorder.close()
-    return recorder.uri
+
+
+def _said(part: Part) -> str:
+    return part.answer if isinstance(part.answer, str) else json.dumps(part.answer)
 
 
 def _told(act: Act) -> tuple[str, dict[str, Any], str, dict[str, Any]]:

@@ -1,0 +1,317 @@
+"""A probe out of runs that looked whether what a goal does is there: it says done by what only those show that found
+it so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from holo_tasks.compiler.answers import value_of
+from holo_tasks.compiler.build import ANSWERING, Builder, Ruled, leaves
+from holo_tasks.compiler.dry_run import Astray
+from holo_tasks.compiler.marks import LONGEST, SHORTEST, identity_of, is_heading, is_label
+from holo_tasks.compiler.parameters import Parameters
+from holo_tasks.compiler.paths import TYPING
+from holo_tasks.compiler.recording import Recording
+from holo_tasks.compiler.sights import Seen
+from holo_tasks.compiler.targets import is_of_item, templated
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.scripts.playbook import Playbook
+from holo_tasks.scripts.playbook_brain import DONE
+from holo_tasks.scripts.rules import Decision, follow, is_shown
+from holo_tasks.scripts.values import Value, label_of
+from holo_tasks.vision.screen_text import Line, Sight, digits, plain
+
+WAITS = 1
+"""So often it waits before it says that something is not there: it may be drawn late."""
+MOST_TELLING = 2
+"""By so many texts, at most, a screen is told on which it is there."""
+THERE = "It is there, just once."
+NOT_SO = "It is not there, or not just once."
+NOT_THERE = "It was looked for, and is not there just once."
+_PLACE = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+_OF_A_DAY = re.compile(r"\d ?[:.,] ?\d\d|\d[-–—./]\d")
+"""Times, dates and sums: what runs of one day have in common is no count."""
+
+
+@dataclass(frozen=True)
+class ProbeOf:
+    """What a probe is told of the goal that it is of: its name, its parameters, and values of its items, which get into
+    no file.
+
+    ``told`` are what each of its recordings was told, ``answered`` what these were answered.
+    """
+
+    name: str
+    params: Collection[str]
+    told: Sequence[Mapping[str, Value]]
+    answered: Collection[str]
+
+    @property
+    def private(self) -> list[str]:
+        """The values of the goal's items, as texts that are not too short to tell one."""
+        return [text for text in map(str, (*self._values, *self.answered)) if len(text) > 1]
+
+    @property
+    def _values(self) -> list[Value]:
+        return [value for told in self.told for value in told.values()]
+
+    def is_private(self, text: str) -> bool:
+        """Say whether a text holds a value that a goal's item was told by, or one that is an answer's."""
+        told = (re.escape(value) for value in map(str, self._values) if len(value) > 1)
+        if any(re.search(rf"(?<!\w){value}(?!\w)", text, re.IGNORECASE) for value in told):
+            return True
+        return is_of_item(text, [value for value in self.answered if len(value) > 1])
+
+    def named_in(self, look: Recording, named: Sequence[tuple[str, str]]) -> Recording:
+        """Return a recording whose data name its own values as the goal does, or as somebody says that they are."""
+        typed = (step.arguments.get(TYPING[step.tool]) for step in look.steps if step.tool in TYPING)
+        own = {str(value) for value in (*look.data.values(), *typed) if isinstance(value, str | int)}
+        known: list[tuple[str, Value]] = [*named]
+        known += [(name, value) for told in self.told for name, value in told.items() if name in self.params]
+        held = {name: value for name, value in reversed(known) if str(value) in own}
+        return replace(look, data={**held, **look.data})  # of two names for one value the goal's comes first
+
+    def check_known(self, wanted: Collection[str]) -> None:
+        """Raise `InvalidUsage` for parameters that a probe needs and the goal is not given."""
+        if lacking := sorted(set(wanted) - set(self.params)):
+            raise InvalidUsage(
+                f"The probe needs {', '.join(lacking)}, which ‘{self.name}’ is not given: say what both call it by "
+                "--param NAME=VALUE, with a value of a run of each."
+            )
+
+
+def is_done(recording: Recording) -> bool:
+    """Say whether a run that looked found it there, just once."""
+    return str(value_of(recording.answer)).strip().casefold() == DONE
+
+
+def check_answers(looks: Sequence[Recording]) -> None:
+    """Raise `InvalidUsage` unless some runs answered that it is there, and some that it is not."""
+    done = sum(map(is_done, looks))
+    if not done:
+        raise InvalidUsage(
+            f"No run of --probe answered ‘{DONE}’: give one that looks where it is there just once, and answers with "
+            "that word alone."
+        )
+    if done == len(looks):
+        raise InvalidUsage(
+            f"Every run of --probe answered ‘{DONE}’: give one, too, that found it not there and answered something "
+            "else. One from before it was done is enough."
+        )
+
+
+class Look(NamedTuple):
+    """The end of a run that looked: what it answered, the screen that it answered on, and what it was told."""
+
+    recording: Recording
+    seen: Seen
+    values: Mapping[str, Value]
+
+    @property
+    def is_done(self) -> bool:
+        return is_done(self.recording)
+
+    def shows(self, said: str) -> bool:
+        """Say whether a text with parameters in it is to be seen, with the values of this run."""
+        return self.seen.sight.has(label_of(said, self.values))
+
+
+def looks_at(recordings: Sequence[Recording], seen: Mapping[str, Seen], parameters: Parameters) -> list[Look]:
+    """Return the ends of some runs that looked."""
+    every = zip(recordings, parameters.values, strict=True)
+    return [Look(recording, seen[recording.last.sha256], values) for recording, values in every]
+
+
+@dataclass
+class ProbeBuilder(Builder):
+    """Makes the rules of a probe: it answers done where the screen shows what only runs that answered so show."""
+
+    of: ProbeOf = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.stays_there = True  # whatever it looks at was looked at before, too
+
+    def _answers(self) -> tuple[list[Ruled], tuple[str, ...]]:
+        """Return the rules for the screens that were answered on: first where it is there, then where it is not."""
+        looks = looks_at(self.recordings, self.seen, self.parameters)
+        done, others = ([one for one in looks if one.is_done is found] for found in (True, False))
+        known_by = self._identity(done)
+        telling = self._telling(done, others)
+        if not telling and _beside(done, others):
+            raise InvalidUsage(_why_nothing_tells(one_item=len({_item(one, known_by) for one in done}) == 1))
+        rules = []
+        for screen in dict.fromkeys(one.seen.screen for one in (*done, *others)):
+            here = [one for one in looks if one.seen.screen == screen]
+            asked = self._screen(screen, [(one.seen.sight, one.values) for one in here], "the answer")
+            if found := [one for one in here if one.is_done]:
+                shown = [*asked["screen"], *identity_of(_shown(found), self._names), *telling]
+                there = asked | {"screen": list(dict.fromkeys(shown))}
+                rules.append(self._answer(screen, found, "there-once", there, DONE, THERE))
+            if telling or len(found) < len(here):
+                rules.append(self._answer(screen, here, "not-so", asked | {"waited": WAITS}, NOT_THERE, NOT_SO))
+        return rules, ()
+
+    def _answer(
+        self, screen: int, here: Sequence[Look], name: str, asked: Mapping[str, Any], answer: str, thought: str
+    ) -> Ruled:
+        own = {key: [*value] if isinstance(value, list) else value for key, value in asked.items()}
+        do = [{"answer": answer, "thought": self._thought(thought)}]
+        return Ruled(screen, ANSWERING, {"id": self._id(name), **own, "do": do}, _shown(here))
+
+    def _identity(self, done: Sequence[Look]) -> list[str]:
+        """Return the parameters by which the screens of runs that answered done say whose it is.
+
+        Raises `InvalidUsage` if they do not, or if of several items all have the same there.
+        """
+        names = self._shown_by(done, self._names)
+        if not names:
+            self.of.check_known(self._shown_by(done, list(self.parameters.kinds)))
+        several = len({_item(one, self._names) for one in done}) > 1
+        if not names or (several and len({_item(one, names) for one in done}) == 1):
+            raise InvalidUsage(
+                f"No parameter is on the screens that --probe answered ‘{DONE}’ on: nobody would know whose it is. Say "
+                "which text there is the item's by --param NAME=VALUE, or give runs that look where it is to be seen."
+            )
+        return names
+
+    def _shown_by(self, looks: Sequence[Look], names: Sequence[str]) -> list[str]:
+        forms = identity_of(_shown(looks), names)
+        return [name for name in names if any(f"{{{name}}}" in form for form in forms)]
+
+    def _telling(self, done: Sequence[Look], others: Sequence[Look]) -> list[str]:
+        """Return the texts that all runs that answered done show and none of the others, those that count first."""
+        first = done[0]
+        # By what is on those screens whether it is there or not an item is told.
+        shown = [*done, *_beside(done, others)]
+        key = self._shown_by(shown, self._names) or self._shown_by(done, self._names)
+        several = len({_item(one, key) for one in done}) > 1
+        same = [one for one in others if _item(one, key) == _item(first, key)]
+        found: list[tuple[int, str]] = []
+        for line in first.seen.sight.lines:
+            said = self._said(line, first.values)
+            if not said or not self._tells(said, done, others):
+                continue
+            counted = any(_is_other_count(line, other) for one in same for other in one.seen.sight.lines)
+            # Of one item alone nobody knows which of the other texts are its own.
+            if several or counted or "{" in said or (same and is_heading(line)):
+                found.append((_rank(line, said, first, counted=counted), said))
+        return list(dict.fromkeys(said for _, said in sorted(found, key=lambda one: one[0])))[:MOST_TELLING]
+
+    def _said(self, line: Line, values: Mapping[str, Value]) -> str:
+        """Return a text with parameters for their values; empty for one that is too short, or an item's own."""
+        text = line.text.strip()
+        if not SHORTEST <= len(plain(text)) <= LONGEST or "*" in text or "{" in text:
+            return ""
+        said = templated(text, values)
+        rest = _PLACE.sub(" ", said)
+        if _OF_A_DAY.search(rest) or self.of.is_private(rest) or set(_PLACE.findall(said)) - set(self._names):
+            return ""
+        return said
+
+    def _tells(self, said: str, done: Sequence[Look], others: Sequence[Look]) -> bool:
+        names = _PLACE.findall(said)
+        if any(name not in one.values for one in (*done, *others) for name in names):
+            return False  # of who was not told it nobody knows whether they saw it
+        return all(one.shows(said) for one in done) and not any(one.shows(said) for one in others)
+
+    def _tell_the_end(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
+        """Have what is answered on a screen that something is done on, too, come last, and all else there before."""
+        screens = {one.on for one in answers}
+        last = next((one.told["id"] for one in reversed(stays) if "anytime" not in one.told), None)
+        if last is None:
+            return
+        for answer in (one for one in answers if any(stay.on == one.on for stay in stays)):
+            answer.told["after"] = [last]
+        for stay in (one for one in stays if one.on in screens and one.told["id"] != last):
+            stay.told["unless_done"] = [last]
+
+    @property
+    def _names(self) -> list[str]:
+        """The parameters that a screen may be known by: the goal itself is told no others."""
+        return [name for name in self.parameters.kinds if name in self.of.params]
+
+    @property
+    def _private(self) -> list[str]:
+        told = [str(value) for values in self.parameters.values for value in values.values()]
+        return [*(text for text in told if len(text) > 1), *self.of.private]
+
+
+def check_said(ended: Decision, look: Recording) -> None:
+    """Raise `Astray` if a probe would say of a run's screen that it is there and the run did not, or the other way."""
+    if (ended.step["tool_call"].get("content") == DONE) is not is_done(look):
+        raise Astray(f"The probe would answer otherwise than {look.trace} did, on the same screens.", look)
+
+
+def check_looks(playbook: Playbook, goal: str, looks: Sequence[Look]) -> None:
+    """Raise `InvalidUsage` if a probe may say that it is there on a screen that was answered otherwise."""
+    rules = [rule for rule in playbook.rules_of(goal) if rule.do[-1].answer == DONE]
+    for look in (one for one in looks if not one.is_done):
+        if any(is_shown(rule, look.values, look.seen.sight) for rule in rules):
+            raise InvalidUsage(f"The probe would say ‘{DONE}’ on the screen that {look.recording.trace} ended on.")
+
+
+def check_probe(
+    playbook: Playbook, goal: str, ends: Sequence[tuple[Sight, Mapping[str, Value]]], params: Collection[str]
+) -> None:
+    """Raise `InvalidUsage` if the probe of a goal does not know the screens that the goal ends on.
+
+    ``ends`` are these, with what their recordings were told, of which ``params`` are the probe's.
+    """
+    probe = playbook.goals[goal].probe
+    assert probe is not None
+    for sight, values in ends:
+        told = {name: value for name, value in values.items() if name in params}
+        if follow(playbook, probe, told, [], sight).lost:
+            raise InvalidUsage(
+                f"No run of --probe begins where ‘{goal}’ ends: {probe} would not know that screen. Give one that "
+                "looks right after it was done, from that screen on."
+            )
+
+
+def answered_in(recordings: Sequence[Recording]) -> list[str]:
+    """Return the values that some recordings were answered with."""
+    return [str(leaf) for one in recordings for leaf in leaves(value_of(one.answer))]
+
+
+def _shown(looks: Sequence[Look]) -> list[tuple[Sight, Mapping[str, Value]]]:
+    return [(one.seen.sight, one.values) for one in looks]
+
+
+def _beside(done: Sequence[Look], others: Sequence[Look]) -> list[Look]:
+    """Return the runs that answered otherwise and ended on a screen that others answered done on."""
+    screens = {one.seen.screen for one in done}
+    return [one for one in others if one.seen.screen in screens]
+
+
+def _item(look: Look, names: Sequence[str]) -> tuple[str, ...]:
+    """Return what tells a run's item: its values by some parameters."""
+    return tuple(str(look.values.get(name)) for name in names)
+
+
+def _why_nothing_tells(*, one_item: bool) -> str:
+    said = (
+        f"Nothing tells the screens that --probe answered ‘{DONE}’ on from those of its other answers: have it look "
+        "where the program says it in words or by a count, such as ‘Notes on file: 1’"
+    )
+    return f"{said}; and give runs of two items that answered ‘{DONE}’." if one_item else f"{said}."
+
+
+def _is_other_count(line: Line, other: Line) -> bool:
+    """Say whether two texts are the same but for their numbers."""
+    bare = [re.sub(r"\d", "", plain(one.text)) for one in (line, other)]
+    return bare[0] == bare[1] and len(bare[0]) >= SHORTEST and digits(line.text) != digits(other.text)
+
+
+def _rank(line: Line, said: str, first: Look, *, counted: bool) -> int:
+    """Return how well a text tells that something is there: a count best, then what names a value of the item."""
+    if counted or digits(_PLACE.sub("", said)):
+        return 0
+    if "{" in said:
+        return 1
+    if is_heading(line):
+        return 2
+    return 3 if is_label(line, first.seen.sight, first.values, ()) else 4

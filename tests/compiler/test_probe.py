@@ -1,0 +1,390 @@
+"""Runs that look whether it is there become the probe of a compiled goal: it says done where it is there just once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holo_tasks.cli.compile import compile_traces
+from holo_tasks.compiler.goals import name_of_goal
+from holo_tasks.compiler.probes import NOT_THERE
+from holo_tasks.contract.wire_messages import Turn
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.geometry import Point, Size
+from holo_tasks.core.outside import quoted
+from holo_tasks.scripts.playbook import Playbook, Rule, load_playbook
+from holo_tasks.scripts.rules import follow
+from holo_tasks.vision.ocr_reader import shared_reader
+from tests.support.recorded_runs import Act, Page, Part, page, record_parts, sight_of
+
+PUT = "Put the note on the order {} and save it once."
+LOOK = "Look whether the order {} has just one note: answer done if so."
+MAIN, PROBE = "put-a-note", "look-whether-the-order-has-just-one-note"
+FRAME = [(20, 10, "Harbor Stock"), (20, 390, "Press F1 for help")]
+ORDERS = {"AB-1207": "Fischer and Sons", "CD-3391": "Harvest Market", "EF-5050": "Kite Supplies"}
+NOTES = {"AB-1207": "ring the bell twice", "CD-3391": "leave at the gate", "EF-5050": "two boxes of glass"}
+NO_NOTE = "There is no note on it."
+
+
+def search(order: str = "") -> Page:
+    labels = [(20, 50, "ORDER SEARCH"), (20, 120, "Order number"), (60, 300, "Start search")]
+    return page(*FRAME, *labels, fields=[(200, 118, order)])
+
+
+def details(number: str, on_file: str = "", note: str = "") -> Page:
+    """Return the page of an order: what it says of its notes, and the field for another one."""
+    labels = [(20, 120, "Order"), (20, 160, "Customer"), (20, 250, "Note"), (60, 320, "Save note")]
+    values = [(200, 120, number), (200, 160, ORDERS[number])]
+    said = [(20, 200, on_file)] if on_file else []
+    return page(*FRAME, (20, 50, "ORDER DETAILS"), *labels, *values, *said, fields=[(200, 248, note)])
+
+
+def saved(number: str) -> Page:
+    said = [(20, 120, "Order"), (200, 120, number), (20, 160, "Receipt"), (200, 160, "5012")]
+    return page(*FRAME, (20, 50, "NOTE SAVED"), *said, (60, 300, "Back to search"))
+
+
+def nothing(number: str) -> Page:
+    return page(*FRAME, (20, 50, "NOTHING FOUND"), (20, 120, f"There is no order {number} here."))
+
+
+def find(number: str) -> list[Act]:
+    return [
+        Act(search(), click="Order number"),
+        Act(search(), write=number),
+        Act(search(number), click="Start search"),
+    ]
+
+
+def put(number: str, *, said: Any = "", last: Page | None = None) -> Part:
+    """Return what a run does to put a note on an order."""
+    note = NOTES[number]
+    acts = [Act(details(number), click="Note"), Act(details(number), write=note)]
+    acts.append(Act(details(number, note=note), click="Save note"))
+    return Part(PUT.format(number), [*find(number), *acts], last or saved(number), said)
+
+
+def look(number: str, on_file: str | Page, answer: str, *, after: bool = True, goal: str = LOOK) -> Part:
+    """Return what a run does to look an order up again: from where it was saved, or from the search before that."""
+    first = [Act(saved(number), click="Back to search")] if after else []
+    last = on_file if isinstance(on_file, Page) else details(number, on_file)
+    return Part(goal.format(number), [*first, *find(number)], last, answer)
+
+
+def once(number: str, on_file: str = "Notes on file: 1", answer: str = "done") -> Part:
+    return look(number, on_file, answer)
+
+
+def before(number: str, on_file: str | Page = "Notes on file: 0") -> Part:
+    return look(number, on_file, NO_NOTE, after=False)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where traces and playbooks of a test are."""
+
+    home: Path
+
+    def run(self, *parts: Part) -> str:
+        """Record a run; return its trace."""
+        return record_parts(self.home, f"20261123-0000{len(list(self.home.glob('runs/*'))):02}-00000000", *parts)
+
+    def runs(self, *parts: Part) -> list[str]:
+        """Record each of these as a run of its own."""
+        return [self.run(part) for part in parts]
+
+    def compiled(
+        self, traces: Sequence[str], probes: Sequence[str], goal: str = MAIN, params: Sequence[str] = ()
+    ) -> tuple[Playbook, dict[str, Any], str]:
+        """Return the playbook of some traces, what the command says of it, and its text."""
+        out = self.home / "made.yaml"
+        out.unlink(missing_ok=True)
+        how: dict[str, Any] = {"as_json": True, "reader": shared_reader(), "probes": probes}
+        told = json.loads(compile_traces(traces, out, goal, params, None, self.home, **how))
+        return load_playbook(out), told, out.read_text()
+
+    def refused(self, traces: Sequence[str], probes: Sequence[str], said: str, **how: Any) -> None:
+        """Check that nothing is made of some traces, and that this is said."""
+        with pytest.raises(InvalidUsage, match=said):
+            self.compiled(traces, probes, **how)
+        assert not (self.home / "made.yaml").exists()
+
+
+def looked(playbook: Playbook, number: str, *pages: Page, values: dict[str, Any] | None = None) -> list[str]:
+    """Return what a playbook's probe does on some pages, one after the other: tools, and what is answered."""
+    told = values or {"order_number": number}
+    goal = playbook.goals[playbook.name].probe
+    assert goal is not None
+    history: list[Turn] = []
+    found = []
+    for one in pages:
+        decision = follow(playbook, goal, told, history, sight_of(one), written=_pixels)
+        call = dict(decision.step["tool_call"])
+        history.append(Turn(call["tool_name"], decision.step["thought"], call))
+        found.append(str(call.get("content", "")) if call["tool_name"] == "answer" else str(call["tool_name"]))
+    return found
+
+
+def _pixels(point: Point, size: Size) -> tuple[float, float]:
+    return point.x, point.y
+
+
+def way(number: str) -> list[Page]:
+    return [saved(number), search(), search(), search(number)]
+
+
+STEPS = ["click", "click", "write", "click"]
+
+
+def rule(playbook: Playbook, id_: str) -> Rule:
+    return next(one for one in playbook.rules_of(playbook.goals[playbook.name].probe or "") if one.id == id_)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Playbook, dict[str, Any], str]:
+    """The playbook of two runs that put a note on an order, of two that looked then, and of one that looked before."""
+    desk = Desk(tmp_path_factory.mktemp("home"))
+    probes = desk.runs(once("AB-1207"), once("CD-3391", answer=" Done "), before("AB-1207"))
+    return desk.compiled(desk.runs(put("AB-1207"), put("CD-3391")), probes)
+
+
+def test_the_file_has_both_goals_and_the_one_is_the_others_probe(made: tuple[Playbook, dict[str, Any], str]) -> None:
+    playbook, told, text = made
+    assert list(playbook.goals) == [MAIN, PROBE]
+    assert (told["goal"], told["probe"], playbook.goals[MAIN].probe) == (MAIN, PROBE, PROBE)
+    assert dict(playbook.goals[MAIN].params) == {"order_number": "text", "note": "text"}
+    assert dict(playbook.goals[PROBE].params) == {"order_number": "text"}
+    assert len(told["runs"]) == 5
+    head = text.partition("\nname:")[0]
+    assert all(run["sha256"] in head for run in told["runs"])
+    assert f"# Its probe, {PROBE}, looks whether it is there. From:" in head
+
+
+def test_it_says_by_what_only_runs_that_found_it_show(made: tuple[Playbook, dict[str, Any], str]) -> None:
+    there, not_so = rule(made[0], "there-once"), rule(made[0], "not-so")
+    assert {"ORDER DETAILS", "{order_number}", "Notes on file: 1"} <= {*there.screen}
+    assert "Notes on file: 1" not in not_so.screen
+    assert {"ORDER DETAILS", "{order_number}"} <= {*not_so.screen}
+    assert (there.waited, not_so.waited) == (0, 1)
+    leaves = rule(made[0], "click-back-to-search")
+    assert leaves.anytime, "only the runs that looked after it was saved began there"
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        (["Notes on file: 1"], ["done"]),
+        (["Notes on file: 0", "Notes on file: 1"], ["wait", "done"]),  # which is drawn late
+        (["", "Notes on file: 1"], ["wait", "done"]),
+        (["Notes on file: 0"] * 2, ["wait", NOT_THERE]),  # lost
+        (["Notes on file: 2"] * 2, ["wait", NOT_THERE]),  # done twice
+        (["Notes on file: 11"] * 2, ["wait", NOT_THERE]),
+        (["Note on file: 7"] * 2, ["wait", NOT_THERE]),
+        ([""] * 2, ["wait", NOT_THERE]),
+    ],
+)
+def test_it_is_there_just_once_or_it_is_not(
+    made: tuple[Playbook, dict[str, Any], str], last: list[str], said: list[str]
+) -> None:
+    number = "EF-5050"
+    pages = [*way(number), *(details(number, on_file) for on_file in last)]
+    assert looked(made[0], number, *pages) == [*STEPS, *said]
+
+
+def test_the_note_on_another_items_record_is_none(made: tuple[Playbook, dict[str, Any], str]) -> None:
+    number = "EF-5050"
+    found = looked(made[0], number, *way(number), *[details("AB-1207", "Notes on file: 1")] * 9)
+    assert found == [*STEPS, *["wait"] * 8, "ask_human"]
+
+
+def test_it_begins_where_the_search_is_open_too(made: tuple[Playbook, dict[str, Any], str]) -> None:
+    number = "EF-5050"
+    assert looked(made[0], number, *way(number)[1:], details(number, "Notes on file: 1")) == [*STEPS[1:], "done"]
+
+
+def test_no_value_of_a_run_gets_into_the_file(made: tuple[Playbook, dict[str, Any], str]) -> None:
+    body = "\n".join(line for line in made[2].splitlines() if not line.startswith("#"))
+    assert not any(value in body for value in (*ORDERS, *ORDERS.values(), *NOTES.values(), "5012", NO_NOTE))
+
+
+def test_what_is_put_there_tells_that_it_is_there(desk: Desk) -> None:
+    def with_data(part: Part, number: str) -> Part:
+        told = quoted({"order": number, "note": NOTES[number]})
+        return Part(f"{part.goal}\n\n{told}", part.acts, part.last, part.answer)
+
+    numbers = "AB-1207", "CD-3391"
+    puts = [with_data(put(number, said={"receipt": 5012}), number) for number in numbers]
+    looks = [with_data(once(number, f"Says: {NOTES[number]}"), number) for number in numbers]
+    none = with_data(before("CD-3391", "Says: nothing so far"), "CD-3391")
+    playbook, _, text = desk.compiled(desk.runs(*puts), desk.runs(*looks, none))
+    assert "Says: {note}" in rule(playbook, "there-once").screen
+    assert not any(note in text for note in NOTES.values())
+    values = {"order": "EF-5050", "note": NOTES["EF-5050"]}
+    pages = [*way("EF-5050"), *[details("EF-5050", f"Says: {NOTES['AB-1207']}")] * 2]
+    assert looked(playbook, "EF-5050", *pages, values=values) == [*STEPS, "wait", NOT_THERE]
+    pages[-1] = details("EF-5050", f"Says: {NOTES['EF-5050']}")
+    assert looked(playbook, "EF-5050", *pages, values=values) == [*STEPS, "wait", "done"]
+
+
+def test_a_run_that_found_nothing_ends_on_a_screen_of_its_own(desk: Desk) -> None:
+    probes = desk.runs(once("AB-1207"), once("CD-3391"), before("EF-5050", nothing("EF-5050")))
+    playbook, _, _ = desk.compiled(desk.runs(put("AB-1207")), probes)
+    number = "EF-5050"
+    assert looked(playbook, number, *way(number), *[nothing(number)] * 2) == [*STEPS, "wait", NOT_THERE]
+    assert looked(playbook, number, *way(number), details(number, "Notes on file: 1")) == [*STEPS, "done"]
+    twice = [details(number, "Notes on file: 2")] * 2
+    assert looked(playbook, number, *way(number), *twice) == [*STEPS, "wait", NOT_THERE]
+
+
+def test_runs_of_one_item_alone_are_enough_where_it_is_counted(desk: Desk) -> None:
+    """What was typed alike in all of them is a parameter all the same, as the goal's runs typed other things, too."""
+    number = "AB-1207"
+    playbook, told, text = desk.compiled(desk.runs(put(number)), desk.runs(once(number), before(number)))
+    assert told["probe"] == PROBE
+    assert number not in text.partition("\nname:")[2]
+    assert ORDERS[number] not in text
+    pages = [*way("EF-5050"), details("EF-5050", "Notes on file: 1")]
+    assert looked(playbook, "EF-5050", *pages) == [*STEPS, "done"]
+
+
+def test_what_one_item_alone_shows_may_be_its_own(desk: Desk) -> None:
+    number = "AB-1207"
+    main, probes = desk.runs(put(number)), desk.runs(once(number, "Kept for Ada"), before(number, "Free to use"))
+    desk.refused(main, probes, "give runs of two items that answered ‘done’")
+    desk.compiled(main, [*probes, *desk.runs(once("CD-3391", "Kept for Ada"))])
+
+
+def test_one_run_may_hold_both(desk: Desk) -> None:
+    both = [desk.run(put(number), once(number)) for number in ("AB-1207", "CD-3391")]
+    desk.refused(both, both, "several goals: .*Say which one by --goal", goal="")
+    goal = name_of_goal(PUT)
+    playbook, told, _ = desk.compiled(both, [*both, *desk.runs(before("CD-3391"))], goal=goal)
+    assert (told["goal"], told["probe"], len(told["runs"])) == (goal, PROBE, 3)
+    pages = [*way("EF-5050"), details("EF-5050", "Notes on file: 1")]
+    assert looked(playbook, "EF-5050", *pages) == [*STEPS, "done"]
+
+
+def test_it_looks_anew_where_a_program_stays_on_the_record(desk: Desk) -> None:
+    """What the program shows right after it was saved is not what was looked up."""
+
+    def stays(number: str) -> Page:
+        return page(
+            *FRAME, *[(*place, text) for place, text in details(number, "Notes on file: 1").texts.items()],
+            (300, 320, "Back to search"), (20, 360, "It is saved."), fields=[(200, 248, "")],
+        )  # fmt: skip
+
+    def again(part: Part, number: str) -> Part:
+        return Part(part.goal, [Act(stays(number), click="Back to search"), *find(number)], part.last, part.answer)
+
+    puts = [put(number, last=stays(number)) for number in ("AB-1207", "CD-3391")]
+    looks = [again(once(number), number) for number in ("AB-1207", "CD-3391")]
+    playbook, _, _ = desk.compiled(desk.runs(*puts), desk.runs(*looks, before("AB-1207")))
+    number = "EF-5050"
+    pages = [stays(number), *way(number)[1:], *[details(number, "Notes on file: 0")] * 2]
+    assert looked(playbook, number, *pages) == [*STEPS, "wait", NOT_THERE]
+    pages[4:] = [details(number, "Notes on file: 1")]
+    assert looked(playbook, number, *pages) == [*STEPS, "done"]
+
+
+@pytest.mark.parametrize(
+    ("looks", "said"),
+    [
+        ([once("AB-1207"), once("CD-3391")], "Every run of --probe answered ‘done’: give one, too, .* before"),
+        ([before("AB-1207"), before("CD-3391")], "No run of --probe answered ‘done’"),
+        ([once("AB-1207", answer="done, I think"), before("CD-3391")], "No run of --probe answered ‘done’"),
+        (
+            [once("AB-1207"), once("CD-3391"), before("CD-3391", "Notes on file: 1")],
+            "Nothing tells the screens that --probe answered ‘done’ on",
+        ),
+        (
+            [once("AB-1207", "Changed at 10:41"), once("CD-3391", "Changed at 10:41"), before("CD-3391", "")],
+            "Nothing tells",
+        ),
+        (
+            [look("AB-1207", "Notes on file: 1", "done", after=False), before("AB-1207")],
+            "No run of --probe begins where ‘put-a-note’ ends",
+        ),
+        ([put("CD-3391")], "do nothing but ‘put-a-note’ itself"),
+    ],
+)
+def test_what_no_probe_is_made_of(desk: Desk, looks: list[Part], said: str) -> None:
+    desk.refused(desk.runs(put("AB-1207")), desk.runs(*looks), said)
+
+
+def test_a_screen_that_does_not_say_whose_it_is_is_refused(desk: Desk) -> None:
+    def counted(times: int) -> Page:
+        return page(
+            *FRAME, (20, 50, "ORDER DETAILS"), (20, 200, f"Notes on file: {times}"), (60, 300, "Back to search")
+        )
+
+    looks = once("AB-1207"), once("CD-3391"), before("AB-1207")
+    bare = [Part(one.goal, one.acts, counted(times), one.answer) for one, times in zip(looks, (1, 1, 0), strict=True)]
+    desk.refused(desk.runs(put("AB-1207")), desk.runs(*bare), "nobody would know whose it is.*--param NAME=VALUE")
+
+
+def test_a_run_that_looked_at_something_else_as_well_is_refused(desk: Desk) -> None:
+    other = look("AB-1207", "Notes on file: 1", "done", goal="Count the suppliers of {}.")
+    two = desk.run(once("AB-1207"), other)
+    desk.refused(
+        desk.runs(put("AB-1207")), [two, *desk.runs(before("CD-3391"))], "has several goals beside ‘put-a-note’"
+    )
+
+
+def test_both_goals_call_a_parameter_by_one_name(desk: Desk) -> None:
+    def by_data(number: str) -> Part:
+        made = put(number)
+        return Part(f"{made.goal}\n\n{quoted({'order': number})}", made.acts, made.last, made.answer)
+
+    main = desk.runs(by_data("AB-1207"))
+    looks = desk.runs(once("CD-3391"), once("EF-5050"), before("CD-3391"))
+    desk.refused(main, looks, "The probe needs order_number, which ‘put-a-note’ is not given: .*--param NAME=VALUE")
+    playbook, _, _ = desk.compiled(main, looks, params=["order=CD-3391"])
+    assert dict(playbook.goals[PROBE].params) == {"order": "text"}
+    desk.refused(main, looks, "No run speaks of the value that --param gives 'order'", params=["order=XX-0000"])
+
+
+def test_a_probe_is_called_otherwise_than_its_goal(desk: Desk) -> None:
+    probes = desk.runs(once("AB-1207"), before("AB-1207"))
+    playbook, told, _ = desk.compiled(desk.runs(put("AB-1207")), probes, goal=PROBE)
+    assert (told["goal"], told["probe"]) == (PROBE, f"{PROBE}-probe")
+    assert list(playbook.goals) == [PROBE, f"{PROBE}-probe"]
+
+
+def test_the_command_takes_it_and_refuses_a_run_that_was_tampered_with(
+    desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holo_tasks.cli.commands import exit_code
+
+    monkeypatch.setenv("HOLO_HOME", str(desk.home))
+    out = desk.home / "by-command.yaml"
+    (main,), probes = desk.runs(put("AB-1207")), desk.runs(once("AB-1207"), before("AB-1207"))
+    command = ["compile", main, "--out", str(out), "--goal", MAIN, "--json"]
+    asked = [word for probe in probes for word in ("--probe", probe)]
+    assert exit_code([*command, *asked]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["probe"] == PROBE
+    assert f"its probe {PROBE} looks whether it is there" in told.err
+    out.unlink()
+    assert exit_code(command) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["probe"] is None
+    assert "probe" not in told.err
+    out.unlink()
+    unanswered = record_parts(desk.home, "20261123-000090-00000000", before("CD-3391"), status="needs_person")
+    assert exit_code([*command, *asked, "--probe", unanswered]) == 2
+    assert "did not end as answered" in capsys.readouterr().err
+    changed = Path(probes[1]) / "events.jsonl"
+    changed.write_text(changed.read_text().replace(NO_NOTE, "done"))
+    assert exit_code([*command, *asked]) == 2
+    assert "TAMPERED" in capsys.readouterr().err
+    assert not out.exists()
