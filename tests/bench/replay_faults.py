@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from common import table
-from replaying import ASKED, GOAL, Replayed, desk, program, replay
+from replaying import ASKED, GOAL, Replayed, desk, program, replay, with_probe
 
 if TYPE_CHECKING:
     from holo_tasks.desktop import VirtualDesktop
@@ -30,35 +30,6 @@ PATIENCE_S, BREAKS_AFTER = 120.0, 3
 RIGHT = {"saved": ASKED[0], "note": ASKED[1]}
 
 
-PROBE = """
-  is-noted:
-    params: {order: text}
-    rules:
-      - id: there-once
-        screen: [ORDER RECORD, '{order}', 'Notes on file: 1']
-        do: [{answer: done, thought: The order has the note once.}]
-      - id: not-so
-        screen: [ORDER RECORD, '{order}']
-        waited: 1
-        do: [{answer: The order has not just one note., thought: The order has not just one note.}]
-      - id: look-for-it
-        screen: [FIND AN ORDER, '{order}']
-        max: 2
-        do: [{click: Find order, thought: Look the order up again.}]
-      - id: say-which
-        screen: FIND AN ORDER
-        max: 2
-        do:
-          - {click: {field: Order number}, thought: Go to the order number again.}
-          - {write: {text: '{order}', overwrite: true}, thought: Write the number again.}
-      - id: leave
-        screen: NOTE SAVED
-        once: true
-        do: [{click: Back to search, thought: Go back to look it up.}]
-"""
-"""A goal that looks the order up again, as a person writes it below the one that was compiled."""
-
-
 class Outcome(NamedTuple):
     """What came of a fault, and what was said."""
 
@@ -67,10 +38,8 @@ class Outcome(NamedTuple):
 
 
 async def faults(scratch: Path, toolkit: str, file: Path) -> int:
-    """Try each fault without a probe and with one; return how many went wrong with it."""
-    probed = file.with_name(f"{toolkit}-probed.playbook.yaml")
-    text = file.read_text()
-    probed.write_text(text.replace("  put-a-note:\n", "  put-a-note:\n    probe: is-noted\n") + PROBE)
+    """Try each fault without a probe and with one, which is compiled, too; return how many went wrong with it."""
+    probed = await with_probe(toolkit, scratch / f"probed-{toolkit}")
     rows, wrong = [], 0
     for name, attempt in _attempts(scratch, toolkit).items():
         alone, looked = await attempt(file), await attempt(probed)

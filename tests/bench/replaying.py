@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 TOOLKITS = ("tk", "gtk3", "qt")
 GOAL = "Put the note on the order, save it once, and answer with the customer, the total and the receipt's number."
+LOOK = "Look whether the order has just one note. Answer done if so, and else say what it has."
+PUT, LOOKED = "Put a note", "Is noted"
+"""What the two goals are called in runs that do both."""
 RECORDED = (("AB-1207", "ring the bell twice"), ("CD-3391", "leave at the gate"))
 ASKED = ("EF-5050", "two boxes of glass")
 MOST_STEPS = 40
@@ -91,7 +94,9 @@ def rehearsal_model(latency_s: float = 0.0) -> Iterator[str]:
     from holo_tasks.rehearsal.server import Rehearsal, RehearsalServer
     from holo_tasks.scripts.playbook import load_playbook
 
-    server = RehearsalServer(Rehearsal(load_playbook(APPS / "records.playbook.yaml")), latency_s=latency_s)
+    known, looking = (load_playbook(APPS / f"{name}.playbook.yaml") for name in ("records", "records_looking"))
+    known = known.model_copy(update={"goals": {**known.goals, **looking.goals}})
+    server = RehearsalServer(Rehearsal(known), latency_s=latency_s)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -111,43 +116,60 @@ class Recorded:
     micro_usd: int
 
 
-async def record(toolkit: str, folder: Path, base_url: str, order: str, note: str) -> Recorded:
-    """Have the model do it once, as a run with evidence."""
+async def record(
+    toolkit: str, folder: Path, base_url: str, order: str, note: str, goals: Sequence[str] = (PUT,)
+) -> Recorded:
+    """Have the model do one order, as a run with evidence: put the note on it, look whether it is there, or both."""
     from holo_tasks.audit import Destination
     from holo_tasks.core import events
-    from holo_tasks.core.outside import quoted
-    from holo_tasks.models.build_model import model_at
     from holo_tasks.models.client import ModelEndpoint
-    from holo_tasks.models.profile import profile_for
 
     folder.mkdir(exist_ok=True)
     endpoint = ModelEndpoint(base_url, None)
-    name = f"20261123-000000-{order.casefold().replace('-', '')}-{toolkit}"
+    name = "-".join(("20261123-000000", order, toolkit, *goals)).casefold().replace(" ", "-")
     recorder = Destination.parse(str(folder / "runs")).open(name, home=folder)
-    goal = f"{GOAL}\n\n{quoted({'order': order, 'note': note})}"
-    state = folder / f"recorded-{toolkit}-{order}.jsonl"
+    walks: list[Walk] = []
     try:
-        async with desk(toolkit, state) as desktop:
-            model = model_at(endpoint, profile_for("rehearsal"))
-            walk = walk_on(desktop, recorder, goal, model)
+        async with desk(toolkit, folder / f"{name}.jsonl") as desktop:
             await recorder.record(
                 events.RunOpened(run_id=name, title=GOAL, library="bench", signed_by=recorder.fingerprint)
             )
-            await walk.record(events.SubgoalOpened(title=GOAL, goal=goal))
             began = time.monotonic()
-            answer = await _pursued(walk, walk.decide, "model")
-            took_s = time.monotonic() - began
-            ended: dict[str, Any] = {"status": "answered", "answer": answer, "steps": walk.step, "cost_micro_usd": 0}
-            await walk.record(events.SubgoalClosed(layer="model", **ended))
-            await recorder.record(events.RunClosed(**ended))
+            for number, goal in enumerate(goals, start=1):
+                told = {"order": order, "note": note} if goal == PUT else {"order": order}
+                walk, answer = await _worked(desktop, recorder, endpoint, number, goal, told)
+                walks.append(walk)
+                if goal == PUT:
+                    assert json.loads(answer) == answer_for(order), answer
+                else:
+                    assert (answer == "done") is (number > 1), answer
+            took_s, steps = time.monotonic() - began, sum(one.step for one in walks)
+            await recorder.record(events.RunClosed(status="answered", answer=answer, steps=steps, cost_micro_usd=0))
     finally:
         await endpoint.close()
         await recorder.close()
-    assert json.loads(answer) == answer_for(order), answer
-    return Recorded(recorder.uri, took_s, walk.step, walk.guard.spent_micro)
+    return Recorded(recorder.uri, took_s, steps, sum(one.guard.spent_micro for one in walks))
 
 
-def walk_on(desktop: VirtualDesktop, recorder: Any, goal: str, model: Any = None) -> Walk:
+async def _worked(
+    desktop: VirtualDesktop, recorder: Any, endpoint: Any, number: int, title: str, told: dict[str, str]
+) -> tuple[Walk, str]:
+    """Have the model do one goal of a run; return its walk, and what it answered."""
+    from holo_tasks.core import events
+    from holo_tasks.core.outside import quoted
+    from holo_tasks.models.build_model import model_at
+    from holo_tasks.models.profile import profile_for
+
+    goal = f"{GOAL if title == PUT else LOOK}\n\n{quoted(told)}"
+    walk = walk_on(desktop, recorder, goal, model_at(endpoint, profile_for("rehearsal")), number)
+    await walk.record(events.SubgoalOpened(title=title, goal=goal))
+    answer = await _pursued(walk, walk.decide, "model")
+    ended: dict[str, Any] = {"status": "answered", "answer": answer, "steps": walk.step, "cost_micro_usd": 0}
+    await walk.record(events.SubgoalClosed(layer="model", **ended))
+    return walk, answer
+
+
+def walk_on(desktop: VirtualDesktop, recorder: Any, goal: str, model: Any = None, number: int = 1) -> Walk:
     """Return a walk that may act, with what a run has around it but Prefect."""
     from holo_tasks.core.budget import Guard, Limits
     from holo_tasks.core.transcript import Transcript
@@ -168,7 +190,7 @@ def walk_on(desktop: VirtualDesktop, recorder: Any, goal: str, model: Any = None
         now_s=time.monotonic,
         elements=Elements(desktop),
     )
-    return Walk(doors, Guard("The benchmark", Limits(), started_s=time.monotonic()), 1, Transcript(goal))
+    return Walk(doors, Guard("The benchmark", Limits(), started_s=time.monotonic()), number, Transcript(goal))
 
 
 async def compiled(toolkit: str, folder: Path, base_url: str, runs: int = len(RECORDED)) -> Playbook:
@@ -177,13 +199,27 @@ async def compiled(toolkit: str, folder: Path, base_url: str, runs: int = len(RE
     return await of_runs(toolkit, folder, [one.trace for one in recorded])
 
 
-async def of_runs(toolkit: str, folder: Path, traces: Sequence[str]) -> Playbook:
-    """Return the playbook that some runs are compiled into."""
+async def with_probe(toolkit: str, folder: Path) -> Path:
+    """Return the file of a toolkit's playbook with a probe, both compiled.
+
+    It is of runs that put the note on an order and looked then, and of one that looked before anything was done.
+    """
+    with rehearsal_model() as base_url:
+        both = [await record(toolkit, folder, base_url, *item, (PUT, LOOKED)) for item in RECORDED]
+        before = await record(toolkit, folder, base_url, *RECORDED[0], (LOOKED,))
+    traces = [one.trace for one in both]
+    await of_runs(toolkit, folder, traces, [*traces, before.trace])
+    return folder / f"{toolkit}.playbook.yaml"
+
+
+async def of_runs(toolkit: str, folder: Path, traces: Sequence[str], probes: Sequence[str] = ()) -> Playbook:
+    """Return the playbook that some runs are compiled into, with the probe that others are."""
     from holo_tasks.cli.compile import compile_traces
     from holo_tasks.scripts.playbook import load_playbook
 
     out = folder / f"{toolkit}.playbook.yaml"
-    await asyncio.to_thread(compile_traces, traces, out, "put-a-note", (), None, folder, as_json=False)
+    given = traces, out, "put-a-note", (), None, folder
+    await asyncio.to_thread(compile_traces, *given, as_json=False, probes=probes)
     return load_playbook(out)
 
 
