@@ -296,6 +296,39 @@ def test_it_looks_anew_where_a_program_stays_on_the_record(desk: Desk) -> None:
     assert looked(playbook, number, *pages) == [*STEPS, "done"]
 
 
+def test_what_is_found_beside_the_search_is_not_searched_for_again(desk: Desk) -> None:
+    def beside(number: str, on_file: str) -> Page:
+        found = [(20, 210, "Found"), (200, 210, number), (20, 250, on_file)]
+        labels = [(20, 50, "ORDER SEARCH"), (20, 120, "Order number"), (60, 300, "Start search")]
+        return page(*FRAME, *labels, *found, fields=[(200, 118, "")])
+
+    looks = look("AB-1207", beside("AB-1207", "Notes on file: 1"), "done"), before("CD-3391", beside("CD-3391", "None"))
+    counted = look("CD-3391", beside("CD-3391", "Notes on file: 1"), "done")
+    playbook, _, _ = desk.compiled(desk.runs(put("AB-1207")), desk.runs(looks[0], counted, looks[1]))
+    number = "EF-5050"
+    assert looked(playbook, number, *way(number), beside(number, "Notes on file: 1")) == [*STEPS, "done"]
+    none = [beside(number, "None")] * 2
+    assert looked(playbook, number, *way(number), *none) == [*STEPS, "wait", NOT_THERE]
+    stale = [saved(number), *[beside(number, "Notes on file: 1")] * 3]
+    assert looked(playbook, number, *stale) == ["click", "wait", "wait", "wait"], "nobody has looked that up"
+
+
+def test_a_screen_that_says_so_at_once_takes_no_way(desk: Desk) -> None:
+    def says(number: str, times: int) -> Page:
+        told = [(20, 120, "Order"), (200, 120, number), (20, 200, f"Notes on file: {times}")]
+        return page(*FRAME, (20, 50, "NOTE SAVED"), *told)
+
+    def at_once(number: str, times: int, answer: str) -> Part:
+        return Part(LOOK.format(number), [], says(number, times), answer)
+
+    main = desk.runs(put("AB-1207", last=says("AB-1207", 1)))
+    probes = desk.runs(at_once("AB-1207", 1, "done"), at_once("AB-1207", 2, "It has two notes."))
+    playbook, _, _ = desk.compiled(main, probes, params=["order_number=AB-1207"])
+    assert looked(playbook, "EF-5050", says("EF-5050", 1)) == ["done"]
+    assert looked(playbook, "EF-5050", *[says("EF-5050", 2)] * 2) == ["wait", NOT_THERE]
+    assert looked(playbook, "EF-5050", *[says("AB-1207", 1)] * 2) == ["wait", "wait"]
+
+
 @pytest.mark.parametrize(
     ("looks", "said"),
     [
