@@ -8,6 +8,7 @@ from holo_tasks.compiler.marks import SHORTEST, identity_of, is_label, marks_of
 from holo_tasks.compiler.recording import Done
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import is_of_item, templated
+from holo_tasks.core.window_titles import CUT
 from holo_tasks.scripts.values import Value, fill
 from holo_tasks.vision.screen_text import Sight
 
@@ -66,7 +67,12 @@ def windows_of(steps: Sequence[Done], values: Sequence[Mapping[str, Value]], pri
         if not any(_PATTERNS & {*title} for title in step.after.windows)
     ]
     common = (title for title in new[0] if all(title in other for other in new)) if len(new) == len(steps) else ()
-    return [title for title in common if not is_of_item(title, private)][:MOST]
+    return [_whole(title) for title in common if not is_of_item(title, private)][:MOST]
+
+
+def _whole(title: str) -> str:
+    """Return a title as it is asked for: one that was cut as it was written down may go on."""
+    return f"{title.removesuffix(CUT)}*" if title.endswith(CUT) else title
 
 
 def state_of(steps: Sequence[Done]) -> str:

@@ -9,8 +9,9 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.known_elements import Tell
 from holo_tasks.core.visible_text import one_line
 
-MOST, CHARACTERS = 6, 80
-"""So many titles are told of a screen, the uppermost first, and so much of each."""
+MOST, CHARACTERS, CUT = 6, 80, "…"
+"""So many titles are told of a screen, the uppermost first, so much of each, and what is put where one goes on."""
+LONGEST = 1000
 TITLE_PX, COVERED = 40, 0.5
 """How far around its upper edge a window shows its title, in pixels; one that is masked by more than this share is not
 told of."""
@@ -24,7 +25,7 @@ def titles_on(frame: Frame, region: Box | None = None) -> tuple[str, ...] | None
     if frame.windows is None:
         return None
     area = region or frame.monitor or Box.whole(frame.size)
-    return tuple(dict.fromkeys(title for _, title in _showing(frame.windows, area)))
+    return tuple(dict.fromkeys(one_line(title, LONGEST) for _, title in _showing(frame.windows, area)))
 
 
 def told_titles(frame: Frame, region: Box | None, masks: Sequence[Mask], tell: Tell) -> list[str]:

@@ -9,8 +9,11 @@ from holo_tasks.compiler.marks import marks_of
 from holo_tasks.compiler.recording import Done, Picture
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import target_at
+from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.scripts.values import Value
+from holo_tasks.core.programs import Owner
+from holo_tasks.core.window_titles import titles_on, told_titles
+from holo_tasks.scripts.values import Value, fits_title
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.read_runs import click, compiled, recording, screen, write
 
@@ -136,6 +139,20 @@ def opened(*titles: str, before: tuple[str, ...] = ("Orders",)) -> Done:
 def test_a_window_that_a_step_opens_for_each_item_must_be_there_with_its_own_title() -> None:
     steps = [opened(f"Order {one['order']}", "Orders") for one in ORDERS]
     assert windows_of(steps, ORDERS, ["AB-1207", "CD-3391"]) == ["Order {order}"]
+
+
+def test_a_title_that_was_cut_may_go_on() -> None:
+    name = "of a customer whose name does not fit into what is written down of titles of windows"
+    shown = [
+        Frame(bytes(3), Size(1, 1), ":0", windows=(OnScreen(Box(0, 0, 1, 1), (Owner(title=title),), True),))
+        for title in (f"Order {one['order']}  {name}, and more" for one in ORDERS)
+    ]
+    steps = [opened(*told_titles(frame, None, [], str)) for frame in shown]
+    (asked,) = windows_of(steps, ORDERS, [])
+    assert asked.startswith("Order {order} of a customer")
+    for frame, told in zip(shown, ORDERS, strict=True):
+        (title,) = titles_on(frame) or ()
+        assert fits_title(asked, told, title)
 
 
 def test_a_title_that_may_be_of_one_item_only_or_means_something_else_is_not_asked_for() -> None:
