@@ -21,6 +21,7 @@ from holo_tasks.compiler.probes import (
     answered_in,
     check_answers,
     check_looks,
+    check_only_looks,
     check_probe,
     check_said,
     looks_at,
@@ -145,13 +146,17 @@ def _with_probe(
     of = ProbeOf(goal, tuple(main.told.parameters), main.parameters.values, answered_in(main.made.recordings))
     theirs = [one for one in wanted.named if is_spoken_of(looks, one[1])]
     looks = [of.named_in(look, theirs) for look in looks]
+    if len({look.goal for look in looks}) == 1 or of.is_private(wanted.name.replace("-", " ")):
+        wanted = replace(wanted, name=f"{goal}-probe")  # nobody knows which of its words are the item's
     probe = _made_of(traces, looks, reader, replace(wanted, named=theirs, probe_of=of))
     of.check_known(probe.told.parameters)
     text = written(main.made, probe.made)
     playbook = parse_playbook(text, "the compiled playbook", wanted.folder)
-    every = zip(main.made.recordings, main.parameters.values, strict=True)
+    every = list(zip(main.made.recordings, main.parameters.values, strict=True))
     ends = [(main.seen[one.last.sha256].sight, values) for one, values in every]
-    check_probe(playbook, goal, ends, probe.told.parameters)
+    before = [(main.seen[step.before.sha256].sight, values) for one, values in every for step in one.steps]
+    check_only_looks(playbook, goal, ends)
+    check_probe(playbook, goal, ends, before, at_once=any(not look.steps for look in looks))
     pictures = dict.fromkeys([*main.told.pictures, *probe.told.pictures])
     return replace(main.told, text=text, pictures=tuple(pictures), probe=probe.made.name)
 

@@ -5,21 +5,21 @@ it so.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from holo_tasks.compiler.answers import value_of
 from holo_tasks.compiler.build import ANSWERING, Builder, Ruled, leaves
 from holo_tasks.compiler.dry_run import Astray
-from holo_tasks.compiler.marks import LONGEST, SHORTEST, identity_of, is_heading, is_label
+from holo_tasks.compiler.marks import LONGEST, SHORTEST, identity_of, is_heading
 from holo_tasks.compiler.parameters import Parameters
 from holo_tasks.compiler.paths import TYPING
 from holo_tasks.compiler.recording import Recording
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.targets import is_of_item, templated
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.scripts.playbook import Playbook
+from holo_tasks.scripts.playbook import Playbook, Rule
 from holo_tasks.scripts.playbook_brain import DONE
 from holo_tasks.scripts.rules import Decision, follow, is_shown
 from holo_tasks.scripts.values import Value, label_of
@@ -29,9 +29,18 @@ WAITS = 1
 """So often it waits before it says that something is not there: it may be drawn late."""
 MOST_TELLING = 2
 """By so many texts, at most, a screen is told on which it is there."""
+COUNTED = 0
+"""The rank of a text with a number that other screens of the item show otherwise: it tells best."""
+Ends: TypeAlias = Sequence[tuple[Sight, Mapping[str, Value]]]
+"""Screens that a goal ended on, with what its recordings were told."""
 THERE = "It is there, just once."
 NOT_SO = "It is not there, or not just once."
 NOT_THERE = "It was looked for, and is not there just once."
+_NOTHING_TELLS = (
+    f"Nothing tells the screens that --probe answered ‘{DONE}’ on from those of its other answers: have it look where "
+    "the program says it by a count, such as ‘Notes on file: 1’, by what was put there or by a heading, and give a run "
+    "that found one of the same items otherwise, such as before it was done."
+)
 _PLACE = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 _OF_A_DAY = re.compile(r"\d ?[:.,] ?\d\d|\d[-–—./]\d")
 """Times, dates and sums: what runs of one day have in common is no count."""
@@ -141,14 +150,19 @@ class ProbeBuilder(Builder):
         done, others = ([one for one in looks if one.is_done is found] for found in (True, False))
         known_by = self._identity(done)
         telling = self._telling(done, others)
-        if not telling and _beside(done, others):
-            raise InvalidUsage(_why_nothing_tells(one_item=len({_item(one, known_by) for one in done}) == 1))
+        items = {_item(one, known_by) for one in done}
+        # Another item may be on another screen for whatever is its own.
+        if not telling and (_beside(done, others) or not any(_item(one, known_by) in items for one in others)):
+            raise InvalidUsage(_NOTHING_TELLS)
         rules = []
         for screen in dict.fromkeys(one.seen.screen for one in (*done, *others)):
             here = [one for one in looks if one.seen.screen == screen]
             asked = self._screen(screen, [(one.seen.sight, one.values) for one in here], "the answer")
+            asked["screen"] = self._whole(asked["screen"], here)
             if found := [one for one in here if one.is_done]:
-                shown = [*asked["screen"], *identity_of(_shown(found), self._names), *telling]
+                self._check_alone(found, known_by, telling)
+                known = self._whole(identity_of(_shown(found), self._names), found)
+                shown = [*asked["screen"], *known, *telling]
                 there = asked | {"screen": list(dict.fromkeys(shown))}
                 rules.append(self._answer(screen, found, "there-once", there, DONE, THERE))
             if telling or len(found) < len(here):
@@ -178,6 +192,42 @@ class ProbeBuilder(Builder):
             )
         return names
 
+    def _whole(self, wanted: Sequence[str], looks: Sequence[Look]) -> list[str]:
+        """Return what is asked for of a screen, but with the whole text that a value stands in: with anything around it
+        AB-1 is on the screen of AB-1-2, too.
+
+        Raises `InvalidUsage` where that is another text for each item.
+        """
+        lines = {templated(line.text.strip(), looks[0].values): None for line in looks[0].seen.sight.lines}
+        found = []
+        for text in wanted:
+            asked = text
+            if "*" in text:
+                (name,) = _PLACE.findall(text)
+                whole = (said for said in lines if _PLACE.findall(said) == [name] and "*" not in said)
+                asked = next((said for said in whole if all(one.shows(said) for one in looks)), "")
+            if not asked:
+                raise InvalidUsage(
+                    f"On the screen that was answered on {name} stands in a text that is another one each time: have "
+                    "it look where it stands alone, or in the same words."
+                )
+            found.append(asked)
+        return found
+
+    def _check_alone(self, done: Sequence[Look], known_by: Sequence[str], telling: Sequence[str]) -> None:
+        """Raise `InvalidUsage` where other items are on the screen, too: what is told may be of one of these."""
+        if telling and all(_places([text]) & {*known_by} for text in telling):
+            return
+        told = [*self.of.told, *self.parameters.values]
+        for one in done:
+            own = {str(one.values.get(name)) for name in known_by}
+            others = {str(each[name]) for each in told for name in known_by if name in each} - own
+            if shown := next((value for value in sorted(others) if one.seen.sight.has(f"*{value}*")), ""):
+                raise InvalidUsage(
+                    f"{one.recording.trace} looked at a screen of several items ({shown} is there, too): what tells "
+                    "that it is there may stand beside another one. Have it look at the item's own screen."
+                )
+
     def _shown_by(self, looks: Sequence[Look], names: Sequence[str]) -> list[str]:
         forms = identity_of(_shown(looks), names)
         return [name for name in names if any(f"{{{name}}}" in form for form in forms)]
@@ -188,17 +238,23 @@ class ProbeBuilder(Builder):
         # By what is on those screens whether it is there or not an item is told.
         shown = [*done, *_beside(done, others)]
         key = self._shown_by(shown, self._names) or self._shown_by(done, self._names)
-        several = len({_item(one, key) for one in done}) > 1
-        same = [one for one in others if _item(one, key) == _item(first, key)]
+        items = {_item(one, key) for one in done}
+        same = [one for one in others if _item(one, key) in items]
         found: list[tuple[int, str]] = []
         for line in first.seen.sight.lines:
             said = self._said(line, first.values)
             if not said or not self._tells(said, done, others):
                 continue
             counted = any(_is_other_count(line, other) for one in same for other in one.seen.sight.lines)
-            # Of one item alone nobody knows which of the other texts are its own.
-            if several or counted or "{" in said or (same and is_heading(line)):
-                found.append((_rank(line, said, first, counted=counted), said))
+            # Any other text may be there by chance, such as a message of the day, or be of some items only.
+            if counted or _places([said]) - {*key} or (same and is_heading(line)):
+                found.append((_rank(said, counted=counted), said))
+        counts = [said for rank, said in found if rank == COUNTED]
+        if len(counts) > MOST_TELLING:
+            raise InvalidUsage(
+                f"More than one count may tell that it is there: {', '.join(counts)}. Have it look where only that is "
+                "counted which the goal changes."
+            )
         return list(dict.fromkeys(said for _, said in sorted(found, key=lambda one: one[0])))[:MOST_TELLING]
 
     def _said(self, line: Line, values: Mapping[str, Value]) -> str:
@@ -254,18 +310,26 @@ def check_looks(playbook: Playbook, goal: str, looks: Sequence[Look]) -> None:
             raise InvalidUsage(f"The probe would say ‘{DONE}’ on the screen that {look.recording.trace} ended on.")
 
 
-def check_probe(
-    playbook: Playbook, goal: str, ends: Sequence[tuple[Sight, Mapping[str, Value]]], params: Collection[str]
-) -> None:
-    """Raise `InvalidUsage` if the probe of a goal does not know the screens that the goal ends on.
+def check_probe(playbook: Playbook, goal: str, ends: Ends, before: Ends, *, at_once: bool) -> None:
+    """Raise `InvalidUsage` if the probe of a goal does not know the screens that the goal ends on, or says that it is
+    there on one that it was done on, ``before`` it was.
 
-    ``ends`` are these, with what their recordings were told, of which ``params`` are the probe's.
+    ``at_once`` says that a run answered where the goal ends, without doing anything.
     """
     probe = playbook.goals[goal].probe
     assert probe is not None
+    known = playbook.goals[probe].params
+    there = [rule for rule in playbook.rules_of(probe) if rule.do[-1].answer == DONE]
+    for sight, values in before:
+        if any(is_shown(rule, {name: values[name] for name in known if name in values}, sight) for rule in there):
+            raise InvalidUsage(
+                f"By what the runs of --probe show, it would be there before ‘{goal}’ has done it: give one, too, that "
+                "looked at the same screen and found it not there."
+            )
     for sight, values in ends:
-        told = {name: value for name, value in values.items() if name in params}
-        if follow(playbook, probe, told, [], sight).lost:
+        told = {name: value for name, value in values.items() if name in known}
+        first = follow(playbook, probe, told, [], sight)
+        if first.lost or (first.action is not None and first.action.answers and not at_once):
             raise InvalidUsage(
                 f"No run of --probe begins where ‘{goal}’ ends: {probe} would not know that screen. Give one that "
                 "looks right after it was done, from that screen on."
@@ -292,26 +356,44 @@ def _item(look: Look, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(look.values.get(name)) for name in names)
 
 
-def _why_nothing_tells(*, one_item: bool) -> str:
-    said = (
-        f"Nothing tells the screens that --probe answered ‘{DONE}’ on from those of its other answers: have it look "
-        "where the program says it in words or by a count, such as ‘Notes on file: 1’"
-    )
-    return f"{said}; and give runs of two items that answered ‘{DONE}’." if one_item else f"{said}."
-
-
 def _is_other_count(line: Line, other: Line) -> bool:
     """Say whether two texts are the same but for their numbers."""
     bare = [re.sub(r"\d", "", plain(one.text)) for one in (line, other)]
     return bare[0] == bare[1] and len(bare[0]) >= SHORTEST and digits(line.text) != digits(other.text)
 
 
-def _rank(line: Line, said: str, first: Look, *, counted: bool) -> int:
+def _rank(said: str, *, counted: bool) -> int:
     """Return how well a text tells that something is there: a count best, then what names a value of the item."""
-    if counted or digits(_PLACE.sub("", said)):
-        return 0
-    if "{" in said:
-        return 1
-    if is_heading(line):
-        return 2
-    return 3 if is_label(line, first.seen.sight, first.values, ()) else 4
+    return COUNTED if counted else COUNTED + 1 if "{" in said else COUNTED + 2
+
+
+def check_only_looks(playbook: Playbook, goal: str, ends: Ends) -> None:
+    """Raise `InvalidUsage` if a goal's probe would do more than to look for the item and leave where the goal ends."""
+    probe = playbook.goals[goal].probe
+    assert probe is not None
+    rules = playbook.rules_of(probe)
+    known_by = {name for rule in rules if rule.do[-1].answer == DONE for name in _places(map(str, rule.screen))}
+    behind = [rule for rule in playbook.rules_of(goal) if _places(map(str, rule.screen)) - known_by]
+    effects = {*playbook.goals[goal].press_once, *(text for rule in behind for text in _pressed(rule))}
+    for rule in rules:
+        typed = _places(action.write.text for action in rule.do if action.write is not None)
+        if more := sorted(typed - known_by):
+            raise InvalidUsage(f"A run of --probe typed {', '.join(more)}, by which no item is known: it only looks.")
+        pressed = list(_pressed(rule))
+        if again := next((text for text in pressed if text in effects), ""):
+            raise InvalidUsage(f"A run of --probe pressed ‘{again}’, as ‘{goal}’ does: it only looks.")
+        if rule.anytime and pressed and not any(is_shown(rule, values, sight) for sight, values in ends):
+            raise InvalidUsage(
+                f"Some runs of --probe pressed ‘{pressed[0]}’, and others did not: that is only done where ‘{goal}’ "
+                "ends, as a probe only looks."
+            )
+
+
+def _places(texts: Iterable[str]) -> set[str]:
+    return {name for text in texts for name in _PLACE.findall(text)}
+
+
+def _pressed(rule: Rule) -> Iterator[str]:
+    """Yield what is written on what a rule presses, but for fields, into which is typed."""
+    ways = (way for action in rule.do for target in action.targets for way in target.ways if way.field is None)
+    return (text for way in ways for text in (way.text, way.name) if text is not None)

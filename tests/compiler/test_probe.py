@@ -76,7 +76,7 @@ def look(number: str, on_file: str | Page, answer: str, *, after: bool = True, g
     return Part(goal.format(number), [*first, *find(number)], last, answer)
 
 
-def once(number: str, on_file: str = "Notes on file: 1", answer: str = "done") -> Part:
+def once(number: str, on_file: str | Page = "Notes on file: 1", answer: str = "done") -> Part:
     return look(number, on_file, answer)
 
 
@@ -237,8 +237,9 @@ def test_what_is_put_there_tells_that_it_is_there(desk: Desk) -> None:
 
 
 def test_a_run_that_found_nothing_ends_on_a_screen_of_its_own(desk: Desk) -> None:
-    probes = desk.runs(once("AB-1207"), once("CD-3391"), before("EF-5050", nothing("EF-5050")))
-    playbook, _, _ = desk.compiled(desk.runs(put("AB-1207")), probes)
+    main, probes = desk.runs(put("AB-1207")), desk.runs(once("AB-1207"), before("EF-5050", nothing("EF-5050")))
+    desk.refused(main, probes, "give a run that found one of the same items otherwise")
+    playbook, _, _ = desk.compiled(main, [*probes, *desk.runs(before("AB-1207"))])
     number = "EF-5050"
     assert looked(playbook, number, *way(number), *[nothing(number)] * 2) == [*STEPS, "wait", NOT_THERE]
     assert looked(playbook, number, *way(number), details(number, "Notes on file: 1")) == [*STEPS, "done"]
@@ -250,7 +251,7 @@ def test_runs_of_one_item_alone_are_enough_where_it_is_counted(desk: Desk) -> No
     """What was typed alike in all of them is a parameter all the same, as the goal's runs typed other things, too."""
     number = "AB-1207"
     playbook, told, text = desk.compiled(desk.runs(put(number)), desk.runs(once(number), before(number)))
-    assert told["probe"] == PROBE
+    assert told["probe"] == f"{MAIN}-probe"
     assert number not in text.partition("\nname:")[2]
     assert ORDERS[number] not in text
     pages = [*way("EF-5050"), details("EF-5050", "Notes on file: 1")]
@@ -260,8 +261,8 @@ def test_runs_of_one_item_alone_are_enough_where_it_is_counted(desk: Desk) -> No
 def test_what_one_item_alone_shows_may_be_its_own(desk: Desk) -> None:
     number = "AB-1207"
     main, probes = desk.runs(put(number)), desk.runs(once(number, "Kept for Ada"), before(number, "Free to use"))
-    desk.refused(main, probes, "give runs of two items that answered ‘done’")
-    desk.compiled(main, [*probes, *desk.runs(once("CD-3391", "Kept for Ada"))])
+    desk.refused(main, probes, "Nothing tells")
+    desk.refused(main, [*probes, *desk.runs(once("CD-3391", "Kept for Ada"))], "Nothing tells")
 
 
 def test_one_run_may_hold_both(desk: Desk) -> None:
@@ -302,13 +303,13 @@ def test_what_is_found_beside_the_search_is_not_searched_for_again(desk: Desk) -
         labels = [(20, 50, "ORDER SEARCH"), (20, 120, "Order number"), (60, 300, "Start search")]
         return page(*FRAME, *labels, *found, fields=[(200, 118, "")])
 
-    looks = look("AB-1207", beside("AB-1207", "Notes on file: 1"), "done"), before("CD-3391", beside("CD-3391", "None"))
+    none = "Notes on file: 0"
+    looks = look("AB-1207", beside("AB-1207", "Notes on file: 1"), "done"), before("CD-3391", beside("CD-3391", none))
     counted = look("CD-3391", beside("CD-3391", "Notes on file: 1"), "done")
     playbook, _, _ = desk.compiled(desk.runs(put("AB-1207")), desk.runs(looks[0], counted, looks[1]))
     number = "EF-5050"
     assert looked(playbook, number, *way(number), beside(number, "Notes on file: 1")) == [*STEPS, "done"]
-    none = [beside(number, "None")] * 2
-    assert looked(playbook, number, *way(number), *none) == [*STEPS, "wait", NOT_THERE]
+    assert looked(playbook, number, *way(number), *[beside(number, none)] * 2) == [*STEPS, "wait", NOT_THERE]
     stale = [saved(number), *[beside(number, "Notes on file: 1")] * 3]
     assert looked(playbook, number, *stale) == ["click", "wait", "wait", "wait"], "nobody has looked that up"
 
@@ -352,6 +353,88 @@ def test_a_screen_that_says_so_at_once_takes_no_way(desk: Desk) -> None:
 )
 def test_what_no_probe_is_made_of(desk: Desk, looks: list[Part], said: str) -> None:
     desk.refused(desk.runs(put("AB-1207")), desk.runs(*looks), said)
+
+
+def read(number: str, *lines: str, told: str = "Order {}") -> Page:
+    """Return another page of an order, which it says in one text, and more lines below that."""
+    rows = [(20, 120 + 40 * row, text) for row, text in enumerate([told.format(number), *lines])]
+    return page(*FRAME, (20, 50, "ORDER RECORD"), *rows)
+
+
+ONE, NONE = "Notes on file: 1", "Notes on file: 0"
+THREE = "Open tasks: 3", "New mails: 2"
+
+
+@pytest.mark.parametrize(
+    ("looks", "said"),
+    [
+        ([once("AB-1207", read("AB-1207", "Backup is running")), once("CD-3391", read("CD-3391", "Backup is running")),
+          before("AB-1207", read("AB-1207", "All systems up"))], "Nothing tells"),
+        ([once("AB-1207", read("AB-1207", "Regular customer")), once("CD-3391", read("CD-3391", "Regular customer")),
+          before("EF-5050", read("EF-5050", "New customer here"))], "Nothing tells"),
+        ([once("AB-1207", read("AB-1207", *THREE, ONE)), once("CD-3391", read("CD-3391", *THREE, ONE)),
+          before("AB-1207", read("AB-1207", "Open tasks: 4", "New mails: 5", NONE))], "More than one count"),
+        ([once("AB-1207", read("AB-1207", ONE, "CD-3391")), once("CD-3391", read("CD-3391", ONE, "AB-1207")),
+          before("AB-1207", read("AB-1207", NONE, "CD-3391"))], "looked at a screen of several items"),
+        ([once("AB-1207", read("AB-1207", ONE, told="{} of Ada")),
+          once("CD-3391", read("CD-3391", ONE, told="{} of Bo")),
+          before("AB-1207", read("AB-1207", NONE, told="{} of Ada"))], "a text that is another one each time"),
+    ],
+)  # fmt: skip
+def test_what_may_be_so_by_chance_or_of_another_item_does_not_tell(desk: Desk, looks: list[Part], said: str) -> None:
+    desk.refused(desk.runs(put("AB-1207"), put("CD-3391")), desk.runs(*looks), said)
+
+
+def test_a_longer_key_than_the_items_is_another_items(desk: Desk) -> None:
+    looks = [
+        once("AB-1207", read("AB-1207", ONE)),
+        once("CD-3391", read("CD-3391", ONE)),
+        before("AB-1207", read("AB-1207", NONE)),
+    ]
+    playbook, _, _ = desk.compiled(desk.runs(put("AB-1207")), desk.runs(*looks))
+    number = "EF-5050"
+    assert looked(playbook, number, *way(number), read(number, ONE)) == [*STEPS, "done"]
+    for other in ("EF-5050-2", "XX-EF-5050", "9 EF-5050"):
+        assert "done" not in looked(playbook, number, *way(number), *[read(other, ONE)] * 3)
+
+
+def test_a_probe_only_looks(desk: Desk) -> None:
+    """It types and presses nothing that the goal is about, and nothing that only some runs had to."""
+    lost = page(*FRAME, (20, 50, "NOTE WAS LOST"), (60, 300, "Save again"))
+
+    def repaired(number: str) -> Part:
+        part = once(number)
+        return Part(part.goal, [*part.acts, Act(lost, click="Save again")], part.last, part.answer)
+
+    def anew(number: str, answer: str) -> Part:
+        acts = [*put(number).acts, Act(saved(number), click="Back to search"), *find(number)]
+        return Part(LOOK.format(number), acts, details(number, ONE if answer == "done" else "Notes on file: 2"), answer)
+
+    main = desk.runs(put("AB-1207"), put("CD-3391"))
+    looks = desk.runs(once("AB-1207"), repaired("CD-3391"), before("AB-1207"))
+    desk.refused(main, looks, "Some runs of --probe pressed ‘Save again’, and others did not")
+    again = desk.runs(anew("AB-1207", "done"), anew("CD-3391", "done"), anew("AB-1207", "twice"))
+    desk.refused(main, again, "it only looks")
+
+
+def test_what_the_goal_itself_ends_on_is_not_taken_at_its_word(desk: Desk) -> None:
+    def end(number: str) -> Page:
+        return page(
+            *FRAME, (20, 50, "ORDER DETAILS"), (20, 120, "Order"), (200, 120, number), (20, 160, "Customer"),
+            (20, 200, ONE), (20, 250, "It is saved."), (20, 290, "Thank you"), (20, 330, "Your receipt"),
+        )  # fmt: skip
+
+    looks = desk.runs(*(look(number, ONE, "done", after=False) for number in ("AB-1207", "CD-3391")), before("AB-1207"))
+    main = desk.runs(put("AB-1207", last=end("AB-1207")), put("CD-3391", last=end("CD-3391")))
+    desk.refused(main, looks, "No run of --probe begins where ‘put-a-note’ ends")
+
+
+def test_no_words_of_an_item_get_into_the_name_of_a_probe(desk: Desk) -> None:
+    goal = "Look whether ring the bell twice is on order {} just once."
+    looks = [look("AB-1207", ONE, "done", goal=goal), look("AB-1207", NONE, NO_NOTE, after=False, goal=goal)]
+    _, told, text = desk.compiled(desk.runs(put("AB-1207")), desk.runs(*looks))
+    assert told["probe"] == f"{MAIN}-probe"
+    assert "bell" not in text
 
 
 def test_a_screen_that_does_not_say_whose_it_is_is_refused(desk: Desk) -> None:
@@ -405,8 +488,8 @@ def test_the_command_takes_it_and_refuses_a_run_that_was_tampered_with(
     asked = [word for probe in probes for word in ("--probe", probe)]
     assert exit_code([*command, *asked]) == 0
     told = capsys.readouterr()
-    assert json.loads(told.out)["probe"] == PROBE
-    assert f"its probe {PROBE} looks whether it is there" in told.err
+    assert json.loads(told.out)["probe"] == f"{MAIN}-probe"
+    assert f"its probe {MAIN}-probe looks whether it is there" in told.err
     out.unlink()
     assert exit_code(command) == 0
     told = capsys.readouterr()
