@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from holo_tasks.agent.agent_step import act_by, decide_as_task, decide_by_script
 from holo_tasks.agent.api_call import ApiCall
-from holo_tasks.agent.macros import Macros
+from holo_tasks.agent.macros import Macros, press_once_of
 from holo_tasks.agent.one_step import Lent, OneStep
 from holo_tasks.agent.replay_task import Replay
 from holo_tasks.core import events
 from holo_tasks.core.actions import AnswerCall
-from holo_tasks.core.errors import GaveUp, ModelFailed, NeedsPerson
+from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerson
 from holo_tasks.core.outside import quoted
 from holo_tasks.core.person import AGAIN, DONE, GIVE_UP, Answer
 from holo_tasks.core.step import Step
@@ -35,6 +35,7 @@ from holo_tasks.run.subgoal_options import API, MODEL, PERSON, PLAYBOOK, SCRIPT,
 from holo_tasks.safety.ledger import Claim
 from holo_tasks.scripts.playbook_brain import PlaybookBrain
 from holo_tasks.scripts.script import Script
+from holo_tasks.scripts.script_view import have_windows_told
 
 if TYPE_CHECKING:
     from holo_tasks.agent.keeping import Keeping
@@ -92,8 +93,7 @@ class Layered:
         self._secrets = self.walk.secrets
         self._task = self.walk.transcript.task
         self._once = Once(self.options.press_once, self._certainly_not_done)  # over all layers
-        if isinstance(script := self.options.script, Script):
-            self._once.declare(script.press_once)
+        self._declare_effects()
         self._check_windows()
 
     async def answer(self) -> Answered[Any]:
@@ -229,7 +229,7 @@ class Layered:
                 raise EffectFound(found)
         readers = [layer for layer in others if layer != API] or [MODEL]
         for layer in readers[:-1]:
-            with suppress(GaveUp):
+            with suppress(GaveUp, InvalidUsage):
                 return await self._read_off(layer, answer)
         return await self._read_off(readers[-1], answer)
 
@@ -318,6 +318,8 @@ class Layered:
         assert script is not None
         if reads_off and isinstance(script, Script):
             script = script.reading_off()
+            if script is None:
+                raise GaveUp("The playbook reads its answer off no screen.", layer=PERSON)
         return script.brain(self.run.recognizer, self.options.known_screens)
 
     def _decide(self, brain: Brain | None) -> Decide:
@@ -359,6 +361,22 @@ class Layered:
             waits_on=True,
         )
 
+    def _declare_effects(self) -> None:
+        """Have what has a playbook's effect pressed once, by whichever layer. What a macro is told later may be in its
+        labels, which then are declared when it is called.
+        """
+        offered = [tool for _, tool in self.macros.tools] if self.macros else []
+        labels = [label for script in (self.options.script, *offered) for label in press_once_of(script)]
+        if both := set(labels) & set(self.options.retry_click):
+            raise InvalidUsage(
+                f"{', '.join(sorted(both))} cannot be both in a playbook's press_once and in retry_click=: what has an "
+                "effect is not clicked again."
+            )
+        self._once.declare([label for label in labels if "{" not in label])
+
     def _check_windows(self) -> None:
+        script = self.options.script
+        if isinstance(script, Script) and script.asks_for_windows:
+            have_windows_told(self.run.desktop)
         if self.options.known_screens is not None:
             self.run.watch(self.options.known_screens)

@@ -76,7 +76,7 @@ class Macros:
             brain = given.brain(self.run.recognizer, self.options.known_screens)
         except InvalidUsage as error:
             return f"{call.name} was not begun: {error}", True
-        once.declare(given.press_once if isinstance(given, Script) else ())
+        once.declare(press_once_of(given))
         aside, begun, layer = walk.aside(call.name), walk.step, tool.layer
         # By context, not as parameters: Prefect looks for task results inside those, field by field.
         mark = _sequence.set(lambda: self._sequence(aside, brain, layer, once, most_steps))
@@ -142,6 +142,11 @@ async def _macro(number: int, what: str) -> Answered[str] | GaveUp | _Left:
         raise
     except BaseException as left:  # such as that the effect was found to be there
         return _Left(left)
+
+
+def press_once_of(script: object) -> tuple[str, ...]:
+    """Return what is written on what has the effect of a playbook; nothing for whatever is none."""
+    return script.press_once if isinstance(script, Script) else ()
 
 
 def macros_of(run: Run, options: SubgoalOptions, perform: Perform, tools: Sequence[Any]) -> Macros:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from holo_tasks.agent.layers import EffectFound, Layered
-from holo_tasks.agent.macros import Macros, Tool, macros_of
+from holo_tasks.agent.macros import Macros, Tool, macros_of, press_once_of
 from holo_tasks.audit import open_trace
 from holo_tasks.audit.pages.timeline import subgoal_markdown
 from holo_tasks.core import events
@@ -165,7 +165,7 @@ def _opened(run: Run, here: Subgoal, goal: str, options: SubgoalOptions, macros:
         flow_run_id=flow_run_id(),
         playbook=_version(options.script),
         macros=[version for _, tool in macros.tools if (version := _version(tool))],
-        press_once=list(options.press_once),
+        press_once=list(dict.fromkeys((*options.press_once, *press_once_of(options.script)))),
     )
 
 

@@ -16,7 +16,7 @@ from holo_tasks.compiler.paths import TYPING, Visit
 from holo_tasks.compiler.recording import Done, Recording
 from holo_tasks.compiler.sights import Seen
 from holo_tasks.compiler.steps import actions_of
-from holo_tasks.compiler.targets import Shown, is_of_item
+from holo_tasks.compiler.targets import Shown, is_of_item, templated
 from holo_tasks.compiler.variants import with_variants
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.values import Value, fill
@@ -85,10 +85,24 @@ class Builder:
             by_screen.setdefault(rule.on, []).insert(0, rule)
         ordered = [*answers, *chain.from_iterable(by_screen.values())]
         rules = [rule.told for rule in ordered]
-        used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr(rules)}
-        once = list(dict.fromkeys(label for one in self.recordings for label in one.press_once))
+        once = self._pressed_once()
+        used = {name: kind for name, kind in self.parameters.kinds.items() if f"{{{name}}}" in repr([rules, once])}
         told = {"params": used, "press_once": once}
         return Built({**{key: value for key, value in told.items() if value}, "rules": rules}, unread)
+
+    def _pressed_once(self) -> list[str]:
+        """Return the labels of what has the effect, as the runs declared them, with parameters in them.
+
+        Raises `InvalidUsage` for one that has another value of an item in it.
+        """
+        every = zip(self.recordings, self.parameters.values, strict=True)
+        found = dict.fromkeys(templated(label, values) for one, values in every for label in one.press_once)
+        if own := next((label for label in found if is_of_item(label, self._private)), ""):
+            raise InvalidUsage(
+                f"What has the effect is called after the item (press_once {own!r}): say which parameter it is by "
+                "--param NAME=VALUE."
+            )
+        return list(found)
 
     def _tell_the_end(self, answers: Sequence[Ruled], stays: Sequence[Ruled]) -> None:
         """Have what is answered on a screen that was worked on come last, and be told by what has come or gone by then.

@@ -42,8 +42,9 @@ def check_dry_run(
     so often as ``waits`` says. Returns what it says at the end.
     """
     history: list[Turn] = []
+    tells = any(picture.windows for picture in recording.pictures)
     for step in (step for step in recording.steps if step in taken):
-        sight = _as_it_was(seen[step.before.sha256].sight, step.before, step.begun_at)
+        sight = _as_it_was(seen[step.before.sha256].sight, step.before, step.begun_at, tells=tells)
         for wanted in actions_of(step, sight, values):
             decision = follow(playbook, goal, values, history, sight, written=_pixels)
             if not _is_same(decision.action, wanted, step, sight, values):
@@ -53,7 +54,7 @@ def check_dry_run(
                     recording,
                 )
             history.append(_turn(decision))
-    last = _as_it_was(seen[recording.last.sha256].sight, recording.last, recording.ended_at)
+    last = _as_it_was(seen[recording.last.sha256].sight, recording.last, recording.ended_at, tells=tells)
     ended = follow(playbook, goal, values, history, last, written=_pixels)
     while waits and ended.step["tool_call"]["tool_name"] == "wait":
         waits -= 1
@@ -65,9 +66,12 @@ def check_dry_run(
     return ended
 
 
-def _as_it_was(sight: Sight, picture: Picture, state: str) -> Sight:
-    """Return what was read on a picture, with what else was known of the screen when a step was decided on it."""
-    return replace(sight, windows=picture.windows, state=state)
+def _as_it_was(sight: Sight, picture: Picture, state: str, *, tells: bool) -> Sight:
+    """Return what was read on a picture, with what else was known of the screen when a step was decided on it.
+
+    ``tells`` says that windows were told of in this recording. A state that has no name is one that nobody knew.
+    """
+    return replace(sight, windows=picture.windows if tells else None, state=state or None)
 
 
 def _turn(decision: Decision) -> Turn:

@@ -14,8 +14,8 @@ from holo_tasks.vision.screen_text import Sight
 
 MOST = 2
 """So many texts are asked for after a step."""
-_PATTERNS = frozenset("*{}")
-"""What means something else in a title that is asked for."""
+_PATTERNS = frozenset(f"*{{}}{CUT}")
+"""What means something else in a title that is asked for; one that was cut may end in a piece of an item's value."""
 
 
 def comes_of(
@@ -62,17 +62,15 @@ def windows_of(steps: Sequence[Done], values: Sequence[Mapping[str, Value]], pri
     if len({tuple(sorted(told.items())) for told in values}) < 2:
         return []
     new = [
-        [templated(title, told) for title in step.after.windows if title not in step.before.windows]
+        [
+            templated(title, told)
+            for title in step.after.windows
+            if title not in step.before.windows and not _PATTERNS & {*title}
+        ]
         for step, told in zip(steps, values, strict=True)
-        if not any(_PATTERNS & {*title} for title in step.after.windows)
     ]
-    common = (title for title in new[0] if all(title in other for other in new)) if len(new) == len(steps) else ()
-    return [_whole(title) for title in common if not is_of_item(title, private)][:MOST]
-
-
-def _whole(title: str) -> str:
-    """Return a title as it is asked for: one that was cut as it was written down may go on."""
-    return f"{title.removesuffix(CUT)}*" if title.endswith(CUT) else title
+    common = (title for title in new[0] if all(title in other for other in new))
+    return [title for title in common if not is_of_item(title, private)][:MOST]
 
 
 def state_of(steps: Sequence[Done]) -> str:

@@ -32,8 +32,9 @@ def told_titles(frame: Frame, region: Box | None, masks: Sequence[Mask], tell: T
     """Return the titles of a screen that may be known outside: of windows that are not masked, through ``tell``."""
     area = region or frame.monitor or Box.whole(frame.size)
     windows = _showing(frame.windows or (), area)
-    told = (tell(one_line(title, CHARACTERS)) for window, title in windows if may_be_told(window.box, area, masks))
-    return list(dict.fromkeys(filter(None, told)))[:MOST]
+    # Cut last: of a secret that was cut nobody finds what is left.
+    told = (tell(one_line(title, LONGEST)) for window, title in windows if may_be_told(window.box, area, masks))
+    return list(dict.fromkeys(one_line(title, CHARACTERS) for title in told if title))[:MOST]
 
 
 def may_be_told(box: Box, area: Box, masks: Sequence[Mask]) -> bool:

@@ -17,7 +17,7 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.inventory import Discover, Inventory
 from holo_tasks.core.known_elements import Tell
 from holo_tasks.core.visible_text import one_line
-from holo_tasks.core.window_titles import CHARACTERS, may_be_told
+from holo_tasks.core.window_titles import CHARACTERS, LONGEST, may_be_told
 from holo_tasks.desktop.windows import Window
 from holo_tasks.inventory import menus as menu_lists
 from holo_tasks.inventory.desktop_files import startable
@@ -31,6 +31,7 @@ T = TypeVar("T")
 Screen: TypeAlias = tuple[tuple[str, ...], dict[str, tuple[str, ...]]]
 """Titles of windows, and entries of menus by program."""
 MOST_S = 2.0
+PROGRAM_CHARACTERS = 40
 FILES_S = 1.0
 """For what is read of files: they are read beside the screen."""
 
@@ -83,8 +84,13 @@ class Discovery:
         windows, menus = screen or ((), {})
         return Inventory(
             programs=started or (),
-            windows=self._known(windows),
-            menus={told: self._known(each) for name, each in menus.items() if (told := self.tell(name))},
+            # Cut last: of a secret that was cut nobody finds what is left.
+            windows=tuple(one_line(title, CHARACTERS) for title in self._known(windows)),
+            menus={
+                one_line(told, PROGRAM_CHARACTERS): self._known(each)
+                for name, each in menus.items()
+                if (told := self.tell(name))
+            },
             recent=self._known(files or ()) if self.screen else (),
         )
 
@@ -105,7 +111,7 @@ class Discovery:
             tree = await elements.known(masks) if elements is not None else ElementTree()
         except DesktopFailed:
             return (), {}  # whoever takes the next picture says why
-        titles = dict.fromkeys(one_line(window.title, CHARACTERS) for window in windows)
+        titles = dict.fromkeys(one_line(window.title, LONGEST) for window in windows)
         menus: dict[str, tuple[str, ...]] = {}
         for window in windows:
             if window.pid and (entries := await asyncio.to_thread(self._menus, run, tree, window.pid)):
@@ -124,7 +130,7 @@ class Discovery:
 
 def _program(tree: ElementTree, window: Window) -> str:
     name = next((one.name for one in tree.applications if one.pid == window.pid), "")
-    return one_line(name or window.title, 40)
+    return one_line(name or window.title, LONGEST)
 
 
 async def _in_time(part: Awaitable[T], until_s: float) -> T | None:

@@ -16,6 +16,7 @@ from holo_tasks.scripts.rules import (
     Decision,
     conditions_in_words,
     find,
+    is_known,
     is_meant,
     is_shown,
     is_visible,
@@ -134,7 +135,7 @@ def _judged(rule: Rule, place: int, values: Mapping[str, Value], sight: Sight, d
 def _unseen(rule: Rule, unseen: Sequence[Condition], values: Mapping[str, Value], sight: Sight) -> str:
     if unseen:
         return f"the screen does not show {conditions_in_words(unseen)}"
-    shown = [wanted for wanted in rule.not_ if is_visible(wanted, values, sight)]
+    shown = [wanted for wanted in rule.not_ if is_known(wanted, sight) and is_visible(wanted, values, sight)]
     if shown:
         return f"the screen shows {conditions_in_words(shown)}, which it must not"
     return "the screen shows none of what it is known by"

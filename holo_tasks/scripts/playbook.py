@@ -117,6 +117,11 @@ class Rule(Part):
         yield from (*chain.from_iterable(self.screens), *self.any_of, *self.not_, *then)
 
     @property
+    def is_seen(self) -> bool:
+        """Whether it holds by what the screen shows."""
+        return bool(any(self.screens) or self.any_of or self.read or self.shows_part_of)
+
+    @property
     def limit(self) -> int:
         return 1 if self.once else self.max
 

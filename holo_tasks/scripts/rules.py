@@ -203,20 +203,32 @@ def is_shown(rule: Rule, values: Mapping[str, Value], sight: Sight) -> bool:
 
     if not any(all(map(visible, screen)) for screen in rule.screens):
         return False
-    if any(is_visible(wanted, values, sight.as_read) for wanted in rule.not_):
+    if any(is_known(wanted, sight) and is_visible(wanted, values, sight.as_read) for wanted in rule.not_):
         return False
-    if rule.any_of and not any(map(visible, rule.any_of)):
+    one_of = [wanted for wanted in rule.any_of if is_known(wanted, sight)]
+    if one_of and not any(map(visible, one_of)):
         return False
     return rule.shows_part_of is None or sight.shows_part_of(fill(rule.shows_part_of, values))
 
 
+def is_known(wanted: Condition, sight: Sight) -> bool:
+    """Say whether anybody can tell if something shows: of states and windows, where these are known at all."""
+    match wanted:
+        case ShownWindow():
+            return sight.windows is not None
+        case AtState():
+            return sight.state is not None
+        case _:
+            return True
+
+
 def is_visible(wanted: Condition, values: Mapping[str, Value], sight: Sight) -> bool:
-    """Say whether a text, an element or a window shows. A state does where nobody knows the program's states."""
+    """Say whether a text, an element or a window shows, or a state is there; so is what nobody can tell."""
     match wanted:
         case str():
             return sight.has(label_of(wanted, values))
         case ShownWindow(window=title):
-            return any(fits_title(title, values, shown) for shown in sight.windows or ())
+            return sight.windows is None or any(fits_title(title, values, shown) for shown in sight.windows)
         case AtState(state=name):
             return sight.state is None or sight.state == name
     filled = wanted.model_copy(update=filled_in(wanted, values))

@@ -13,7 +13,7 @@ from holo_tasks.core.macros import Macro, described, macro_name
 from holo_tasks.core.states import Recognizer, State
 from holo_tasks.loop.screens import Do, Screens
 from holo_tasks.loop.script_port import Brain
-from holo_tasks.scripts.actions import Action
+from holo_tasks.scripts.actions import Action, ShownWindow
 from holo_tasks.scripts.function_script import Function, FunctionBrain, values_of
 from holo_tasks.scripts.params import check_no_secret, parameter_schema, typed
 from holo_tasks.scripts.plan import Plan
@@ -103,15 +103,19 @@ class Script:
         typed(self.name, wanted.params, values, wanted.values)
         return Script(self._source, self.name, **values)
 
-    def reading_off(self) -> Script:
-        """Return what only answers, from a screen that somebody else has left: whatever was done by whom before."""
+    def reading_off(self) -> Script | None:
+        """Return what only answers, from a screen that somebody else has left: whatever was done by whom before.
+
+        None where a playbook has no answer that it sees on the screen: one that it comes to by what it has done, or by
+        having waited in vain, is none of what somebody else did.
+        """
         if not isinstance(self._source, Playbook):
             return self
-        anew = {"after": (), "done": (), "unless_done": (), "since": (), "waited": 0}
-        every = self._source.rules_of(self.name)
-        rules = tuple(rule.model_copy(update=anew) for rule in every if rule.do[0].answers)
+        anew = {"after": (), "done": (), "unless_done": (), "since": ()}
+        every = (rule for rule in self._source.rules_of(self.name) if rule.do[0].answers and not rule.waited)
+        rules = tuple(rule.model_copy(update=anew) for rule in every if rule.is_seen)
         if not rules:
-            return self
+            return None
         goal = self._source.goals[self.name].model_copy(update={"rules": rules, "probe": None})
         made = copy(self)
         made._source = self._source.model_copy(update={"goals": {self.name: goal}})
@@ -164,6 +168,13 @@ class Script:
         if not isinstance(self._source, Playbook):
             return ()
         return tuple(fill(label, self._values) for label in self._source.goals[self.name].press_once)
+
+    @property
+    def asks_for_windows(self) -> bool:
+        """Whether it goes by the windows that are on the screen."""
+        if not isinstance(self._source, Playbook):
+            return False
+        return any(isinstance(one, ShownWindow) for rule in self._source.rules_of(self.name) for one in rule.conditions)
 
     @property
     def plan(self) -> Plan | None:

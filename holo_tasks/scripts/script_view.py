@@ -96,8 +96,8 @@ class Eyes:
         seen = walk.seen
         if seen is None:
             raise InvalidUsage("Look at the screen before deciding.")
-        if Needs.WINDOWS in needs:
-            _have_windows_told(walk)
+        if Needs.WINDOWS in needs and seen.frame.windows is None:
+            seen = await _with_windows(walk)
         sight = await self._sight(walk, seen, needs, told=told)
         if Needs.STATE in needs and self._recognizer is not None and self._states:
             state = await self._recognizer.recognize(seen.frame, self._states)
@@ -214,12 +214,20 @@ def _elements(walk: Walk) -> Elements | None:
     return walk.doors.elements or (Elements(desktop) if isinstance(desktop, TellsElements) else None)
 
 
-def _have_windows_told(walk: Walk) -> None:
-    """Have the pictures from the next one on say which windows are in them; raise `InvalidUsage` if they cannot."""
-    desktop = walk.doors.desktop
+def have_windows_told(desktop: object) -> None:
+    """Have pictures say from now on which windows are in them. Raises `InvalidUsage` if they cannot."""
     if getattr(desktop, "far", "") or not isinstance(desktop, TellsWindows):
         raise InvalidUsage("A playbook asks for a window, and nobody here knows which windows are on this screen.")
     desktop.tells_windows = True
+
+
+async def _with_windows(walk: Walk) -> Seen:
+    """Look once more, for the windows: until then nobody knows whether one is there."""
+    have_windows_told(walk.doors.desktop)
+    seen = await walk.look()
+    if seen.frame.windows is None:
+        raise InvalidUsage("A playbook asks for a window, and this desktop does not say which there are.")
+    return seen
 
 
 class Ears:

@@ -350,11 +350,23 @@ async def test_what_a_playbook_says_is_pressed_once_is_not_pressed_by_the_model_
         assert "‘Enter’ was pressed, and nobody knows whether that came about" in str(worked.error)
 
 
+@pytest.mark.parametrize("retried", [("Save",), ("Enter",)])
+async def test_what_a_playbook_presses_once_is_nothing_to_click_again(tmp_path: Path, retried: tuple[str, ...]) -> None:
+    @subgoal(layers=(Script(parse_playbook(ONCE)), "model"), effect=Effect(retry_click=retried))
+    async def press_it() -> str:
+        return str(await pursue("Press it."))
+
+    worked = await Worked(tmp_path, [DONE]).by(press_it)
+    assert isinstance(worked.error, InvalidUsage) is (retried == ("Enter",)), worked.error
+
+
 FILING = """
 name: filing
 goals:
   file-it:
     rules:
+      - {id: lost, waited: 1, do: [{answer: not there, thought: It did not come.}]}
+      - {id: said, after: file, do: [{answer: by heart, thought: It was done.}]}
       - {id: filed, screen: {state: filed}, after: file, do: [{answer: by playbook, thought: It is filed.}]}
       - {id: file, screen: {state: form}, do: [{ask_human: File it., thought: Somebody has to file it.}]}
 """

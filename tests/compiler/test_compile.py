@@ -559,7 +559,7 @@ def test_windows_and_states_that_come_of_a_step_must_be_there_too(home: Path) ->
         (("Order EF-5050", "Harbor Stock"), None, "answer"),  # nobody knows the program's states
         (("Order CD-3391", "Harbor Stock"), "order", "wait"),
         (("Harbor Stock",), "order", "wait"),
-        (None, "order", "wait"),
+        (None, "order", "answer"),  # nor which windows there are
         (("Order EF-5050", "Harbor Stock"), "search", "wait"),
     ]:
         shown = replace(came, windows=windows, state=state)
@@ -571,6 +571,11 @@ def test_what_has_the_effect_is_what_the_runs_declared(home: Path) -> None:
     found, _, text = compiled(home, run(home, "AB-1207", press_once=["Start search"]), run(home, "CD-3391"))
     assert found.goals["look-up"].press_once == ("Start search",)
     assert "    press_once: [Start search]\n" in text
+    labels = "Search AB-1207", "Search CD-3391"
+    own, _, _ = compiled(home, *(run(home, label[7:], press_once=[label]) for label in labels))
+    assert own.goals["look-up"].press_once == ("Search {order_number}",)
+    with pytest.raises(InvalidUsage, match=r"is called after the item .*Fischer and Sons"):
+        compiled(home, run(home, "AB-1207", press_once=["Call Fischer and Sons"]), run(home, "CD-3391"))
     plain, _, text = compiled(home, run(home, "AB-1207"), run(home, "CD-3391"))
     assert plain.goals["look-up"].press_once == ()
     assert "press_once" not in text

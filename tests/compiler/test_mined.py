@@ -12,8 +12,8 @@ from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.frame import Frame, OnScreen
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import Owner
-from holo_tasks.core.window_titles import titles_on, told_titles
-from holo_tasks.scripts.values import Value, fits_title
+from holo_tasks.core.window_titles import CUT, told_titles
+from holo_tasks.scripts.values import Value
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.support.read_runs import click, compiled, recording, screen, write
 
@@ -141,18 +141,17 @@ def test_a_window_that_a_step_opens_for_each_item_must_be_there_with_its_own_tit
     assert windows_of(steps, ORDERS, ["AB-1207", "CD-3391"]) == ["Order {order}"]
 
 
-def test_a_title_that_was_cut_may_go_on() -> None:
-    name = "of a customer whose name does not fit into what is written down of titles of windows"
+def test_a_title_that_was_cut_is_not_asked_for() -> None:
+    """What is left of it may end in a piece of the item's key, which is of no other item."""
+    long = "Northwind Traders International, accounts payable, invoice INV-00004{}, ledger"
     shown = [
         Frame(bytes(3), Size(1, 1), ":0", windows=(OnScreen(Box(0, 0, 1, 1), (Owner(title=title),), True),))
-        for title in (f"Order {one['order']}  {name}, and more" for one in ORDERS)
+        for title in (long.format(2) + "s", long.format(3) + "s and more, which nobody reads to its end")
     ]
-    steps = [opened(*told_titles(frame, None, [], str)) for frame in shown]
-    (asked,) = windows_of(steps, ORDERS, [])
-    assert asked.startswith("Order {order} of a customer")
-    for frame, told in zip(shown, ORDERS, strict=True):
-        (title,) = titles_on(frame) or ()
-        assert fits_title(asked, told, title)
+    told: list[dict[str, Value]] = [{"invoice": "INV-000042"}, {"invoice": "INV-000043"}]
+    titles = [told_titles(frame, None, [], str) for frame in shown]
+    assert titles[1][0].endswith(CUT)
+    assert windows_of([opened(*each) for each in titles], told, []) == []
 
 
 def test_a_title_that_may_be_of_one_item_only_or_means_something_else_is_not_asked_for() -> None:

@@ -61,5 +61,9 @@ def test_a_title_that_holds_something_private_is_not_told_and_a_long_one_is_cut(
     private = told_titles(frame(MAIN, DIALOG), None, [], lambda text: "" if "Save" in text else text)
     assert private == ["Orders"]
     assert len(as_told(frame(window("x" * 500, MAIN.box)))[0]) == CHARACTERS
+    secret = "correct-horse-battery-staple"
+    split = frame(window(f"{'x' * (CHARACTERS - 9)} {secret}", MAIN.box))
+    (told,) = told_titles(split, None, [], lambda text: text.replace(secret, "{{secret:pin}}"))
+    assert "correct" not in told
     many = (window(f"{number}", Box(0, 0, 90, 90), solid=False) for number in range(MOST + 3))
     assert len(as_told(frame(*many))) == MOST

@@ -89,6 +89,38 @@ async def test_a_state_does_not_count_where_nobody_knows_the_programs_states() -
     assert await followed("{state: filed}", Program(comes="form"), None) == "filed"
 
 
+LOOKING = """
+name: program
+goals:
+  file-it:
+    params: {{order: text}}
+    rules:
+      - {{id: filed, after: file, do: [{{answer: filed, thought: It is filed.}}]}}
+      - {{id: stop, screen: {{window: "Delete*"}}, do: [{{ask_human: It asks., thought: It asks.}}]}}
+      - {{id: file, once: true, {asked}, do: [{{hotkey: [f5], thought: File it.}}]}}
+"""
+
+
+@pytest.mark.parametrize("asked", ['not: {window: "Delete*"}', "once: true"])
+async def test_nothing_is_done_before_it_is_known_which_windows_there_are(asked: str) -> None:
+    """The first picture says nothing of windows where nobody has asked for them."""
+    program = Program()
+    program.popups = ["Delete everything?"]
+    script = Script(parse_playbook(LOOKING.format(asked=asked.replace("once: true", "max: 1"))), order="4711")
+    with pytest.raises(GaveUp, match="It asks"):
+        await done(walk_of(as_model(MemoryModel([])), desktop=program), script.brain())
+    assert program.gestures == []
+
+
+@pytest.mark.parametrize("asked", ["not: {state: menu}", "any_of: [{state: filed}, {state: menu}]"])
+async def test_a_state_that_nobody_knows_neither_holds_back_nor_lets_through(asked: str) -> None:
+    program = Program(comes="menu")
+    script = Script(parse_playbook(LOOKING.format(asked=asked)), order="4711")
+    walk = walk_of(as_model(MemoryModel([])), desktop=program)
+    assert await done(walk, script.brain(Colours())) == "filed"
+    assert len(keys(program)) == 1
+
+
 async def test_a_state_that_is_none_of_the_programs_is_a_mistake_before_anything_is_done() -> None:
     program = Program()
     with pytest.raises(InvalidUsage, match="asks for the state 'filled', which is none of the screens' states: menu"):
