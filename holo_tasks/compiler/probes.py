@@ -246,6 +246,8 @@ class ProbeBuilder(Builder):
             if not said or not self._tells(said, done, others):
                 continue
             counted = any(_is_other_count(line, other) for one in same for other in one.seen.sight.lines)
+            # A count may be told only where there is something to count.
+            counted = counted or bool(same and len(items) > 1 and digits(_PLACE.sub("", said)))
             # Any other text may be there by chance, such as a message of the day, or be of some items only.
             if counted or _places([said]) - {*key} or (same and is_heading(line)):
                 found.append((_rank(said, counted=counted), said))

@@ -258,6 +258,15 @@ def test_runs_of_one_item_alone_are_enough_where_it_is_counted(desk: Desk) -> No
     assert looked(playbook, "EF-5050", *pages) == [*STEPS, "done"]
 
 
+def test_a_count_that_is_not_told_before_tells_where_two_items_have_it(desk: Desk) -> None:
+    number = "EF-5050"
+    main, probes = desk.runs(put("AB-1207")), desk.runs(once("AB-1207"), before("AB-1207", ""))
+    desk.refused(main, probes, "Nothing tells")
+    playbook, _, _ = desk.compiled(main, [*probes, *desk.runs(once("CD-3391"))])
+    assert looked(playbook, number, *way(number), details(number, "Notes on file: 1")) == [*STEPS, "done"]
+    assert looked(playbook, number, *way(number), *[details(number)] * 2) == [*STEPS, "wait", NOT_THERE]
+
+
 def test_what_one_item_alone_shows_may_be_its_own(desk: Desk) -> None:
     number = "AB-1207"
     main, probes = desk.runs(put(number)), desk.runs(once(number, "Kept for Ada"), before(number, "Free to use"))
