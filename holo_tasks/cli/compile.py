@@ -48,6 +48,7 @@ def compile_traces(
     if not can_read():
         raise InvalidUsage("Pictures cannot be read here: pip install 'prefect-holo[rehearsal]'.")
     key = _key(public_key, home)
+    traces, probes = ([uri.rstrip("/") or uri for uri in each] for each in (traces, probes))
     uris = list(dict.fromkeys([*traces, *probes]))
     verified = {}
     for number, uri in enumerate(uris, start=1):
