@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -156,6 +157,23 @@ LEFT, WINDOW = Box(0, 0, 800, 600), Window(1, "A title", 0, Box(100, 100, 400, 3
 )
 def test_a_window_is_told_if_it_is_seen_and_not_masked(window: Window, masks: list[Box], told: bool) -> None:
     assert may_be_told(window.box, LEFT, [Mask("a rule", box) for box in masks]) is told
+
+
+async def test_a_secret_is_looked_for_before_a_title_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "correct-horse-battery-staple"
+    title, name = f"{'x' * 70} {secret}", f"{'y' * 30} {secret}"
+
+    async def screen(*_: Any) -> discovery.Screen:
+        return (title,), {name: ("File > Save",)}
+
+    monkeypatch.setattr(discovery.Discovery, "_screen", screen)
+    for each in ("startable", "recent_files"):
+        monkeypatch.setattr(discovery, each, lambda *_, **__: ())
+    finding = discovery.Discovery(Discover(), tell=lambda text: text.replace(secret, "{{secret:pin}}"))
+    found = await finding._inventory(SimpleNamespace(), None, time.monotonic() + 5)  # type: ignore[arg-type]
+    assert "correct" not in found.told()
+    assert "x" * 60 in found.told()
+    assert "y" * 30 in found.told()
 
 
 class OnOneMonitor(PaintedDesktop):
