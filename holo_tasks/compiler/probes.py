@@ -374,7 +374,11 @@ def check_only_looks(playbook: Playbook, goal: str, ends: Ends) -> None:
     probe = playbook.goals[goal].probe
     assert probe is not None
     rules = playbook.rules_of(probe)
-    known_by = {name for rule in rules if rule.do[-1].answer == DONE for name in _places(map(str, rule.screen))}
+    there, not_so = (
+        {name for rule in rules if rule.do[-1].answer == answer for name in _places(map(str, rule.screen))}
+        for answer in (DONE, NOT_THERE)
+    )
+    known_by = there & not_so if not_so else there  # what was put there tells, and no item is known by it
     behind = [rule for rule in playbook.rules_of(goal) if _places(map(str, rule.screen)) - known_by]
     effects = {*playbook.goals[goal].press_once, *(text for rule in behind for text in _pressed(rule))}
     for rule in rules:
@@ -396,6 +400,9 @@ def _places(texts: Iterable[str]) -> set[str]:
 
 
 def _pressed(rule: Rule) -> Iterator[str]:
-    """Yield what is written on what a rule presses, but for fields, into which is typed."""
-    ways = (way for action in rule.do for target in action.targets for way in target.ways if way.field is None)
-    return (text for way in ways for text in (way.text, way.name) if text is not None)
+    """Yield what is written on what a rule presses, but for fields, into which is typed; of keys, which they are."""
+    for action in rule.do:
+        ways = (way for target in action.targets for way in target.ways if way.field is None)
+        yield from (text for way in ways for text in (way.text, way.name) if text is not None)
+        if action.hotkey is not None:
+            yield "+".join(key.casefold() for key in action.hotkey)

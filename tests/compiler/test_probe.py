@@ -425,6 +425,14 @@ def test_a_probe_only_looks(desk: Desk) -> None:
     again = desk.runs(anew("AB-1207", "done"), anew("CD-3391", "done"), anew("AB-1207", "twice"))
     desk.refused(main, again, "it only looks")
 
+    def told(number: str, answer: str) -> Part:
+        """Return a run that does it again, and finds what was put there told on the record."""
+        part = anew(number, answer)
+        return Part(part.goal, part.acts, details(number, f"Says: {NOTES[number]}" if answer == "done" else ""), answer)
+
+    again = desk.runs(told("AB-1207", "done"), told("CD-3391", "done"), told("AB-1207", "It says nothing."))
+    desk.refused(main, again, "it only looks")
+
 
 def test_what_the_goal_itself_ends_on_is_not_taken_at_its_word(desk: Desk) -> None:
     def end(number: str) -> Page:
