@@ -121,7 +121,7 @@ def _advice(made: Compiled, kept: Path | None) -> list[str]:
     if made.astray:
         said.append(f"{made.astray} more were done another way than the others, and are left out")
     if made.pictures:
-        said.append(f"what has no words is found by pictures beside it, in these colors: {', '.join(made.pictures)}")
+        said.append(f"what is pressed is found by pictures beside it, too, in these colors: {', '.join(made.pictures)}")
     if made.unread:
         said.append(f"at the end the model is asked for {', '.join(made.unread)}: no recorded screen tells it")
     if kept is not None:

@@ -222,8 +222,7 @@ class Builder:
     def _pressed(self, visit: Visit, part: Sequence[Done]) -> list[str]:
         """Return what is written on what is pressed: it may move, and the screen is still this one."""
         found = [action for step in part for done in self._done(visit, step) for action in actions_of(*done)]
-        targets = [what for action in found for kind, what in action.items() if kind not in NO_TARGET]
-        return [text for text in map(str, leaves(targets)) if len(text) > 1]
+        return [text for text in _said_of_targets(found) if len(text) > 1]
 
     def _check_values(self, do: Sequence[Mapping[str, Any]], number: int) -> None:
         """Raise `InvalidUsage` where a value of an item would be a target: the next item has another one."""
@@ -234,8 +233,7 @@ class Builder:
             )
 
     def _names_item(self, do: Sequence[Mapping[str, Any]]) -> bool:
-        told = (what for action in do for kind, what in action.items() if kind not in NO_TARGET)
-        return any(is_of_item(str(text), self._private) for what in told for text in leaves(what))
+        return any(is_of_item(text, self._private) for text in _said_of_targets(do))
 
     def _shown(self, visit: Visit, step: Done) -> Shown:
         """Return the pictures that a step was done on in all recordings that did it, its own first."""
@@ -309,6 +307,22 @@ def _about(do: Sequence[Mapping[str, Any]]) -> str:
     """Return what actions come to in a few words: what was pressed last, or into what was typed."""
     pressed = [str(action["thought"]).removeprefix("Click the field ") for action in do if "write" not in action]
     return f"Fill in {pressed[-1]}" if pressed and "write" in do[-1] else str(do[-1]["thought"])
+
+
+def _said_of_targets(do: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what actions say of what they are done to."""
+    for action in do:
+        for what in (what for kind, what in action.items() if kind not in NO_TARGET):
+            yield from _said(what)
+
+
+def _said(target: Any) -> Iterator[str]:
+    """Yield the words of a target; the name of a picture's file is none."""
+    if isinstance(target, dict):
+        for inner in (inner for name, inner in target.items() if name != "picture"):
+            yield from _said(inner)
+    else:
+        yield from map(str, leaves(target))
 
 
 def leaves(value: Any) -> Iterator[Any]:

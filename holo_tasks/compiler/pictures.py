@@ -1,4 +1,6 @@
-"""What has no words, said by a small picture of it: cut out of a recording, and only where it shows no text at all."""
+"""What was pressed, said by a small picture of it, cut out of a recording: of its words, for where these are not read,
+and of what has none, only where it shows no text at all.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holo_tasks.compiler.recording import Done, Picture, Recording
-from holo_tasks.compiler.targets import target_at
+from holo_tasks.compiler.targets import hits, is_of_words, target_at
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.scripts.actions import Target
 from holo_tasks.vision.outlines import areas_of, drawings_of, edges_of
-from holo_tasks.vision.screen_text import Sight
+from holo_tasks.vision.screen_text import WORDS_APART, Sight
 
 if TYPE_CHECKING:
     from PIL import Image
 
-SMALLEST, LARGEST = 8, 96
-"""So large is what is cut out, in pixels of either side."""
+SMALLEST, LARGEST, LONGEST = 8, 96, 320
+"""So large is what is cut out, in pixels of either side, and so long are words at the most."""
 AROUND, BESIDE = 3, 4
 """So much of the ground around goes with it, and so far beside it a press is still on it."""
 DIGITS = 8
@@ -39,7 +42,7 @@ class Pictures:
     opened: Callable[[Picture], Image.Image]
 
     def with_pictures(self, chosen: Sequence[Recording]) -> list[Recording]:
-        """Return recordings with a picture of each thing that was pressed and has no words, where one tells it."""
+        """Return recordings with a picture of each thing that was pressed, where one tells it."""
         known: list[Path] = []
         return [replace(one, steps=tuple(self._with_picture(step, known) for step in one.steps)) for one in chosen]
 
@@ -47,18 +50,44 @@ class Pictures:
         if len(step.points) != 1 or step.before.sent != Size(step.before.area.width, step.before.area.height):
             return step  # of a screen that was made smaller nobody knows the pixels
         at, sight = step.points[0], self.sights[step.before]
-        if target_at(at, sight, {}) is not None:
-            return step
+        target = target_at(at, sight, {})
+        if target is not None:
+            words = self._words(step, target, sight, known)
+            return step if words is None else replace(step, picture=words)
         for file in known:
             if self._is_only(file, step.before, at):
                 return replace(step, picture=file)
         for data in self._cut(step.before, at, sight):
-            file = self.folder / f"{self.name}-{hashlib.sha256(data).hexdigest()[:DIGITS]}.png"
-            file.write_bytes(data)
+            file = self._written(data)
             if self._tells(file, step.before, at):
                 known.append(file)
                 return replace(step, picture=file)
         return step
+
+    def _words(self, step: Done, target: Target, sight: Sight, known: list[Path]) -> Path | None:
+        """Return a picture of the words that were pressed, if they are all there is to find it by, and it does."""
+        at = step.points[0]
+        line = next((one for one in sight.lines if one.text == target.text and hits(one.box, at, of_field=False)), None)
+        if line is None or step.element.get("role") or not is_of_words(target) or line.box.width > LONGEST:
+            return None
+        screen = self.opened(step.before)
+        hides = [*_masked(step.before), *(one.box for one in sight.lines if one is not line)]
+        # Another word beside them would make them the beginning of something else.
+        room, box = round(WORDS_APART * line.box.height), line.box.grown(AROUND)
+        wide = Box(line.box.left - room, box.top, line.box.width + 2 * room, box.height)
+        cut = wide.intersection(Box(0, 0, *screen.size))
+        if cut is None or any(map(cut.intersects, hides)):
+            return None
+        file = self._written(_png(screen, cut))
+        if file not in known and not self._tells(file, step.before, cut.center):
+            return None
+        known.append(file)
+        return file
+
+    def _written(self, data: bytes) -> Path:
+        file = self.folder / f"{self.name}-{hashlib.sha256(data).hexdigest()[:DIGITS]}.png"
+        file.write_bytes(data)
+        return file
 
     def _cut(self, on: Picture, at: Point, sight: Sight) -> Iterator[bytes]:
         """Yield what is drawn at a point as PNG files, the smallest first; nothing with a text or a mask on it."""
@@ -68,18 +97,14 @@ class Pictures:
         pixels = np.asarray(screen)
         edges = edges_of(pixels)
         boxes = [*drawings_of(edges), *(area.box for area in areas_of(pixels, edges))]
-        area = on.area
-        masked = [Box(box.left - area.left, box.top - area.top, box.width, box.height) for box in on.masks]
-        hides = [*masked, *(line.box for line in sight.lines)]
+        hides = [*_masked(on), *(line.box for line in sight.lines)]
         there = {box for box in boxes if box.grown(BESIDE).contains(at)}
         for box in sorted(there, key=lambda box: box.area):
             cut = box.grown(AROUND).intersection(Box(0, 0, *screen.size))
             low, high = sorted((box.width, box.height))
             if cut is None or low < SMALLEST or high > LARGEST or any(map(cut.intersects, hides)):
                 continue
-            with io.BytesIO() as file:
-                screen.crop((cut.left, cut.top, cut.right, cut.bottom)).save(file, format="PNG")
-                yield file.getvalue()
+            yield _png(screen, cut)
 
     def _tells(self, file: Path, on: Picture, at: Point) -> bool:
         """Say whether a picture is of what is at a point, and is nowhere twice in the recordings."""
@@ -91,3 +116,14 @@ class Pictures:
     def _is_only(self, file: Path, on: Picture, at: Point) -> bool:
         places = self.sights[on].pictures(file)
         return len(places) == 1 and places[0].box.contains(at)
+
+
+def _masked(on: Picture) -> list[Box]:
+    """Return what is masked on a picture, in its own pixels."""
+    return [Box(box.left - on.area.left, box.top - on.area.top, box.width, box.height) for box in on.masks]
+
+
+def _png(screen: Image.Image, cut: Box) -> bytes:
+    with io.BytesIO() as file:
+        screen.crop((cut.left, cut.top, cut.right, cut.bottom)).save(file, format="PNG")
+        return file.getvalue()

@@ -53,7 +53,7 @@ class Done:
     element: Mapping[str, str] = field(default_factory=dict)
     """What the program said it hit: role and name; empty where it told nothing."""
     picture: Path | None = None
-    """The file of a picture of what it was done to, where that has no words."""
+    """The file of a picture of what it was done to: of its words, or of what has none."""
     begun_at: str = ""
     came_to: str = ""
     """The states that it was decided in, and that was there when the next step was; empty for none that is known."""

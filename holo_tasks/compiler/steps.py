@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from holo_tasks.compiler.recording import Done
-from holo_tasks.compiler.targets import Shown, target_at, templated
+from holo_tasks.compiler.targets import Shown, is_of_words, target_at, templated
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.values import Value
@@ -29,7 +30,7 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
             return Target(picture=step.picture)
         if found is None:
             raise InvalidUsage(f"Nothing is written where step {step.number} was done ({step.tool}): it has no words.")
-        return _named(found, step.element, values) if place == 0 else found
+        return _known_better(found, step, values) if place == 0 else found
 
     told = step.arguments
     match step.tool:
@@ -68,12 +69,16 @@ def actions_of(step: Done, sight: Sight, values: Mapping[str, Value], also: Show
             raise InvalidUsage(f"Step {step.number} ({step.tool}) is nothing that a playbook does.")
 
 
-def _named(target: Target, element: Mapping[str, str], values: Mapping[str, Value]) -> Target:
-    """Return a target by its role and name, too, where the program called it what is written there."""
-    role, name = element.get("role", ""), templated(element.get("name", ""), values)
-    if target.text is None or not role or not matches(target.text, name):
+def _known_better(target: Target, step: Done, values: Mapping[str, Value]) -> Target:
+    """Return a target by its role and name, too, where the program called it what is written there; else with a
+    picture of its words, if one was cut out and nothing of an item is in it.
+    """
+    role, name = step.element.get("role", ""), templated(step.element.get("name", ""), values)
+    if target.text is not None and role and matches(target.text, name):
+        return target.model_copy(update={"role": role, "name": name})
+    if step.picture is None or not is_of_words(target) or "{" in str(target.text):
         return target
-    return target.model_copy(update={"role": role, "name": name})
+    return target.model_copy(update={"picture": step.picture})
 
 
 def short(target: Target) -> Any:
@@ -84,6 +89,18 @@ def short(target: Target) -> Any:
     if target.or_:
         told["or"] = [short(way) for way in target.or_]
     return told["text"] if set(told) == {"text"} else told
+
+
+def as_written(target: Target) -> Any:
+    """Return a target as it stands in a playbook's file, which has its pictures beside it."""
+    return _by_names(short(target))
+
+
+def _by_names(told: Any) -> Any:
+    if not isinstance(told, dict):
+        return told
+    made = {**told, "or": [_by_names(way) for way in told["or"]]} if "or" in told else told
+    return {**made, "picture": Path(made["picture"]).name} if "picture" in made else made
 
 
 def in_words(target: Target) -> str:

@@ -61,6 +61,11 @@ def _is_doubled(target: Target, shown: Shown) -> bool:
     return False
 
 
+def is_of_words(target: Target) -> bool:
+    """Say whether a target is found by its own text and nothing else."""
+    return target.text is not None and not target.is_named and not target.relations
+
+
 def is_of_item(text: str, values: Iterable[str]) -> bool:
     """Say whether a text is one of some values, or holds one that is too long to stand in a label by chance."""
     return any(matches(value, text) or _holds(text, value) for value in values if value)

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from holo_tasks.compiler.steps import short
+from holo_tasks.compiler.steps import as_written
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.healing.proposal import Proposal, changed
 from holo_tasks.scripts.playbook import Playbook, Rule, load_playbook, parse_playbook
@@ -63,7 +63,7 @@ def _with_target(rule: Rule, proposal: Proposal) -> Rule:
     action = rule.do[proposal.place]
     (old,) = action.targets
     # Other ways may have been added since: the first one says whether it is the same step.
-    if short(old.model_copy(update={"or_": ()})) != _first(proposal.old):
+    if as_written(old.model_copy(update={"or_": ()})) != _first(proposal.old):
         raise _stale(proposal)
     if proposal.target in old.ways:
         return rule
@@ -85,7 +85,7 @@ def _screen_text(text: str, node: yaml.MappingNode, new: Rule) -> str:
 def _target_text(text: str, node: yaml.Node, new: Rule, proposal: Proposal) -> str:
     action = new.do[proposal.place]
     at = _at(_at(node, "do").value[proposal.place], action.kind)
-    return _replaced(text, _at(at, "at") if action.scroll is not None else at, _flow(short(action.targets[0])))
+    return _replaced(text, _at(at, "at") if action.scroll is not None else at, _flow(as_written(action.targets[0])))
 
 
 def _replaced(text: str, node: yaml.Node, new: str) -> str:

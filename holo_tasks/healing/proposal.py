@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from holo_tasks.compiler.marks import is_heading, is_label
-from holo_tasks.compiler.steps import short
+from holo_tasks.compiler.steps import as_written
 from holo_tasks.compiler.targets import target_at, templated
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.outside import is_placeholder
@@ -98,14 +98,14 @@ def proposal_of(done: ModelsStep) -> Proposal | None:
     targets = done.misfit.action.targets
     if done.misfit.cause not in ("target", "failed", "screen") or not done.counted or done.point is None:
         return None
-    if len(targets) != 1 or any(way.picture is not None for way in targets[0].ways):
+    if len(targets) != 1 or any(way.picture is not None and way.text is None for way in targets[0].ways):
         return None
     old, shown = targets[0], done.sight.shown or done.sight
     new = _way_to(done.point, shown, done.values, of_field=old.field is not None)
     if new is None or _holds_item(new) or new in old.ways:
         return None
     verified = bool(done.held) and done.misfit.cause != "screen" and _finds(done, old, new)
-    return _proposal(done, done.point, "target", short(old), short(new), verified=verified)
+    return _proposal(done, done.point, "target", as_written(old), as_written(new), verified=verified)
 
 
 def screen_proposal_of(done: ModelsStep) -> Proposal | None:

@@ -168,8 +168,9 @@ class Target(Shown, Beside):
     element by its role and name.
 
     A picture is a PNG file, named as seen from the playbook's own folder, cut out of a screen of the same scale. An
-    element may have a text and a picture, too: they are looked for where its program tells of no elements. ``or`` are
-    other ways to find it, in other versions of the program: tried in order where nothing fits, never where two do.
+    element may have a text and a picture, too: they are looked for where its program tells of no elements. Beside a
+    text alone a picture is of that text: it is looked for where the text is not read, and has to be the same. ``or``
+    are other ways to find it, in other versions of the program: tried in order where nothing fits, never where two do.
     """
 
     field: str | None = Field(default=None, description="the label of an input field")
@@ -182,11 +183,14 @@ class Target(Shown, Beside):
 
     @model_validator(mode="after")
     def _one(self) -> Target:
-        given = 3 - [self.text, self.field, self.picture].count(None)
+        words = self.text is not None or self.picture is not None
         if self.is_named and self.field is not None:
             raise ValueError("a target with role: or name: takes text: and picture: beside it, not field:")
-        if not self.is_named and given != 1:
-            raise ValueError("a target is one of text:, field: and picture:, or an element by role: and name:")
+        if not self.is_named and words is (self.field is not None):
+            raise ValueError(
+                "a target is one of text:, field: and picture:, a text: with a picture: of it, or an element by role: "
+                "and name:"
+            )
         return self
 
 

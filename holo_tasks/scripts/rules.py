@@ -30,7 +30,7 @@ from holo_tasks.scripts.past import Past
 from holo_tasks.scripts.playbook import Playbook, Rule
 from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, fits_title, label_of, read_values
 from holo_tasks.vision.screen_text import Line, Sight
-from holo_tasks.vision.template_match import place_of
+from holo_tasks.vision.template_match import SAME_WORDS, place_of
 
 UNKNOWN_SCREEN_WAITS = 8
 LEAST_WAITS = 4
@@ -350,8 +350,9 @@ def _found(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
     if target.text is not None:
         try:
             return _written(target, values, sight)
-        except NotFound:
-            if target.picture is None:
+        except NotFound as error:
+            # Two that read alike are told apart by nothing but what a person says of an element.
+            if target.picture is None or (not target.is_named and isinstance(error, Several)):
                 raise
     return _pictured(target, values, sight)
 
@@ -383,6 +384,8 @@ def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
     """Return where a picture is."""
     assert target.picture is not None
     places = sight.pictures(target.picture)
+    if target.text is not None and not target.is_named:  # another word looks much like it
+        places = [place for place in places if place.likeness >= SAME_WORDS]
     if not target.relations:
         box = place_of(places)
         if box is None:
@@ -417,7 +420,7 @@ def words_of(target: Target) -> str:
     """Return what a target is called."""
     if target.is_named:
         return f"{target.name} {target.role or ''}".strip() if target.name else str(target.role)
-    if target.picture is not None:
+    if target.picture is not None and target.text is None:
         return f"the picture {target.picture.stem}"
     return f"{target.field} field" if target.field is not None else (target.text or "")
 

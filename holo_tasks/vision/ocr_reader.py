@@ -19,6 +19,7 @@ from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, f
 from holo_tasks.vision.input_fields import areas_and_fields
 from holo_tasks.vision.ocr import Ocr
 from holo_tasks.vision.screen_text import Line, Sight, in_reading_order
+from holo_tasks.vision.text_caret import without_caret
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
+LEAST_SCORE = 0.6
+"""A text that is read with less confidence, from 0 to 1, is none."""
 _RECENT_PICTURES = 12
 _MARGIN = 6
 
@@ -101,7 +104,18 @@ class Reader:
         for region in regions:
             lines += self._read_region(pixels, region)
         light = field_boxes(pixels)
-        return Sight(in_reading_order(lines), size, light, _colored(pixels, light)), from_scratch
+        colored = _colored(pixels, light)
+        lines = [self._without_caret(pixels, line, (*light, *colored)) for line in lines]
+        return Sight(in_reading_order(lines), size, light, colored), from_scratch
+
+    def _without_caret(self, pixels: Pixels, line: Line, fields: tuple[Box, ...]) -> Line:
+        """Return a line as it is read without the text cursor behind it, where one is."""
+        field = next((field for field in fields if field.contains(line.box.center)), None)
+        piece = None if field is None else without_caret(pixels, line.text, line.box, field)
+        if piece is None:
+            return line
+        text, score = self._ocr.read(piece[:, :, ::-1].copy())
+        return Line(text, line.box, score) if text and score >= LEAST_SCORE else line
 
     def _read_region(self, pixels: Pixels, region: Box) -> list[Line]:
         part = pixels[region.top : region.bottom, region.left : region.right]
@@ -112,7 +126,7 @@ class Reader:
         lines = []
         for box in self._ocr.find(part):
             text, score = self._ocr.read(part[box.top : box.bottom, box.left : box.right])
-            if text and score >= 0.6:
+            if text and score >= LEAST_SCORE:
                 lines.append(Line(text, box.moved(region.left, region.top), score))
         return lines
 

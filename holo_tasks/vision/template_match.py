@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 LIKENESS = 0.98
+SAME_WORDS = 0.993
+"""How alike pictures of the same words are, at the least: one letter of ten words makes more of a difference, and that
+one of them is a recording's, as good as those are that models get, makes less."""
 LEAST, LARGEST = Size(6, 6), Size(4096, 4096)
 LEAST_CONTRAST = 6.0
 """Standard deviation in grey levels below which a picture is about one color, and would be found anywhere."""

@@ -97,7 +97,7 @@ def test_what_a_playbook_leaves_to_python_must_be_given_and_nothing_else(tmp_pat
         ("from: form", "from: nowhere", 2, "no state"),
         ("do: back", "do: forth", 1, "'forth' is no goal"),
         ("most: 2", "most: 0", 11, "greater than or equal to 1"),
-        ("click: Close", "click: {text: Close, picture: crest.png}", 11, "a target is one of"),
+        ("click: Close", "click: {field: Close, picture: crest.png}", 11, "a target is one of"),
         ("expect: menu", "expect: nowhere", 1, "'nowhere', which is not under screens"),
         ("  back:\n", "  back:\n    params: {a: number}\n", 18, "'text', 'int', 'money', 'date' or 'bool'"),
         ("id: back,", "id: back, if: sure,", 1, "if: takes a parameter of type bool"),

@@ -1,0 +1,157 @@
+"""What is pressed is found by a picture of its words, too: where these are not read, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.healing.apply import applied
+from holo_tasks.healing.proposal import ModelsStep, beside, proposal_of
+from holo_tasks.scripts.actions import Target
+from holo_tasks.scripts.element_search import NotFound, Several
+from holo_tasks.scripts.misfit import Misfit
+from holo_tasks.scripts.playbook import Playbook, load_playbook
+from holo_tasks.scripts.rules import find, words_of
+from holo_tasks.vision.ocr_reader import shared_reader
+from holo_tasks.vision.picture_targets import with_pictures
+from holo_tasks.vision.screen_text import Line, Sight
+from tests.compiler.test_compile import ORDERS, compiled, menu, run, search
+from tests.support.recorded_runs import Page
+
+BUTTON = "Start search"
+PLACE = Point(75, 311)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Playbook, str]:
+    """A playbook of two runs: where it is, what it says, and its text."""
+    home = tmp_path_factory.mktemp("home")
+    playbook, _, text = compiled(home, run(home, "AB-1207"), run(home, "CD-3391"))
+    return home, playbook, text
+
+
+def targets_of(playbook: Playbook) -> dict[str, Target]:
+    actions = [action for rule in playbook.rules_of("look-up") for action in rule.do]
+    return {words_of(target): target for action in actions for target in action.targets}
+
+
+def live(page: Page, *unread: str) -> Sight:
+    """Return what a script sees of a page on which some texts were not read."""
+    sight = shared_reader().read(page.picture).sight
+    return with_pictures(replace(sight, lines=[line for line in sight.lines if line.text not in unread]), page.picture)
+
+
+def called(name: str) -> Page:
+    page = search("EF-5050")
+    return replace(page, texts={at: name if text == BUTTON else text for at, text in page.texts.items()})
+
+
+def test_buttons_have_words_and_a_picture_of_them_and_fields_have_their_labels(made: Any) -> None:
+    home, playbook, text = made
+    targets = targets_of(playbook)
+    pictures = {name: target.picture for name, target in targets.items()}
+    assert {name for name, picture in pictures.items() if picture} == {"Find an order", BUTTON}
+    assert pictures["Order number field"] is None
+    for name, picture in pictures.items():
+        if picture is not None:
+            assert picture.parent == home
+            with Image.open(picture) as cut:
+                assert shared_reader().read_piece(_pixels(cut))[0].text == name
+    assert str(home) not in text
+    assert not any(value in text for number, told in ORDERS.items() for value in (number, *map(str, told[:2])))
+
+
+def _pixels(picture: Image.Image) -> Any:
+    import numpy as np
+
+    return np.asarray(picture.convert("RGB").resize((picture.width * 2, picture.height * 2)))
+
+
+def test_where_its_words_are_not_read_its_picture_is_found(made: Any) -> None:
+    target = targets_of(made[1])[BUTTON]
+    read, unread = (find(target, {}, sight) for sight in (live(search("EF-5050")), live(search("EF-5050"), BUTTON)))
+    assert read.intersects(unread)
+    assert unread.contains(PLACE)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Start seanch",
+        "Stert search",
+        "Start search 2",
+        "Restart search",
+        "Re-Start search",
+        "Start searches",
+        "Begin",
+        "Stop search",
+        "start search",
+    ],
+)
+def test_other_words_are_not_what_was_recorded_however_like(made: Any, name: str) -> None:
+    with pytest.raises(NotFound):
+        find(targets_of(made[1])[BUTTON], {}, live(called(name), name))
+
+
+def test_what_is_there_twice_is_neither_by_its_words_nor_by_its_picture(made: Any) -> None:
+    target = targets_of(made[1])[BUTTON]
+    page = search("EF-5050")
+    twice = replace(page, texts={**page.texts, (60, 350): BUTTON})
+    with pytest.raises(Several):
+        find(target, {}, live(twice))
+    with pytest.raises(Several):
+        find(target, {}, live(twice, BUTTON))
+    # Read twice and drawn so once: nobody knows which of them is meant.
+    lines = [*live(page).lines, Line(BUTTON, Box(60, 350, 100, 20))]
+    with pytest.raises(Several):
+        find(target, {}, replace(live(page), lines=lines))
+
+
+def test_a_picture_of_what_holds_a_value_of_the_item_is_none(tmp_path: Path) -> None:
+    """The button is called after the order: its words have a parameter in them, and no picture is kept."""
+    from tests.support.recorded_runs import Act, record
+
+    def asked(number: str) -> list[Act]:
+        at = {"Start search": f"Look up {number}"}
+        page = search(number)
+        named = replace(page, texts={place: at.get(text, text) for place, text in page.texts.items()})
+        first = [Act(menu(), click="Find an order"), Act(search(), click="Order number"), Act(search(), write=number)]
+        return [*first, Act(named, click=f"Look up {number}")]
+
+    from tests.compiler.test_compile import GOAL, order
+
+    traces = [
+        record(
+            tmp_path, f"run-{number}", GOAL.format(number), asked(number), order(number, *ORDERS[number]), {"lines": 3}
+        )
+        for number in ("AB-1207", "CD-3391")
+    ]
+    playbook, _, _ = compiled(tmp_path, *traces)
+    targets: Mapping[str, Target] = targets_of(playbook)
+    assert targets["Look up {order_number}"].picture is None
+    assert len(list(tmp_path.glob("*.png"))) == 1, "that of what opens the search"
+
+
+def test_what_moved_is_proposed_beside_both_and_names_no_folder(made: Any) -> None:
+    home, playbook, text = made
+    rule = next(rule for rule in playbook.rules_of("look-up") if rule.id == "click-start-search")
+    sight = live(called("Begin"))
+    misfit = Misfit(rule, 0, "target", "it is not there")
+    done = ModelsStep("look-up", misfit, {"order_number": "EF-5050"}, PLACE, sight, True, True, "runs/1")
+    proposal = proposal_of(done)
+    assert proposal is not None
+    assert proposal.new == "Begin"
+    assert proposal.old == {"text": BUTTON, "picture": next(iter(rule.do[0].targets)).picture.name}
+    changed = applied(text, playbook, proposal, "made.yaml", home)
+    assert str(home) not in changed
+    (home / "changed.yaml").write_text(changed)
+    healed = targets_of(load_playbook(home / "changed.yaml"))[BUTTON]
+    assert healed == beside(targets_of(playbook)[BUTTON], Target(text="Begin"))
+    assert find(healed, {}, sight).contains(PLACE)
+    assert find(healed, {}, live(search("EF-5050"), BUTTON)).contains(PLACE)

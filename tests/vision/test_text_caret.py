@@ -1,0 +1,70 @@
+"""The text cursor behind what is written in a field is no letter of it; a letter that looks like one is."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from holo_tasks.core.geometry import Box
+from holo_tasks.vision.ocr_reader import shared_reader
+from holo_tasks.vision.text_caret import without_caret
+
+TEXTS = ("gate", "Leeds", "AB-1207", "open", "12.50", "model", "apple pie")
+LOOKS = {
+    f"{size} {paper}": (size, ink, paper)
+    for size in (13, 17, 22)
+    for ink, paper in (("black", "white"), ("#eeeeee", "#222222"))
+}
+FIELD = Box(40, 40, 240, 34)
+
+
+def picture(text: str, look: str, *, caret: bool) -> Image.Image:
+    """Return a screen with a field, as Tk draws it: its cursor goes from the font's top to its bottom."""
+    size, ink, paper = LOOKS[look]
+    font = ImageFont.truetype("DejaVuSans.ttf", size)
+    ascent, descent = font.getmetrics()
+    screen = Image.new("RGB", (400, 120), "#d9d9d9")
+    draw = ImageDraw.Draw(screen)
+    draw.rectangle((FIELD.left, FIELD.top, FIELD.right, FIELD.bottom), paper, "#606060")
+    left, top = FIELD.left + 5, FIELD.top + (FIELD.height - ascent - descent) // 2
+    draw.text((left, top), text, ink, font)
+    if caret:
+        at = left + round(draw.textlength(text, font))
+        draw.rectangle((at, top, at + 1, top + ascent + descent - 1), ink)
+    return screen
+
+
+def read(screen: Image.Image) -> list[str]:
+    return [line.text for line in shared_reader().read(screen).sight.lines]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_text_is_read_as_it_is_without_its_cursor(look: str) -> None:
+    for text in TEXTS:
+        assert read(picture(text, look, caret=True)) == read(picture(text, look, caret=False))
+
+
+def test_without_that_the_cursor_is_read_as_a_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holo_tasks.vision.ocr_reader.without_caret", lambda *told: None)
+    monkeypatch.setattr(shared_reader(), "_pictures", OrderedDict())
+    found = [read(picture(text, look, caret=True)) != [text] for look in LOOKS for text in TEXTS]
+    assert sum(found) > len(found) // 10
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("text", ["gel", "ill", "hall", "bowl", "l", "1", "pill", "gl", "Item 11", "Al", "ql", "I"])
+def test_a_letter_that_looks_like_a_cursor_stays(text: str, look: str) -> None:
+    screen = np.asarray(picture(text, look, caret=False))
+    assert without_caret(screen, text, Box(FIELD.left, FIELD.top, 200, FIELD.height), FIELD) is None
+
+
+def test_what_is_far_wider_or_has_nothing_before_it_is_no_cursor() -> None:
+    look = next(iter(LOOKS))
+    wide, alone = picture("gate", look, caret=True), picture("", look, caret=True)
+    bar = Box(FIELD.left + 60, FIELD.top + 4, 6, 24)
+    ImageDraw.Draw(wide).rectangle((bar.left, bar.top, bar.right, bar.bottom), "black")
+    for screen in (wide, alone):
+        assert without_caret(np.asarray(screen), "gatel", FIELD, FIELD) is None
