@@ -1,12 +1,12 @@
-"""What was pressed, said by a small picture of it, cut out of a recording: of its words, for where these are not read,
-and of what has none, only where it shows no text at all.
+"""What was pressed, said by a small picture of it, cut out of a recording: of its words, for where these are read as
+part of more, and of what has none, only where it shows no text at all.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.scripts.actions import Target
 from holo_tasks.vision.outlines import areas_of, drawings_of, edges_of
-from holo_tasks.vision.screen_text import WORDS_APART, Sight
+from holo_tasks.vision.screen_text import WORDS_APART, Sight, matches
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -43,28 +43,30 @@ class Pictures:
 
     def with_pictures(self, chosen: Sequence[Recording]) -> list[Recording]:
         """Return recordings with a picture of each thing that was pressed, where one tells it."""
-        known: list[Path] = []
-        return [replace(one, steps=tuple(self._with_picture(step, known) for step in one.steps)) for one in chosen]
+        known, words = list[Path](), set[Path]()
+        return [
+            replace(one, steps=tuple(self._with_picture(step, known, words) for step in one.steps)) for one in chosen
+        ]
 
-    def _with_picture(self, step: Done, known: list[Path]) -> Done:
+    def _with_picture(self, step: Done, known: list[Path], words: set[Path]) -> Done:
         if len(step.points) != 1 or step.before.sent != Size(step.before.area.width, step.before.area.height):
             return step  # of a screen that was made smaller nobody knows the pixels
         at, sight = step.points[0], self.sights[step.before]
         target = target_at(at, sight, {})
         if target is not None:
-            words = self._words(step, target, sight, known)
-            return step if words is None else replace(step, picture=words)
+            file = self._of_words(step, target, sight, words)
+            return step if file is None else replace(step, picture=file)
         for file in known:
             if self._is_only(file, step.before, at):
                 return replace(step, picture=file)
         for data in self._cut(step.before, at, sight):
             file = self._written(data)
-            if self._tells(file, step.before, at):
+            if self._tells(file, step.before, at, self.sights.values()):
                 known.append(file)
                 return replace(step, picture=file)
         return step
 
-    def _words(self, step: Done, target: Target, sight: Sight, known: list[Path]) -> Path | None:
+    def _of_words(self, step: Done, target: Target, sight: Sight, known: set[Path]) -> Path | None:
         """Return a picture of the words that were pressed, if they are all there is to find it by, and it does."""
         at = step.points[0]
         line = next((one for one in sight.lines if one.text == target.text and hits(one.box, at, of_field=False)), None)
@@ -79,9 +81,13 @@ class Pictures:
         if cut is None or any(map(cut.intersects, hides)):
             return None
         file = self._written(_png(screen, cut))
-        if file not in known and not self._tells(file, step.before, cut.center):
-            return None
-        known.append(file)
+        if file not in known:
+            # It counts only where its words are read.
+            label = f"*{line.text}*"
+            shown = [one for one in self.sights.values() if any(matches(label, other.text) for other in one.lines)]
+            if not self._tells(file, step.before, cut.center, shown):
+                return None
+            known.add(file)
         return file
 
     def _written(self, data: bytes) -> Path:
@@ -106,10 +112,10 @@ class Pictures:
                 continue
             yield _png(screen, cut)
 
-    def _tells(self, file: Path, on: Picture, at: Point) -> bool:
-        """Say whether a picture is of what is at a point, and is nowhere twice in the recordings."""
+    def _tells(self, file: Path, on: Picture, at: Point, among: Iterable[Sight]) -> bool:
+        """Say whether a picture is of what is at a point, and is twice on none of some of the recordings'."""
         try:
-            return self._is_only(file, on, at) and all(len(sight.pictures(file)) <= 1 for sight in self.sights.values())
+            return self._is_only(file, on, at) and all(len(sight.pictures(file)) <= 1 for sight in among)
         except InvalidUsage:  # it is about one color
             return False
 

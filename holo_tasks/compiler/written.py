@@ -111,4 +111,6 @@ def _value(key: str, value: Any) -> Any:
         return _Flow(value[0]) if isinstance(value[0], dict) else value[0]
     if isinstance(value, dict) and key != "answer":
         return _Flow({inner: _value(inner, one) for inner, one in value.items()})
-    return _Row([_value("", one) for one in value]) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return _Row([_value("", one) for one in value] if key == "or" else value)
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from holo_tasks.core.errors import InvalidUsage
@@ -56,7 +57,7 @@ def keep(file: Path, heal: Heal, followed: Followed) -> Kept:
     folder = HealingFolder(file)
     with folder.alone():
         proposed, applied, said = [], [], []
-        kinds = (proposal_of, screen_proposal_of)
+        kinds = (partial(proposal_of, folder=file.parent), screen_proposal_of)
         for found, picture in [(kind(done), picture) for done, picture in followed.done for kind in kinds]:
             if found is None:
                 continue

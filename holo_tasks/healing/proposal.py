@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -90,15 +91,16 @@ class ModelsStep:
     run: str
 
 
-def proposal_of(done: ModelsStep) -> Proposal | None:
+def proposal_of(done: ModelsStep, folder: Path | None = None) -> Proposal | None:
     """Return what a step of the model's proposes; None if it is no other way to find the same target.
 
-    Only what may be known outside this machine gets into it, and no value of an item.
+    Only what may be known outside this machine gets into it, and no value of an item. A target with a picture is
+    changed only where that is of its text and in the playbook's ``folder`` itself.
     """
     targets = done.misfit.action.targets
     if done.misfit.cause not in ("target", "failed", "screen") or not done.counted or done.point is None:
         return None
-    if len(targets) != 1 or any(way.picture is not None and way.text is None for way in targets[0].ways):
+    if len(targets) != 1 or any(_is_by_picture(way, folder) for way in targets[0].ways):
         return None
     old, shown = targets[0], done.sight.shown or done.sight
     new = _way_to(done.point, shown, done.values, of_field=old.field is not None)
@@ -106,6 +108,13 @@ def proposal_of(done: ModelsStep) -> Proposal | None:
         return None
     verified = bool(done.held) and done.misfit.cause != "screen" and _finds(done, old, new)
     return _proposal(done, done.point, "target", as_written(old), as_written(new), verified=verified)
+
+
+def _is_by_picture(way: Target, folder: Path | None) -> bool:
+    """Say whether a way to find a target hangs on a picture, or has one that no name beside the playbook tells."""
+    if way.picture is None:
+        return False
+    return way.text is None or folder is None or way.picture.resolve().parent != folder.resolve()
 
 
 def screen_proposal_of(done: ModelsStep) -> Proposal | None:

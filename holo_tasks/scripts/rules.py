@@ -29,7 +29,7 @@ from holo_tasks.scripts.params import typed
 from holo_tasks.scripts.past import Past
 from holo_tasks.scripts.playbook import Playbook, Rule
 from holo_tasks.scripts.values import Value, fill, fill_all, filled_in, fits_title, label_of, read_values
-from holo_tasks.vision.screen_text import Line, Sight
+from holo_tasks.vision.screen_text import Line, Sight, matches
 from holo_tasks.vision.template_match import SAME_WORDS, place_of
 
 UNKNOWN_SCREEN_WAITS = 8
@@ -384,8 +384,12 @@ def _pictured(target: Target, values: Mapping[str, Value], sight: Sight) -> Box:
     """Return where a picture is."""
     assert target.picture is not None
     places = sight.pictures(target.picture)
-    if target.text is not None and not target.is_named:  # another word looks much like it
-        places = [place for place in places if place.likeness >= SAME_WORDS]
+    if target.text is not None and not target.is_named:
+        # Another word looks much like it: it has to be read there, too, if perhaps with what stands beside it.
+        label = label_of(f"*{target.text}*", values)
+        read = [line.box for line in sight.lines if matches(label, line.text)]
+        there = [place for place in places if place.likeness >= SAME_WORDS]
+        places = [place for place in there if any(box.contains(place.box.center) for box in read)]
     if not target.relations:
         box = place_of(places)
         if box is None:

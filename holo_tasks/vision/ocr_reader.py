@@ -19,7 +19,7 @@ from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, f
 from holo_tasks.vision.input_fields import areas_and_fields
 from holo_tasks.vision.ocr import Ocr
 from holo_tasks.vision.screen_text import Line, Sight, in_reading_order
-from holo_tasks.vision.text_caret import without_caret
+from holo_tasks.vision.text_caret import less_its_last, without_caret
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,11 +101,11 @@ class Reader:
             if changed.sum() < 0.7 * dirty.sum():
                 dirty, kept, from_scratch = changed, tuple(sight.lines), False
         regions, lines = _to_read(dirty, kept, size)
-        for region in regions:
-            lines += self._read_region(pixels, region)
         light = field_boxes(pixels)
         colored = _colored(pixels, light)
-        lines = [self._without_caret(pixels, line, (*light, *colored)) for line in lines]
+        for region in regions:
+            read = self._read_region(pixels, region)
+            lines += [self._without_caret(pixels, line, (*light, *colored)) for line in read]
         return Sight(in_reading_order(lines), size, light, colored), from_scratch
 
     def _without_caret(self, pixels: Pixels, line: Line, fields: tuple[Box, ...]) -> Line:
@@ -115,7 +115,7 @@ class Reader:
         if piece is None:
             return line
         text, score = self._ocr.read(piece[:, :, ::-1].copy())
-        return Line(text, line.box, score) if text and score >= LEAST_SCORE else line
+        return Line(text, line.box, score) if score >= LEAST_SCORE and less_its_last(line.text, text) else line
 
     def _read_region(self, pixels: Pixels, region: Box) -> list[Line]:
         part = pixels[region.top : region.bottom, region.left : region.right]

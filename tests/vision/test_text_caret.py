@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from holo_tasks.core.geometry import Box
 from holo_tasks.vision.ocr_reader import shared_reader
-from holo_tasks.vision.text_caret import without_caret
+from holo_tasks.vision.text_caret import less_its_last, without_caret
 
-TEXTS = ("gate", "Leeds", "AB-1207", "open", "12.50", "model", "apple pie")
+TEXTS = ("gate", "AB-1207", "12.50", "model", "apple pie")
 LOOKS = {
     f"{size} {paper}": (size, ink, paper)
     for size in (13, 17, 22)
@@ -21,13 +22,19 @@ LOOKS = {
 FIELD = Box(40, 40, 240, 34)
 
 
-def picture(text: str, look: str, *, caret: bool) -> Image.Image:
+SEEN = Box(FIELD.left, FIELD.top + 4, 200, FIELD.height - 8)
+
+
+def picture(
+    text: str, look: str, *, caret: bool, font: str | Path = "DejaVuSans.ttf", smooth: bool = True
+) -> Image.Image:
     """Return a screen with a field, as Tk draws it: its cursor goes from the font's top to its bottom."""
-    size, ink, paper = LOOKS[look]
-    font = ImageFont.truetype("DejaVuSans.ttf", size)
+    size, ink, paper = LOOKS.get(look) or (int(look), "black", "white")
+    font = ImageFont.truetype(str(font), size)
     ascent, descent = font.getmetrics()
     screen = Image.new("RGB", (400, 120), "#d9d9d9")
     draw = ImageDraw.Draw(screen)
+    draw.fontmode = "L" if smooth else "1"
     draw.rectangle((FIELD.left, FIELD.top, FIELD.right, FIELD.bottom), paper, "#606060")
     left, top = FIELD.left + 5, FIELD.top + (FIELD.height - ascent - descent) // 2
     draw.text((left, top), text, ink, font)
@@ -54,11 +61,26 @@ def test_without_that_the_cursor_is_read_as_a_letter(monkeypatch: pytest.MonkeyP
     assert sum(found) > len(found) // 10
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("text", ["gel", "ill", "hall", "bowl", "l", "1", "pill", "gl", "Item 11", "Al", "ql", "I"])
-def test_a_letter_that_looks_like_a_cursor_stays(text: str, look: str) -> None:
-    screen = np.asarray(picture(text, look, caret=False))
-    assert without_caret(screen, text, Box(FIELD.left, FIELD.top, 200, FIELD.height), FIELD) is None
+NO_CURSOR = (
+    *("gel", "ill", "hall", "bowl", "l", "1", "pill", "gl", "Item 11", "Al", "ql", "I", "PO-1041", "JOB-31", "INV-P1"),
+    *("Q1", "Part I", "Paul", "API", "GI", "YI", "seq I", "-1", "'l", "JAPAN 1", "apt 1041", "page 1", "no 1", "Gpl"),
+)
+FONTS = sorted(Path("/usr/share/fonts").rglob("*.ttf"))[:40]
+
+
+@pytest.mark.parametrize("font", FONTS, ids=lambda path: path.stem)
+def test_a_letter_that_looks_like_a_cursor_stays(font: Path) -> None:
+    for size in (9, 12, 15, 19, 24):
+        for text in NO_CURSOR:
+            for smooth in (True, False):
+                screen = picture(text, str(size), caret=False, font=font, smooth=smooth)
+                assert without_caret(np.asarray(screen), text, SEEN, FIELD) is None, (text, size, smooth)
+
+
+def test_what_is_read_without_the_cursor_is_what_was_read_less_its_last_sign() -> None:
+    assert less_its_last("AB-12071", "AB-1207")
+    assert less_its_last("apple pie |", "apple pie")
+    assert not any(less_its_last(*pair) for pair in (("Paid", "Paic"), ("seq", "sec"), ("-1", "-"), ("gate", "gate")))
 
 
 def test_what_is_far_wider_or_has_nothing_before_it_is_no_cursor() -> None:
