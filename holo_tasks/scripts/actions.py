@@ -169,7 +169,8 @@ class Target(Shown, Beside):
 
     A picture is a PNG file, named as seen from the playbook's own folder, cut out of a screen of the same scale. An
     element may have a text and a picture, too: they are looked for where its program tells of no elements. Beside a
-    text alone a picture is of that text: it tells where the text is in a longer line that was read. ``or`` are other ways to find it, in other versions of the program: tried in order where nothing fits, never where two do.
+    text alone a picture is of that text: it tells where the text is in a longer line that was read. ``or`` are
+    other ways to find it, in other versions of the program: tried in order where nothing fits, never where two do.
     """
 
     field: str | None = Field(default=None, description="the label of an input field")
