@@ -82,10 +82,10 @@ class Pictures:
             return None
         file = self._written(_png(screen, cut))
         if file not in known:
-            # It counts only where its words are read.
+            # It counts only where its words are read: where they are once, it is there once.
             label = f"*{line.text}*"
-            shown = [one for one in self.sights.values() if any(matches(label, other.text) for other in one.lines)]
-            if not self._tells(file, step.before, cut.center, shown):
+            often = [one for one in self.sights.values() if sum(matches(label, other.text) for other in one.lines) > 1]
+            if not self._tells(file, step.before, cut.center, often):
                 return None
             known.add(file)
         return file
