@@ -26,13 +26,17 @@ def picture_file(name: Path, info: ValidationInfo) -> Path:
     """Return a picture's file, looked for beside the playbook; raise ValueError if it cannot be looked for."""
     from holo_tasks.vision.template_match import reference
 
-    folder = (info.context or {}).get("folder")
-    path = name if folder is None else folder / name
+    path = _path_of(name, info)
     try:
         reference(path)
     except InvalidUsage as error:
         raise ValueError(str(error)) from None
     return path
+
+
+def _path_of(name: Path, info: ValidationInfo) -> Path:
+    folder = (info.context or {}).get("folder")
+    return name if folder is None else Path(folder) / name
 
 
 class Part(BaseModel):
@@ -70,7 +74,12 @@ class Shown(Named):
     @field_validator("picture")
     @classmethod
     def _is_there(cls, name: Path | None, info: ValidationInfo) -> Path | None:
-        return None if name is None else picture_file(name, info)
+        if name is None:
+            return None
+        spare = info.data.get("text") and not (info.data.get("role") or info.data.get("name"))
+        if spare and not _path_of(name, info).exists():
+            return None  # whoever took the playbook elsewhere without it has the text still
+        return picture_file(name, info)
 
 
 class ShownElement(Shown):

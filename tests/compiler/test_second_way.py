@@ -18,7 +18,7 @@ from holo_tasks.healing.proposal import ModelsStep, beside, proposal_of
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import NotFound, Several
 from holo_tasks.scripts.misfit import Misfit
-from holo_tasks.scripts.playbook import Playbook, load_playbook
+from holo_tasks.scripts.playbook import BadPlaybook, Playbook, load_playbook
 from holo_tasks.scripts.rules import find, words_of
 from holo_tasks.vision.ocr_reader import shared_reader
 from holo_tasks.vision.picture_targets import with_pictures
@@ -182,3 +182,13 @@ def test_what_moved_is_proposed_beside_both_and_names_no_folder(made: Any) -> No
     assert healed == beside(targets_of(playbook)[BUTTON], Target(text="Begin"))
     assert find(healed, {}, sight).contains(PLACE)
     assert find(healed, {}, live(search("EF-5050"), button=f"{BUTTON} now")).contains(PLACE)
+
+
+def test_a_playbook_that_was_taken_elsewhere_without_its_pictures_goes_by_its_texts(made: Any, tmp_path: Path) -> None:
+    (tmp_path / "made.yaml").write_text(made[2])
+    target = targets_of(load_playbook(tmp_path / "made.yaml"))[BUTTON]
+    assert target == Target(text=BUTTON)
+    assert find(target, {}, live(search("EF-5050"))).contains(PLACE)
+    (tmp_path / "icon.yaml").write_text(made[2].replace(f"text: {BUTTON}, ", ""))
+    with pytest.raises(BadPlaybook, match="cannot be read"):
+        load_playbook(tmp_path / "icon.yaml")

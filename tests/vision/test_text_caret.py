@@ -65,12 +65,12 @@ NO_CURSOR = (
     *("gel", "ill", "hall", "bowl", "l", "1", "pill", "gl", "Item 11", "Al", "ql", "I", "PO-1041", "JOB-31", "INV-P1"),
     *("Q1", "Part I", "Paul", "API", "GI", "YI", "seq I", "-1", "'l", "JAPAN 1", "apt 1041", "page 1", "no 1", "Gpl"),
 )
-FONTS = sorted(Path("/usr/share/fonts").rglob("*.ttf"))[:40]
+FONTS = sorted(Path("/usr/share/fonts").rglob("*.ttf"))[::2]
 
 
 @pytest.mark.parametrize("font", FONTS, ids=lambda path: path.stem)
 def test_a_letter_that_looks_like_a_cursor_stays(font: Path) -> None:
-    for size in (9, 12, 15, 19, 24):
+    for size in (9, 13, 15, 24):
         for text in NO_CURSOR:
             for smooth in (True, False):
                 screen = picture(text, str(size), caret=False, font=font, smooth=smooth)
