@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import xcffib
 from s3_server import S3Server
 from tk_python import tk_python
+from xcffib.xproto import MapState
 
 from tests.support.command_line import CommandLine, until
 
@@ -49,12 +51,25 @@ def x_server(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]
         if program:
             log = (tmp_path / "program.log").open("wb")
             started.append(subprocess.Popen(program, env={**os.environ, "DISPLAY": display}, stderr=log))
+            until(lambda: _shows_a_window(display))
         return server
 
     yield start
     for process in reversed(started):
         process.kill()
         process.wait()
+
+
+def _shows_a_window(display: str) -> bool:
+    link = xcffib.connect(display)
+    try:
+        tree = link.core.QueryTree(link.get_setup().roots[0].root).reply()
+        shown = (link.core.GetWindowAttributes(window).reply().map_state for window in tree.children)
+        return MapState.Viewable in shown
+    except xcffib.Error:  # one was closed meanwhile
+        return False
+    finally:
+        link.disconnect()
 
 
 @pytest.fixture
