@@ -126,7 +126,8 @@ def test_a_run_that_is_to_outlive_its_terminal_does(cli: CommandLine, app: str) 
     assert (ended.code, ended.told["answer"]) == (0, "done")
 
 
-def test_a_run_that_has_not_begun_is_stopped_too(cli: CommandLine, app: str) -> None:
+def test_a_run_that_has_not_begun_is_stopped_too(cli: CommandLine) -> None:
+    app = shlex.join(["sh", "-c", "sleep 60", str(cli.home)])  # it begins when a window shows
     running = cli.start("run", "Go.", "--app", app, "--base-url", "http://127.0.0.1:9/v1", "--json")
     until(lambda: related("Xvfb") and any(str(cli.home) in line for line in related("HOLO_DESKTOP=")))
     ended = running.signal(signal.SIGTERM)
