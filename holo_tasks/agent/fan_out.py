@@ -48,10 +48,11 @@ async def fan_out(
 ) -> Counts:
     """Have runs of a deployment work through a list, at most ``at_once`` at a time; return how the list is in the end.
 
-    The deployment's flow gets ``work_list`` and ``most``, and the other ``parameters``, and works on that many items
-    with `WorkList.map`. A run is begun for each ``batch`` of items that are ready, in the work queue that ``queues``
-    names for the most urgent of them; which items it takes is decided when it takes them. It begins no run twice,
-    whoever tries this flow run again. Ends when every item of the list has come to an end, well or not.
+    The deployment's flow gets ``work_list`` and ``most``, and the other ``parameters``, and works on that many
+    items with `WorkList.map`. A run is begun for each ``batch`` of items that are ready, and in the place of each
+    that died while any are, in the work queue that ``queues`` names for the most urgent of them; which items it
+    takes is decided when it takes them. It begins no run twice, whoever tries this flow run again. Ends when every
+    item of the list has come to an end, well or not.
 
     What workers had that died goes back to the list meanwhile, and their runs become Crashed, which make room for
     others: Prefect alone would take them for Running. A batch that reached a limit is the last: those under way end,
@@ -72,7 +73,9 @@ async def fan_out(
             await batches.look(counts)
             if not batches.under_way and (batches.limit or not counts.open):
                 break
-            wanted = min(at_once, math.ceil(counts.ready / batch))
+            # Less than a batch may be left for each of them when some died, and work still for as many as there were.
+            instead = len(batches.under_way) + batches.died if counts.ready else 0
+            wanted = min(at_once, max(math.ceil(counts.ready / batch), instead))
             while not batches.limit and len(batches.under_way) < wanted and await batches.begin(counts):
                 pass
             await batches.tell(counts)
@@ -93,6 +96,8 @@ class _Batches:
     queues: Mapping[Priority, str]
     parameters: dict[str, Any] = field(default_factory=dict)
     under_way: list[UUID] = field(default_factory=list)
+    died: int = 0
+    """How many have died and have none in their place yet."""
     limit: str = ""
     _number: int = 0
     _in_vain: int = 0
@@ -120,6 +125,7 @@ class _Batches:
                 raise
             return False
         self._number += 1
+        self.died = max(0, self.died - 1)
         if run.id not in self.under_way:
             self.under_way.append(run.id)
         return True
@@ -148,6 +154,7 @@ class _Batches:
             self.under_way.remove(one)
             if state is None or state.is_completed():
                 continue
+            self.died += state.is_crashed()
             if (state.name or "").startswith("Limit"):
                 self.limit = str(state.message)
             self._in_vain += 1

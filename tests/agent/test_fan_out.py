@@ -137,6 +137,30 @@ async def test_the_place_of_a_run_whose_machine_went_down_is_another_ones() -> N
     assert state.is_crashed()
 
 
+async def test_a_run_that_died_has_another_in_its_place_as_long_as_items_are_ready() -> None:
+    """Less than a batch is ready by then, and one is under way: there is work for two all the same."""
+    reports = WorkList("places", check)
+    await reports.add_rows([{"report": str(number)} for number in range(6)])
+    half, again = asyncio.Event(), asyncio.Event()
+
+    async def one_dies(number: int, run: FlowRun) -> State[Any]:
+        if number == 1:
+            async for _one in WorkList("places").map(check, most=3):
+                pass
+            half.set()
+            await again.wait()
+            return Completed()
+        await half.wait()
+        if number == 2:
+            return Crashed(message="The process was killed.")
+        again.set()
+        return await worked(number, run)
+
+    async with workers("places", one_dies) as had, asyncio.timeout(20):
+        counts = await fan_out.fan_out("places", "checking/places", batch=4, at_once=2)
+    assert (counts.done, len(had)) == (6, 3)
+
+
 def _take(claim: Any, name: str = "some") -> None:
     assert WorkItems(claim.ledger.store).take(name, claim) is not None
 
