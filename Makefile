@@ -31,7 +31,7 @@ help:
 	@echo "                 and steps and calls of twenty tasks with and without inventory and tree (about 7 minutes)"
 	@echo "make bench-replay  replay compiled playbooks in three toolkits under 33 drifts (about 20 minutes)"
 	@echo "make benchmark  do suites of tasks with judges of their own, at three scales; resumes (about 10 minutes)"
-	@echo "make fleet  lists of 1,000 items on 1, 10 and 20 desktops of three machines, with kills; resumes (over an hour; FLEET=)"
+	@echo "make fleet  lists of 1,000 items on 1, 10 and 20 desktops of three machines, with kills; resumes (two hours; FLEET=)"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
 	@echo "make faults   shared budgets at length, 100 kills and deadlines, then the expense audit killed at every durable"
 	@echo "              write and 300 random moments (about two hours)"
