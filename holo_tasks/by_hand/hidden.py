@@ -75,8 +75,7 @@ def secrets_in(steps: Sequence[HandStep], last: Shown, reader: Reader, told: Col
             continue
         after = step.typed or (steps[place + 1].before if place + 1 < len(steps) else last)
         text, old, new = step.gesture.text, step.before.whole(), after.whole()
-        changed = changed_box(old, new)
-        at = at or (changed.center if changed is not None else None)  # a field that was come to by keys
+        at = at or _come_to(text, step, after, reader)
         sure = _is_protected(step, after) or _shows_signs(text, at, step, after, reader)
         if sure or not (len(text) < SHORTEST or text in told or _is_read(text, step.before, after, reader)):
             known = next((each.secret for each in found if each.secret.value == text), None)
@@ -137,6 +136,20 @@ def _is_empty(at: Point, step: HandStep, reader: Reader) -> bool:
 def _field(at: Point, step: HandStep, reader: Reader) -> Box | None:
     sight = read(step.before, reader)
     return next((box for box in (*sight.fields, *sight.colored_fields) if box.contains(at)), None)
+
+
+def _come_to(text: str, step: HandStep, after: Shown, reader: Reader) -> Point | None:
+    """Return where a field is that was come to by keys: where something changed. More may have, such as a button that
+    the pointer is over by now.
+    """
+    old, new = step.before.whole(), after.whole()
+    changed = changed_box(old, new)
+    if changed is None or old.size != new.size:
+        return None if changed is None else changed.center
+    sight = read(step.before, reader)
+    places = [box.center for box in (*sight.fields, *sight.colored_fields) if _crop(old, box) != _crop(new, box)]
+    with_signs = [at for at in places if _shows_signs(text, at, step, after, reader)]
+    return next(iter(with_signs or places), changed.center)
 
 
 def _focused(step: HandStep, after: Shown) -> Iterator[Element]:

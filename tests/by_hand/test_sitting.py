@@ -196,6 +196,21 @@ def test_what_does_not_show_where_it_was_typed_is_a_secret() -> None:
     assert hidden == Write("{{secret:password}}")
 
 
+def test_a_secret_is_in_the_field_that_was_come_to_by_keys_also_if_the_pointer_is_over_a_button_by_then() -> None:
+    button = Box(150, 158, 60, 24)
+    over = NAMED.picture.copy()
+    over.paste((250, 250, 250), (button.left, button.top, button.right, button.bottom))
+    dots = FILLED.picture.crop((150, 110, 400, 145))
+    over.paste(dots, (150, 110))
+    steps = [step(1, Hotkey(("tab",)), shown(NAMED)), step(2, Write(VALUE), shown(NAMED))]
+    last = Shown.of(Frame(over.tobytes(), SIZE, ":0"), ElementTree(()), 0, now())
+    (found,) = secrets_in(steps, last, Reader())
+    assert (found.secret.name, found.sure) == ("password", True)
+    assert found.ink is not None
+    assert found.ink.box.intersection(button) is None
+    assert found.ink.box.contains(PASSWORD_FIELD)
+
+
 def test_what_a_program_calls_a_password_is_one_whatever_it_shows() -> None:
     states = frozenset((SHOWING, FOCUSED))
     field = Element(0, PASSWORD, "PIN", states, Box(150, 78, 220, 24), -1, "form", 1, protected=True)

@@ -43,7 +43,7 @@ async def test_nothing_stays_pressed_on_a_borrowed_display_and_the_hand_off_is_o
 ) -> None:
     home, inputs = Path(cli.env["HOLO_HOME"]), Inputs(tmp_path / "inputs")
     handoffs, items = Handoffs(store_at(home)), Items(store_at(home))
-    x_server(display, *witness(inputs.path))
+    x_server(display, *witness(inputs.path), shows=False)
     monkeypatch.setenv("HOLO_HOME", str(home))  # not for the display: that is somebody else's
     process = AgentProcess(cli.env)
     run = process.begin("http://127.0.0.1:9/v1", inputs, display=display, question="I-1")

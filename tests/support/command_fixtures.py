@@ -39,10 +39,10 @@ def app(tmp_path: Path) -> str:
 
 @pytest.fixture
 def x_server(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Starts X servers without a window manager, and programs on them."""
+    """Starts X servers without a window manager, and programs on them, whose window is waited for if they have one."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(display: str, *program: str) -> subprocess.Popen[bytes]:
+    def start(display: str, *program: str, shows: bool = True) -> subprocess.Popen[bytes]:
         server = subprocess.Popen(
             ["Xvfb", display, "-screen", "0", "800x600x24", "-nolisten", "tcp"], stderr=subprocess.DEVNULL
         )
@@ -51,7 +51,7 @@ def x_server(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]
         if program:
             log = (tmp_path / "program.log").open("wb")
             started.append(subprocess.Popen(program, env={**os.environ, "DISPLAY": display}, stderr=log))
-            until(lambda: _shows_a_window(display))
+            until(lambda: not shows or _shows_a_window(display))
         return server
 
     yield start
