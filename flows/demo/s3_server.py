@@ -80,7 +80,7 @@ class S3Server:
         self.stop()
 
     def start(self, *, timeout_s: float = 30.0) -> None:
-        """Start, or start again on the same data, ports and keys; returns when the buckets are there."""
+        """Start, or start again on the same data, ports and keys; returns when the buckets and all data are there."""
         for name in ("data", "empty"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         self._ports = self._ports or dict(zip(_LISTENERS, free_ports(len(_LISTENERS)), strict=True))
@@ -98,6 +98,7 @@ class S3Server:
         deadline = time.monotonic() + timeout_s
         try:
             self._wait_until_answering(deadline)
+            self._wait_for_volumes(deadline)
             self._make_buckets(deadline)
         except TimeoutError:
             self.kill()
@@ -165,17 +166,24 @@ class S3Server:
         return path
 
     def _wait_until_answering(self, deadline: float) -> None:
-        while True:
-            connection = http.client.HTTPConnection("127.0.0.1", self._ports["s3.port"], timeout=1)
-            try:
-                connection.request("GET", "/status")
-                if connection.getresponse().status < 500:
-                    return
-            except (OSError, http.client.HTTPException):
-                pass
-            finally:
-                connection.close()
+        while self._status("s3.port", "/status") >= 500:
             self._pause(deadline)
+
+    def _status(self, port: str, path: str) -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", self._ports[port], timeout=1)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status
+        except (OSError, http.client.HTTPException):
+            return 599
+        finally:
+            connection.close()
+
+    def _wait_for_volumes(self, deadline: float) -> None:
+        """Wait until the master knows the volumes that were there before: until then their objects cannot be read."""
+        for volume in (self.folder / "data").rglob("*.dat"):
+            while self._status("master.port", f"/dir/lookup?volumeId={volume.stem.rpartition('_')[2]}") != 200:
+                self._pause(deadline)
 
     def _make_buckets(self, deadline: float) -> None:
         import boto3
