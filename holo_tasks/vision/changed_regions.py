@@ -20,17 +20,21 @@ _TOLERANCE = 20
 
 def flat_blocks(pixels: Pixels) -> Mask:
     """Mark the blocks of one color: there is no text in them."""
-    tiles = _tiles(pixels)
-    found: Mask = (tiles.max(axis=(1, 3)).astype(int) - tiles.min(axis=(1, 3)) < _TOLERANCE).all(axis=-1)
+    import numpy as np
+
+    whole = _padded(pixels)
+    spread = _of_blocks(np.maximum, whole) - _of_blocks(np.minimum, whole)
+    found: Mask = spread.max(axis=-1) < _TOLERANCE
     return found
 
 
 def changed_blocks(before: Pixels, after: Pixels) -> Mask:
     """Mark the blocks in which two pictures of one size differ."""
+    import cv2
     import numpy as np
 
-    difference = np.maximum(before, after) - np.minimum(before, after)
-    found: Mask = _tiles(difference).max(axis=(1, 3, 4)) >= _TOLERANCE
+    difference: Pixels = np.asarray(cv2.absdiff(before, after), np.uint8)
+    found: Mask = _of_blocks(np.maximum, _padded(difference)).max(axis=-1) >= _TOLERANCE
     return found
 
 
@@ -75,13 +79,20 @@ def field_boxes(pixels: Pixels) -> tuple[Box, ...]:
     return tuple(sorted(found, key=lambda box: (box.top, box.left)))
 
 
-def _tiles(pixels: Pixels) -> Pixels:
+def _padded(pixels: Pixels) -> Pixels:
+    """Return a picture of whole blocks: what is beyond its edge is as it is there."""
     import numpy as np
 
+    low, right = -pixels.shape[0] % BLOCK, -pixels.shape[1] % BLOCK
+    return np.pad(pixels, ((0, low), (0, right), (0, 0)), mode="edge") if low or right else pixels
+
+
+def _of_blocks(most: np.ufunc, pixels: Pixels) -> Pixels:
+    """Return the most, or least, of each channel in each block; rows go first, which are long."""
     height, width, channels = pixels.shape
-    low, right = -height % BLOCK, -width % BLOCK
-    padded = np.pad(pixels, ((0, low), (0, right), (0, 0)), mode="edge")
-    return padded.reshape((height + low) // BLOCK, BLOCK, (width + right) // BLOCK, BLOCK, channels)
+    rows = most.reduce(pixels.reshape(height // BLOCK, BLOCK, width * channels), axis=1)
+    found: Pixels = most.reduce(rows.reshape(height // BLOCK, width // BLOCK, BLOCK, channels), axis=2)
+    return found
 
 
 def _clip(left: int, top: int, width: int, height: int, size: Size) -> Box:
