@@ -1,7 +1,7 @@
 # Every target sets up what it needs; nothing has to be installed before.
 PY := .venv/bin/python
-# Tests wait for programs, for servers and for what must not come: two more of them than there are cores.
-JOBS := 4
+# Tests wait for programs, for servers and for what must not come: three more of them than there are cores.
+JOBS := 5
 # How long `make fuzz` takes, and how many of its processes work side by side.
 SECONDS ?= 3600
 WORKERS ?= 1

@@ -28,6 +28,16 @@ command -v "$python" >/dev/null || { say "python3 is missing: apt-get install py
   { say "Python 3.11, 3.12 or 3.13 is needed; name one with PYTHON=..."; exit 2; }
 "$python" -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
 
+debian=
+finish_debian() {
+  [[ $debian ]] || return 0
+  ! kill -0 "$debian" 2>/dev/null || say "waiting until Debian's packages are installed"
+  wait "$debian" || { tail -n 20 "$log" >&2; say "apt-get failed; see above"; exit 1; }
+  debian=
+  rm -f "$log"
+}
+trap finish_debian EXIT
+
 missing=()
 if command -v dpkg-query >/dev/null; then
   for package in "${packages[@]}"; do
@@ -41,14 +51,16 @@ if ((${#missing[@]})); then
     say "installing Debian packages: ${missing[*]}"
     log=$(mktemp)
     { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"; } \
-      >"$log" 2>&1 || { tail -n 20 "$log" >&2; say "apt-get failed; see above"; exit 1; }
-    rm -f "$log"
+      >"$log" 2>&1 &
+    debian=$!
+    # Python's packages come meanwhile, unless what they are installed with is among Debian's.
+    [[ " ${missing[*]} " != *" python3-"@(venv|pip)" "* ]] || finish_debian
   else
     say "these Debian packages are missing; as root run: apt-get install ${missing[*]}"
     exit 2
   fi
 fi
-[[ $1 != image ]] || exit 0
+[[ $1 != image ]] || exit 0  # what is being installed is waited for
 
 stamp=.venv/.installed
 wanted=$(cat requirements.lock pyproject.toml | sha256sum | cut -d' ' -f1)

@@ -405,7 +405,7 @@ class TestAServerThatFails:
                 waits_at_the_end()
             with (
                 pytest.raises(StoreLost, match="has not done in time what it was asked for"),
-                store.transaction(1.0) as db,
+                store.transaction(3.0) as db,
             ):
                 db.execute(sa.text("SELECT pg_sleep(30)"))
         assert silent_database._silent == {}
