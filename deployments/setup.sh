@@ -30,10 +30,11 @@ command -v "$python" >/dev/null || { say "python3 is missing: apt-get install py
 
 debian=
 finish_debian() {
-  [[ $debian ]] || return 0
-  ! kill -0 "$debian" 2>/dev/null || say "waiting until Debian's packages are installed"
-  wait "$debian" || { tail -n 20 "$log" >&2; say "apt-get failed; see above"; exit 1; }
+  local job=$debian
+  [[ $job ]] || return 0
   debian=
+  ! kill -0 "$job" 2>/dev/null || say "waiting until Debian's packages are installed"
+  wait "$job" || { tail -n 20 "$log" >&2; say "apt-get failed; see above"; exit 1; }
   rm -f "$log"
 }
 trap finish_debian EXIT

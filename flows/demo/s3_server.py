@@ -170,6 +170,7 @@ class S3Server:
             self._pause(deadline)
 
     def _status(self, port: str, path: str) -> int:
+        """Return the status of an answer; 599 where there is none."""
         connection = http.client.HTTPConnection("127.0.0.1", self._ports[port], timeout=1)
         try:
             connection.request("GET", path)
@@ -180,9 +181,14 @@ class S3Server:
             connection.close()
 
     def _wait_for_volumes(self, deadline: float) -> None:
-        """Wait until the master knows the volumes that were there before: until then their objects cannot be read."""
-        for volume in (self.folder / "data").rglob("*.dat"):
-            while self._status("master.port", f"/dir/lookup?volumeId={volume.stem.rpartition('_')[2]}") != 200:
+        """Wait until the master knows the volumes that were there before: until then their objects cannot be read.
+
+        Not long: one that was being made as the server was killed never comes.
+        """
+        enough = min(deadline, time.monotonic() + 10)
+        for volume in (self.folder / "data").glob("*.dat"):
+            number = volume.stem.rpartition("_")[2]
+            while self._status("master.port", f"/dir/lookup?volumeId={number}") != 200 and time.monotonic() < enough:
                 self._pause(deadline)
 
     def _make_buckets(self, deadline: float) -> None:

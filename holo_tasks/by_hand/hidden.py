@@ -13,11 +13,12 @@ from holo_tasks.compiler.targets import target_at
 from holo_tasks.core.elements import Element
 from holo_tasks.core.frame import Frame, Mask
 from holo_tasks.core.geometry import Box, Point
-from holo_tasks.core.gestures import Click, Write
+from holo_tasks.core.gestures import Click, Hotkey, Write
 from holo_tasks.core.mask_signs import hides
 from holo_tasks.core.pressed_elements import hit_by
 from holo_tasks.core.secret import Secret, placeholder
 from holo_tasks.core.verdicts import changed_box
+from holo_tasks.vision.input_fields import areas_and_fields
 from holo_tasks.vision.ocr_reader import Reader
 from holo_tasks.vision.screen_text import Line, Sight, matches, plain
 
@@ -27,6 +28,8 @@ PIECE = 4
 """Of a text that is longer than its field so many characters in a row are enough."""
 STILL_THERE = 0.8
 """What was drawn as a secret was typed is still there where so much of it is."""
+EDITING = frozenset({"ctrl", "shift", "a", "home", "end", "left", "right", "backspace", "delete"})
+"""Keys that stay in the field that was pressed."""
 ROW = 24
 """A field of which nothing else is known is so high above and below where it was pressed, in pixels."""
 KIND = "typed"
@@ -67,22 +70,26 @@ def secrets_in(steps: Sequence[HandStep], last: Shown, reader: Reader, told: Col
     nobody can read it is taken to be one. What the program says is a password is one in any case.
     """
     found: list[Typed] = []
-    at: Point | None = None
+    pressed: Point | None = None
     for place, step in enumerate(steps):
         if isinstance(step.gesture, Click):
-            at = step.gesture.at
+            pressed = step.gesture.at
+        elif isinstance(step.gesture, Hotkey) and not EDITING.issuperset(step.gesture.keys):
+            pressed = None  # another field may have the keyboard now
         if not isinstance(step.gesture, Write):
             continue
         after = step.typed or (steps[place + 1].before if place + 1 < len(steps) else last)
         text, old, new = step.gesture.text, step.before.whole(), after.whole()
-        at = at or _come_to(text, step, after, reader)
+        changed = changed_box(old, new)
+        within = pressed or _come_to(text, step, after, reader)
+        at = within or (changed.center if changed is not None else None)
         sure = _is_protected(step, after) or _shows_signs(text, at, step, after, reader)
         if sure or not (len(text) < SHORTEST or text in told or _is_read(text, step.before, after, reader)):
             known = next((each.secret for each in found if each.secret.value == text), None)
             name = _name(_label(step, after, at, reader), {each.secret.name for each in found})
-            ink = _ink(old, new, _inside(step, after, at, reader))
+            ink = _ink(old, new, _inside(step, after, within, reader))
             found.append(Typed(step.number, known or Secret(name, text), sure, ink))
-        at = None
+        pressed = None
     return found
 
 
@@ -134,22 +141,22 @@ def _is_empty(at: Point, step: HandStep, reader: Reader) -> bool:
 
 
 def _field(at: Point, step: HandStep, reader: Reader) -> Box | None:
+    return next((box for box in _fields(step, reader) if box.contains(at)), None)
+
+
+def _fields(step: HandStep, reader: Reader) -> list[Box]:
+    """Return what looks like a field before a step, small ones first: a white page looks like one, too."""
     sight = read(step.before, reader)
-    return next((box for box in (*sight.fields, *sight.colored_fields) if box.contains(at)), None)
+    _, on_white = areas_and_fields(_picture(step.before.whole()))
+    return sorted((*sight.fields, *sight.colored_fields, *on_white), key=lambda box: box.area)
 
 
 def _come_to(text: str, step: HandStep, after: Shown, reader: Reader) -> Point | None:
-    """Return where a field is that was come to by keys: where something changed. More may have, such as a button that
-    the pointer is over by now.
+    """Return where a field is that was come to by keys, if it shows a sign for each character; None for any other.
+
+    More may have changed than that field, such as a button that the pointer is over by now.
     """
-    old, new = step.before.whole(), after.whole()
-    changed = changed_box(old, new)
-    if changed is None or old.size != new.size:
-        return None if changed is None else changed.center
-    sight = read(step.before, reader)
-    places = [box.center for box in (*sight.fields, *sight.colored_fields) if _crop(old, box) != _crop(new, box)]
-    with_signs = [at for at in places if _shows_signs(text, at, step, after, reader)]
-    return next(iter(with_signs or places), changed.center)
+    return next((box.center for box in _fields(step, reader) if _hides(box, text, step, after)), None)
 
 
 def _focused(step: HandStep, after: Shown) -> Iterator[Element]:
@@ -165,7 +172,11 @@ def _is_protected(step: HandStep, after: Shown) -> bool:
 def _shows_signs(text: str, at: Point | None, step: HandStep, after: Shown, reader: Reader) -> bool:
     """Say whether the field that was pressed shows one and the same sign for each character."""
     field = _field(at, step, reader) if at is not None else None
-    if field is None or step.before.size != after.size:
+    return field is not None and _hides(field, text, step, after)
+
+
+def _hides(field: Box, text: str, step: HandStep, after: Shown) -> bool:
+    if step.before.size != after.size:
         return False
     old, new = (_picture(shown.whole()).crop(_corners(field)) for shown in (step.before, after))
     return hides(text, old, new)
@@ -195,7 +206,9 @@ def _name(label: str, taken: Collection[str]) -> str:
 
 
 def _inside(step: HandStep, after: Shown, at: Point | None, reader: Reader) -> Box:
-    """Return where a field is that was typed into: elsewhere there may be something new by chance."""
+    """Return where a field is that was typed into: elsewhere there may be something new by chance. Everywhere, if it is
+    not known which one that is.
+    """
     told = next((element.box for element in _focused(step, after) if element.protected and element.box.area), None)
     field = told or (_field(at, step, reader) if at is not None else None)
     across = Box(0, 0 if at is None else at.y - ROW, after.size.width, after.size.height if at is None else 2 * ROW)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageDraw
 
 from holo_tasks.audit import Destination
 from holo_tasks.audit.reader import open_trace
@@ -196,18 +197,60 @@ def test_what_does_not_show_where_it_was_typed_is_a_secret() -> None:
     assert hidden == Write("{{secret:password}}")
 
 
-def test_a_secret_is_in_the_field_that_was_come_to_by_keys_also_if_the_pointer_is_over_a_button_by_then() -> None:
-    button = Box(150, 158, 60, 24)
-    over = NAMED.picture.copy()
-    over.paste((250, 250, 250), (button.left, button.top, button.right, button.bottom))
-    dots = FILLED.picture.crop((150, 110, 400, 145))
-    over.paste(dots, (150, 110))
-    steps = [step(1, Hotkey(("tab",)), shown(NAMED)), step(2, Write(VALUE), shown(NAMED))]
-    last = Shown.of(Frame(over.tobytes(), SIZE, ":0"), ElementTree(()), 0, now())
+def screen(picture: Image.Image) -> Shown:
+    return Shown.of(Frame(picture.tobytes(), SIZE, ":0"), ElementTree(()), 0, now())
+
+
+def pasted(onto: Image.Image, *pieces: tuple[Image.Image, tuple[int, int]]) -> Shown:
+    """A screen with other pieces on it."""
+    for piece, at in pieces:
+        onto.paste(piece, at)
+    return screen(onto)
+
+
+def cut(one: Page, box: Box) -> tuple[Image.Image, tuple[int, int]]:
+    return one.picture.crop((box.left, box.top, box.right, box.bottom)), (box.left, box.top)
+
+
+PASSWORD_BOX, USER_BOX = Box(150, 110, 250, 35), Box(150, 76, 250, 30)
+LIT = Image.new("RGB", (60, 24), (225, 225, 225)), (150, 158)
+"""A button that the pointer is over."""
+TABBED = [Hotkey(("tab",))]
+
+
+@pytest.mark.parametrize("before", [TABBED, [Click(USER), *TABBED], [Click(Point(30, 30)), *TABBED, *TABBED]])
+@pytest.mark.parametrize("also", [[LIT], [LIT, cut(page(fields=[(150, 78, "bob")]), USER_BOX)], []])
+def test_a_secret_is_in_the_field_that_was_come_to_by_keys_whatever_else_changed(
+    before: list[Gesture], also: list[tuple[Image.Image, tuple[int, int]]]
+) -> None:
+    steps = [step(number, gesture, shown(NAMED)) for number, gesture in enumerate((*before, Write(VALUE)), start=1)]
+    last = pasted(NAMED.picture, *also, cut(FILLED, PASSWORD_BOX))
     (found,) = secrets_in(steps, last, Reader())
     assert (found.secret.name, found.sure) == ("password", True)
     assert found.ink is not None
-    assert found.ink.box.intersection(button) is None
+    assert found.ink.box.contains(PASSWORD_FIELD)
+    assert all(found.ink.box.intersection(Box(*at, *piece.size)) is None for piece, at in also)
+
+
+def test_on_a_white_page_a_secret_is_in_its_own_field() -> None:
+    white = Image.new("RGB", (SIZE.width, SIZE.height), "white")
+    for top in (78, 118):
+        ImageDraw.Draw(white).rectangle((150, top, 370, top + 24), "white", "black")
+    steps = [step(1, TABBED[0], screen(white)), step(2, Write(VALUE), screen(white))]
+    (found,) = secrets_in(steps, pasted(white.copy(), LIT, cut(FILLED, Box(152, 119, 216, 22))), Reader())
+    assert found.sure
+    assert found.ink is not None
+    assert found.ink.box.contains(PASSWORD_FIELD)
+    assert found.ink.box.bottom <= 142
+
+
+@pytest.mark.parametrize("value", ["1111", "abc"])
+def test_where_nobody_can_tell_which_field_it_is_all_that_changed_is_hidden(value: str) -> None:
+    steps = [step(1, TABBED[0], shown(EMPTY)), step(2, Write(value), shown(EMPTY))]
+    last = pasted(EMPTY.picture, cut(page(fields=[(150, 78, "12:04")]), USER_BOX), cut(FILLED, PASSWORD_BOX))
+    (found,) = secrets_in(steps, last, Reader())
+    assert found.ink is not None
+    assert found.ink.box.contains(USER)
     assert found.ink.box.contains(PASSWORD_FIELD)
 
 
