@@ -18,7 +18,6 @@ from holo_tasks.core.mask_signs import hides
 from holo_tasks.core.pressed_elements import hit_by
 from holo_tasks.core.secret import Secret, placeholder
 from holo_tasks.core.verdicts import changed_box
-from holo_tasks.vision.input_fields import areas_and_fields
 from holo_tasks.vision.ocr_reader import Reader
 from holo_tasks.vision.screen_text import Line, Sight, matches, plain
 
@@ -145,10 +144,9 @@ def _field(at: Point, step: HandStep, reader: Reader) -> Box | None:
 
 
 def _fields(step: HandStep, reader: Reader) -> list[Box]:
-    """Return what looks like a field before a step, small ones first: a white page looks like one, too."""
+    """Return what looks like a field before a step, small ones first: there may be one around others."""
     sight = read(step.before, reader)
-    _, on_white = areas_and_fields(_picture(step.before.whole()))
-    return sorted((*sight.fields, *sight.colored_fields, *on_white), key=lambda box: box.area)
+    return sorted((*sight.fields, *sight.colored_fields), key=lambda box: box.area)
 
 
 def _come_to(text: str, step: HandStep, after: Shown, reader: Reader) -> Point | None:

@@ -101,8 +101,7 @@ class Reader:
             if changed.sum() < 0.7 * dirty.sum():
                 dirty, kept, from_scratch = changed, tuple(sight.lines), False
         regions, lines = _to_read(dirty, kept, size)
-        light = field_boxes(pixels)
-        colored = _colored(pixels, light)
+        light, colored = _fields(pixels)
         for region in regions:
             read = self._read_region(pixels, region)
             lines += [self._without_caret(pixels, line, (*light, *colored)) for line in read]
@@ -131,10 +130,18 @@ class Reader:
         return lines
 
 
-def _colored(pixels: Pixels, light: tuple[Box, ...]) -> tuple[Box, ...]:
-    """Return the fields on a picture that are none of the light ones."""
-    _, fields = areas_and_fields(pixels)
-    return tuple(box for box in fields if not any(box.intersects(other) for other in light))
+def _fields(pixels: Pixels) -> tuple[tuple[Box, ...], tuple[Box, ...]]:
+    """Return the light fields of a picture, and the others that surely are some.
+
+    What is light around such a one is no field: it is a page that fields are on.
+    """
+    _, sure = areas_and_fields(pixels)
+    light = tuple(
+        box
+        for box in field_boxes(pixels)
+        if not any(box.encloses(field) and 2 * field.area < box.area for field in sure)
+    )
+    return light, tuple(field for field in sure if not any(field.intersects(other) for other in light))
 
 
 def _to_read(dirty: Any, kept: tuple[Line, ...], size: Size) -> tuple[list[Box], list[Line]]:

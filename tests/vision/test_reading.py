@@ -115,6 +115,21 @@ def test_white_boxes_are_fields(reader: Reader) -> None:
     assert (user.center.y, note.center.x) == (70, 275)
 
 
+@pytest.mark.parametrize("place", [(0, 0, 720, 420), (20, 20, 700, 400)], ids=["a page", "a dialog"])
+def test_a_white_page_is_no_field_and_what_is_on_it_are_some(reader: Reader, place: tuple[int, int, int, int]) -> None:
+    picture = Image.new("RGB", (720, 420), "#506070")
+    draw = ImageDraw.Draw(picture)
+    draw.rectangle(place, fill="white")
+    for top, label, text in ((78, "User", ""), (118, "Note", "already there")):
+        draw.rectangle((190, top, 410, top + 26), "white", "#808080")
+        draw.text((60, top + 4), label, "black", ImageFont.load_default(18))
+        draw.text((196, top + 4), text, "black", ImageFont.load_default(18))
+    sight = reader.read(picture).sight
+    found = [sight.field_at("User"), sight.field_at("Note")]
+    assert [box and (box.width < 225, box.center.y) for box in found] == [(True, 91), (True, 131)]
+    assert len((*sight.fields, *sight.colored_fields)) == 2
+
+
 def test_importing_loads_no_engine() -> None:
     found = importlib.util.find_spec("holo_tasks.vision.ocr_reader")
     assert found is not None
