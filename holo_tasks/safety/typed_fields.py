@@ -36,6 +36,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as made
+from functools import cached_property
 
 from PIL import Image
 
@@ -222,10 +223,16 @@ class _Seeing:
         self._reads = reads
         self._screen = screen
         self._known = known
-        self._shape = shape_of(screen)
-        self._lines = eighths(self._shape).tobytes()
         self._places: dict[Look, list[tuple[float, int, int]]] = {}
         self._windows = dict(frame.typed_in)
+
+    @cached_property
+    def _shape(self) -> Pixels:
+        return shape_of(self._screen)
+
+    @cached_property
+    def _lines(self) -> bytes:
+        return eighths(self._shape).tobytes()
 
     def look_for(self, known: _Known) -> list[Box]:
         """Return where a field shows, and note what was learned of it."""

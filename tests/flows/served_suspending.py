@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-import prefect.flow_engine  # noqa: E402
 from prefect import flow  # noqa: E402
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agent  # noqa: E402
@@ -53,13 +50,5 @@ async def suspending(base_url: str, folder: str, broken: str, look: bool = True,
         raise RuntimeError("broken")
 
 
-def begin_loaded() -> None:
-    """Have the processes of runs forked from one that has Prefect loaded, where Prefect starts Python anew for each."""
-    forked = multiprocessing.get_context("forkserver")
-    forked.set_forkserver_preload(["prefect.main", "holo_tasks.cli.run_flow", "holo_blocks"])
-    prefect.flow_engine.multiprocessing = SimpleNamespace(get_context=lambda how: forked)  # type: ignore[attr-defined]
-
-
 if __name__ == "__main__":
-    begin_loaded()
     suspending.serve(name="suspending", parameters=json.loads(sys.argv[1]))

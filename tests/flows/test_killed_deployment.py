@@ -26,7 +26,7 @@ def test_a_deployments_run_that_was_killed_says_so(server: str, tmp_path: Path) 
     with ScriptedModel([Answer("", delay_s=120)]) as model:
         arguments = json.dumps({**told, "base_url": model.base_url})
         script = Path(__file__).with_name("served_goal.py")
-        with Served(server, script, arguments, folder=tmp_path) as served:
+        with Served(server, script, arguments, folder=tmp_path, loaded=False) as served:
             blocks = dict.fromkeys(("model", "desktop", "audit"), "killed")
             flow_run = served.start("Run a goal/goal", {"goal": "Look.", **blocks})
             served.until(lambda: model.requests)

@@ -13,13 +13,17 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
+from tests.support import warm
 from tests.support.prefect_api import PrefectAPI
+
+LOADED = Path(__file__).with_name("serve_loaded.py")
 
 
 class Served(PrefectAPI):
     """Serves what a script serves, with ``HOLO_HOME`` at ``home``; what it prints goes to a file in a folder.
 
-    ``reports`` is where it writes the files that a run asks for by name.
+    ``reports`` is where it writes the files that a run asks for by name. With ``loaded`` what is started has loaded
+    already what it loads; else all of it starts as its users' does.
     """
 
     patience_s = 120.0
@@ -32,6 +36,7 @@ class Served(PrefectAPI):
         folder: Path,
         home: Path | None = None,
         reports: Path | None = None,
+        loaded: bool = True,
     ) -> None:
         super().__init__(url)
         self.home = home or folder / "holo"
@@ -39,9 +44,10 @@ class Served(PrefectAPI):
         self.env = {**os.environ, "PREFECT_API_URL": url, "HOLO_HOME": str(self.home)}
         if reports is not None:
             self.env["HOLO_REPORTS"] = str(reports)
+        start = warm.ScriptPopen if loaded else subprocess.Popen
         with self._log.open("w") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, str(script), *arguments],
+            self._process = start(
+                [sys.executable, *[str(LOADED)] * loaded, str(script), *arguments],
                 env=self.env | {"PREFECT_RUNNER_POLL_FREQUENCY": "1"},
                 stdout=log,
                 stderr=subprocess.STDOUT,

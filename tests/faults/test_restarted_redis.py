@@ -1,0 +1,56 @@
+"""Redis, by which Prefect servers tell one another what happens, goes away in the midst of items, and comes back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from holo_tasks.prefect_server.temporary import TemporaryServer
+from holo_tasks.safety.work_items import Counts
+from tests.bench.fleet.parts import REDIS, Redis, server_settings
+from tests.faults.test_restarted_database import ITEMS, PATIENCE_S, fill, paid, until, worker
+
+pytestmark = pytest.mark.skipif(shutil.which(REDIS) is None, reason="Redis is not installed")
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[Redis]:
+    redis = Redis(tmp_path / "redis")
+    try:
+        yield redis
+    finally:
+        redis.crash()
+
+
+@pytest.fixture
+def prefect_on_redis(redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A Prefect server of its own that is set as one of several is, but for its database."""
+    settings = {name: text for name, text in server_settings("", redis.port).items() if "DATABASE" not in name}
+    environ = {**os.environ, **settings, "PREFECT_HOME": str(tmp_path / "prefect")}
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
+    server = TemporaryServer(environ, login=os.environ["PREFECT_API_AUTH_STRING"])
+    try:
+        with temporary_settings({PREFECT_API_URL: server.wait()}):
+            yield
+    finally:
+        server.stop()
+
+
+@pytest.mark.usefixtures("prefect_on_redis")
+async def test_redis_that_is_restarted_loses_nothing_and_doubles_nothing(redis: Redis, tmp_path: Path) -> None:
+    payments = await fill(tmp_path)
+    (tmp_path / "held").touch()
+    with worker() as first, worker() as second:
+        until(lambda: len(paid(tmp_path)) == 2)  # both are in the midst of an item
+        redis.crash()
+        (tmp_path / "held").unlink()  # they want to say what came of it, and to begin others
+        until(lambda: len(paid(tmp_path)) >= ITEMS // 2)
+        redis.start()
+        assert [process.wait(PATIENCE_S) for process in (first, second)] == [0, 0]
+    assert sorted(paid(tmp_path)) == [f"R-{number}" for number in range(ITEMS)]
+    assert await payments.counts() == Counts(done=ITEMS)

@@ -1,0 +1,48 @@
+"""Runs a script that serves flows, whose runs' processes are forked from this one, which has all loaded that they load.
+
+Prefect starts Python anew for each, as a script that is run without this does: loading takes three seconds of a core.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from multiprocessing import forkserver, get_context, resource_tracker
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+
+def main() -> None:
+    """Run the script that is the first argument, with those after it."""
+    import prefect.flow_engine
+
+    import holo_blocks
+    import holo_tasks.cli.run_flow  # noqa: F401
+
+    assert holo_blocks
+    resource_tracker.ensure_running()
+    # Here rather than later: this process has no threads yet.
+    with mock.patch.object(forkserver.util, "spawnv_passfds", _forked):
+        forkserver.ensure_running()
+    forked = SimpleNamespace(get_context=lambda how: get_context("forkserver"))
+    prefect.flow_engine.multiprocessing = forked  # type: ignore[attr-defined]
+    del sys.argv[0]
+    sys.path[0] = str(Path(sys.argv[0]).parent)
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+def _forked(python: bytes, arguments: Sequence[str], passed: Sequence[int]) -> int:
+    """Be what Python would be that is started with these arguments, of which the last are its lines."""
+    if pid := os.fork():
+        return pid
+    try:
+        exec(arguments[-1])
+    finally:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
