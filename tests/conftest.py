@@ -85,9 +85,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_sessionstart() -> None:
     from holo_tasks.desktop import child
+    from holo_tasks.vision.ocr import Ocr
 
     child.subprocess = warm.Starting()  # type: ignore[attr-defined]
     warm.in_tests = True
+    Ocr.loaded = read_before.one_engine(Ocr.loaded)  # type: ignore[method-assign]
 
 
 @pytest.hookimpl(wrapper=True)

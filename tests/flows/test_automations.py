@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -23,6 +22,7 @@ from prefect.states import Failed, Running
 
 from holo_tasks import WorkList, step
 from janitor import janitor
+from tests.support import warm
 from tests.support.scripted_model import ScriptedModel
 
 pytestmark = pytest.mark.slow
@@ -60,10 +60,8 @@ def create(server: str, folder: Path, automations: Sequence[dict[str, Any]]) -> 
     """Have Prefect's command create them on a server."""
     path = folder / "automations.yaml"
     path.write_text(yaml.safe_dump({"automations": list(automations)}))
-    command = [str(Path(sys.executable).with_name("prefect")), "automation", "create", "--from-file", str(path)]
-    done = subprocess.run(
-        command, env={**os.environ, "PREFECT_API_URL": server}, capture_output=True, text=True, timeout=120
-    )
+    command = [sys.executable, "-m", "prefect", "automation", "create", "--from-file", str(path)]
+    done = warm.run_script(command, env={**os.environ, "PREFECT_API_URL": server}, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.harness import Audit, Outcome, Runner
+from tests.support import warm
 from tests.support.long import few
 from tests.support.served import Served
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOYMENT = "Expense audit/expense-audit"
-PREFECT = str(Path(sys.executable).with_name("prefect"))
+PREFECT = (sys.executable, "-m", "prefect")
 OUTCOMES = ("wrong_amount", "match")
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
@@ -36,9 +36,7 @@ class ServedAudit(Served):
 
     def command(self, *words: str) -> None:
         """Run Prefect's own command line."""
-        done = subprocess.run(
-            [PREFECT, "--no-prompt", *words], env=self.env, capture_output=True, text=True, timeout=120
-        )
+        done = warm.run_script([*PREFECT, "--no-prompt", *words], env=self.env, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
 
     def run(self, **parameters: Any) -> str:

@@ -51,6 +51,7 @@ from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at
 from receipts.receipt import Receipt, earlier_receipt_id, receipt_id, short_id
 from tests.faults.faults import IDLE
+from tests.support import warm
 from tests.support.agents import agent
 from tests.support.long import few
 from tests.support.painted_desktop import PaintedDesktop
@@ -63,7 +64,7 @@ def demo(out: Path, *options: str) -> str:
     """Run `make demo`'s program and return what it printed."""
     command = [sys.executable, str(ROOT / "flows" / "demo.py"), "--out", str(out), *options]
     env = {**os.environ, **{f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "0" for service in IDLE}}
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900)
+    done = warm.run_script(command, env=env, stderr=subprocess.STDOUT, timeout=900)
     assert done.returncode == 0, done.stdout[-4000:]
     return done.stdout
 

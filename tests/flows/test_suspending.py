@@ -15,6 +15,7 @@ from holo_tasks.safety.handoffs import Handoff, Handoffs
 from holo_tasks.safety.items import Items
 from holo_tasks.safety.store import store_at
 from tests.flows.served_suspending import ACCOUNT, LOOK
+from tests.support import warm
 from tests.support.agents import events
 from tests.support.command_line import EXECUTABLE, related
 from tests.support.scripted_model import ScriptedModel, step
@@ -55,7 +56,7 @@ def resume(served: Served, asked: Handoff) -> subprocess.CompletedProcess[str]:
     """Answer from a shell."""
     command = [str(EXECUTABLE), "handoff", "resume", asked.id, "--choice", "travel", "--note", "a taxi", "--by", "ada"]
     env = {**os.environ, "HOLO_HOME": str(served.home), "PREFECT_API_URL": served.url}
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    return warm.run_script(command, by=warm.Popen, env=env, timeout=120)
 
 
 def test_nothing_runs_while_a_person_is_waited_for(served: Served, model: ScriptedModel, tmp_path: Path) -> None:

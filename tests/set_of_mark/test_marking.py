@@ -99,7 +99,6 @@ def test_marks_are_numbered_in_reading_order(reader: Reader, screen: Image.Image
 
 def test_the_same_picture_gives_the_same_marks_and_pixels(reader: Reader, screen: Image.Image) -> None:
     other = Reader()
-    other._ocr._engine = reader._ocr._engine
     marks = find_marks(screen, reader)
     assert find_marks(screen.copy(), other) == marks
     before = screen.tobytes()

@@ -76,7 +76,6 @@ def test_reading_changes_gives_what_reading_all_gives(reader: Reader) -> None:
     ]
     for picture in pictures:
         fresh = Reader()
-        fresh._ocr._engine = reader._ocr._engine
         whole, step_by_step = fresh.read(picture), reader.read(picture)
         assert [x.text for x in step_by_step.sight.lines] == [x.text for x in whole.sight.lines]
 
