@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from redis import Redis as Client
 
 from holo_tasks.prefect_server.temporary import TemporaryServer
 from holo_tasks.safety.work_items import Counts
@@ -47,6 +48,7 @@ async def test_redis_that_is_restarted_loses_nothing_and_doubles_nothing(redis: 
     (tmp_path / "held").touch()
     with worker() as first, worker() as second:
         until(lambda: len(paid(tmp_path)) == 2)  # both are in the midst of an item
+        assert Client(port=redis.port).dbsize(), "Prefect's server tells by it what happens"
         redis.crash()
         (tmp_path / "held").unlink()  # they want to say what came of it, and to begin others
         until(lambda: len(paid(tmp_path)) >= ITEMS // 2)

@@ -28,8 +28,15 @@ _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None)
 SAME = ("LANG", "LC_ALL", "LC_CTYPE")
 """What Python reads of an environment before any of its own code runs, besides what begins with PYTHON."""
-# Where what is started finds its modules it is told, and so is what others have read before.
-HARMLESS = ("PYTHONPATH", "PYTHON_HOLO_READ", "PYTHON_HOLO_READ_ANEW", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+# Where what is started finds its modules it is told, and so is what others have read before. Python reads no PYTHON.
+HARMLESS = (
+    "PYTHON",
+    "PYTHONPATH",
+    "PYTHON_HOLO_READ",
+    "PYTHON_HOLO_READ_ANEW",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONUNBUFFERED",
+)
 
 
 _turn = threading.Lock()
