@@ -60,7 +60,8 @@ def create(server: str, folder: Path, automations: Sequence[dict[str, Any]]) -> 
     """Have Prefect's command create them on a server."""
     path = folder / "automations.yaml"
     path.write_text(yaml.safe_dump({"automations": list(automations)}))
-    command = [sys.executable, "-m", "prefect", "automation", "create", "--from-file", str(path)]
+    prefect = [sys.executable, "-c", "from prefect.cli import app; app()"]
+    command = [*prefect, "automation", "create", "--from-file", str(path)]
     done = warm.run_script(command, env={**os.environ, "PREFECT_API_URL": server}, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 

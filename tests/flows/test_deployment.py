@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOYMENT = "Expense audit/expense-audit"
-PREFECT = (sys.executable, "-m", "prefect")
+PREFECT = (sys.executable, "-c", "from prefect.cli import app; app()")
 OUTCOMES = ("wrong_amount", "match")
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 

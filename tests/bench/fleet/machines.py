@@ -139,6 +139,7 @@ class Machine:
         try:
             self.process.wait(patience_s)
         except subprocess.TimeoutExpired:
+            print(f"    {self.name}: its worker did not end within {patience_s:.0f} s", flush=True)
             self.down()
         self.process = None
 

@@ -233,6 +233,7 @@ class Round:
         from janitor import janitor
 
         left: list[str] = []
+        ended = time.time()
         for _ in range(60):
             found = await janitor() if self.asked.disturbed else {}
             seats = [one for one in await asyncio.to_thread(Seats(_store()).all) if one.taken]
@@ -246,6 +247,7 @@ class Round:
             left = [f"{len(seats)} seats"] * bool(seats) + [f"{len(servers)} desktops' processes"] * bool(servers)
             left += [f"{len(runs)} flow runs' processes"] * bool(runs) + await _slots(began)
             if not left and not found.get("items"):
+                print(f"    nothing was left of it {time.time() - ended:.0f} s after its end", flush=True)
                 return []
             await asyncio.sleep(1.0)
         return left
