@@ -39,6 +39,14 @@ def looked(*arguments: str, env: dict[str, str] | None = None) -> subprocess.Com
     return warm.run_script([EXECUTABLE, "look", *arguments], by=warm.Popen, timeout=240, env=env)
 
 
+def without_blinking(folder: Path) -> Path:
+    """Return a folder of settings by which no text cursor of GTK comes and goes."""
+    settings = folder / "config" / "gtk-3.0" / "settings.ini"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("[Settings]\ngtk-cursor-blink = false\n")
+    return folder / "config"
+
+
 @pytest.fixture
 def form() -> str:
     found = subprocess.run([GTK, "-c", "import gi; gi.require_version('Gtk', '3.0')"], capture_output=True, check=False)
@@ -145,6 +153,7 @@ async def test_a_display_that_is_there_is_looked_at_and_nothing_is_sent_to_it(fo
             app=[tk_python(), str(APPS / "probe_events.py"), str(log), "300x200+700+400"]
         ) as lent:
             env = {**os.environ, "DISPLAY": lent.display, "XAUTHORITY": str(lent.authority)}
+            env["XDG_CONFIG_HOME"] = str(without_blinking(tmp_path))
             program = subprocess.Popen(shlex.split(form), env=env | theirs.environment())
             while len(await lent.windows()) < 2:
                 await lent.look()

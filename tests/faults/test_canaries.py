@@ -82,7 +82,8 @@ def read_in(place: str, data: bytes) -> set[tuple[str, str]]:
 class ProcessList(threading.Thread):
     """Reads command lines and environments of all that a process starts, for as long as it runs.
 
-    The environment of that process itself is where its secrets come from.
+    The environment of that process itself is where its secrets come from. What it forks has that, too, until it is
+    another program: it has until the next look for that.
     """
 
     def __init__(self, process: subprocess.Popen[Any]) -> None:
@@ -91,9 +92,11 @@ class ProcessList(threading.Thread):
         self.found: set[tuple[str, str]] = set()
         self.seen: set[str] = set()
         self._looked: set[tuple[int, bytes, bytes]] = set()
+        self._forks: set[int] = set()
 
     def run(self) -> None:
         while self._process.poll() is None:
+            own = Path(f"/proc/{self._process.pid}/cmdline").read_bytes()
             for pid in (self._process.pid, *descendants(self._process.pid)):
                 try:
                     words = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -101,6 +104,9 @@ class ProcessList(threading.Thread):
                 except OSError:
                     continue
                 if (pid, words, around) in self._looked:
+                    continue
+                if words == own and pid != self._process.pid and pid not in self._forks:
+                    self._forks.add(pid)
                     continue
                 self._looked.add((pid, words, around))
                 name = words.split(b"\0")[0].decode().rpartition("/")[2]
