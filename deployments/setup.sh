@@ -25,8 +25,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null; }
 with_venv() { "$1" -c 'import ensurepip, venv' 2>/dev/null; }
 
-# Debian's own comes first: its packages for Tk and GTK are made for it, and it is built to be a quarter faster than what
-# pyenv builds.
+# Debian's own comes first: its packages for Tk and GTK are made for it, and it is optimized more than what pyenv builds.
 python=${PYTHON:-python3}
 if [[ ! ${PYTHON:-} ]] && fits /usr/bin/python3 && { ((EUID == 0)) || with_venv /usr/bin/python3; }; then
   python=/usr/bin/python3

@@ -36,6 +36,9 @@ def main() -> int:
     options = _options()
     # Whoever ends this ends all that it has started, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # So are the background jobs of a script born, and what they start: Prefect's workers would end by no SIGTERM.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     headline(__file__, "lists of work on a fleet")
     journal = Journal(options.out, anew=options.anew)
     wanted = [one for one in _rounds(options) if not journal.has(one)]

@@ -96,9 +96,9 @@ class ProcessList(threading.Thread):
 
     def run(self) -> None:
         while self._process.poll() is None:
-            own = Path(f"/proc/{self._process.pid}/cmdline").read_bytes()
             for pid in (self._process.pid, *descendants(self._process.pid)):
                 try:
+                    own = Path(f"/proc/{self._process.pid}/cmdline").read_bytes()
                     words = Path(f"/proc/{pid}/cmdline").read_bytes()
                     around = Path(f"/proc/{pid}/environ").read_bytes()
                 except OSError:

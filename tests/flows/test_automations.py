@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -60,10 +59,8 @@ def create(server: str, folder: Path, automations: Sequence[dict[str, Any]]) -> 
     """Have Prefect's command create them on a server."""
     path = folder / "automations.yaml"
     path.write_text(yaml.safe_dump({"automations": list(automations)}))
-    prefect = [sys.executable, "-c", "from prefect.cli import app; app()"]
-    command = [*prefect, "automation", "create", "--from-file", str(path)]
-    done = warm.run_script(command, env={**os.environ, "PREFECT_API_URL": server}, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    words = ("automation", "create", "--from-file", str(path))
+    warm.run_prefect(words, {**os.environ, "PREFECT_API_URL": server})
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+import traceback
 from collections.abc import Sequence
 from multiprocessing import forkserver, get_context, resource_tracker
 from pathlib import Path
@@ -19,10 +20,9 @@ def main() -> None:
     """Run the script that is the first argument, with those after it."""
     import prefect.flow_engine
 
-    import holo_blocks
+    import holo_blocks  # noqa: F401
     import holo_tasks.cli.run_flow  # noqa: F401
 
-    assert holo_blocks
     resource_tracker.ensure_running()
     # Here rather than later: this process has no threads yet.
     with mock.patch.object(forkserver.util, "spawnv_passfds", _forked):
@@ -40,7 +40,9 @@ def _forked(python: bytes, arguments: Sequence[str], passed: Sequence[int]) -> i
         return pid
     try:
         exec(arguments[-1])
-    finally:
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
         os._exit(1)
 
 

@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +197,13 @@ def run_script(
             process.kill()
             raise
     return subprocess.CompletedProcess(args, process.returncode, stdout, stderr)
+
+
+def run_prefect(words: Sequence[str], env: Mapping[str, str]) -> None:
+    """Run a command of Prefect's own to its end, which has to be a good one."""
+    line = "from prefect.cli import app; app()"
+    done = run_script([sys.executable, "-c", line, "--no-prompt", *words], env=env, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 class Starting:
