@@ -40,10 +40,10 @@ async def look(report: str, effects: Path) -> str | NotDone:
 paying = step(key="pay-{report}", inputs=["report"], probe=look, ledger="paying")(pay)
 
 WORKER = """
-import asyncio, sys
-sys.path[:0] = [sys.argv[1], sys.argv[1] + "/flows"]
+import asyncio, importlib, sys
+sys.path[:0] = [sys.argv[1], *(sys.argv[1] + below for below in ("/flows", "/flows/demo"))]
 from holo_tasks import WorkList
-from tests.faults.test_restarted_database import paying
+paying = importlib.import_module(sys.argv[2]).paying
 
 
 async def work():
@@ -66,11 +66,11 @@ def until(true: Callable[[], object]) -> None:
 
 
 @contextmanager
-def worker() -> Iterator[subprocess.Popen[bytes]]:
-    """Work through the list in another process."""
+def worker(module: str = __name__) -> Iterator[subprocess.Popen[bytes]]:
+    """Work through the list in another process, by a module's ``paying``."""
     served = str(PREFECT_API_URL.value())  # else it would start a server of its own
     env = {**os.environ, "PREFECT_API_URL": served, "HOLO_PATIENCE": str(PATIENCE_S)}
-    with warm.ScriptPopen([sys.executable, "-c", WORKER, str(ROOT)], env=env) as process:
+    with warm.ScriptPopen([sys.executable, "-c", WORKER, str(ROOT), module], env=env) as process:
         try:
             yield process
         finally:
