@@ -85,9 +85,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_sessionstart() -> None:
     from holo_tasks.desktop import child
+    from holo_tasks.prefect_server import temporary
     from holo_tasks.vision.ocr import Ocr
 
-    child.subprocess = warm.Starting()  # type: ignore[attr-defined]
+    child.subprocess = warm.Starting(warm.HostPopen)  # type: ignore[attr-defined]
+    temporary.subprocess = warm.Starting(warm.ServerPopen)  # type: ignore[attr-defined]
     warm.in_tests = True
     Ocr.loaded = read_before.one_engine(Ocr.loaded)  # type: ignore[method-assign]
 
@@ -109,6 +111,13 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)  # unless pytest-xdist is there
+def pytest_xdist_setupnodes() -> None:
+    from execnet.gateway_base import ThreadExecModel
+
+    ThreadExecModel.subprocess = warm.Starting(warm.WorkerPopen)  # type: ignore[method-assign, assignment]
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> schedule.LongestFirst | None:
     if config.getoption("dist") != "loadscope":
         return None

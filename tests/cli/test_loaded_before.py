@@ -53,7 +53,7 @@ def test_it_is_a_process_like_any_other(cli: CommandLine, nobody_answers: socket
 
 
 def test_it_has_loaded_before_what_another_one_loads(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = warm._process()
+    made = warm.forker()
     if made is None:
         pytest.skip("the kernel lets no process say what its command line is")
     was: list[int] = []

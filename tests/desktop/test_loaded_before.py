@@ -16,7 +16,7 @@ from tests.support import warm
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The processes of desktops that were forked."""
-    made = warm._process("holo_tasks.desktop.host")
+    made = warm.forker("holo_tasks.desktop.host")
     if made is None:
         pytest.skip("the kernel lets no process say what its command line is")
     was: list[int] = []

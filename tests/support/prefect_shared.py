@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 from holo_tasks.prefect_server import temporary
+from tests.support import warm
 
 MODULE = "tests.support.prefect_process"
 
@@ -19,7 +20,7 @@ def start(environ: Mapping[str, str], login: str, recording: Path) -> temporary.
 
     def other(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         python, private, _, _, *arguments = command
-        return subprocess.Popen([python, private, "-m", MODULE, *arguments, str(recording)], **options)
+        return warm.ServerPopen([python, private, "-m", MODULE, *arguments, str(recording)], **options)
 
     # The product's own object, but for the name of the module that it starts.
     with mock.patch.object(temporary, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": other})):

@@ -1,10 +1,11 @@
-"""Starts commands and desktops that have loaded already what they load: `warm_process` holds it, and forks them.
+"""Starts processes that have loaded already what they load: `warm_process` holds it, and forks them.
 
-To load Prefect takes a command a second and a half of a core, what is of a screen takes a desktop's process most of a
-quarter, and a test run starts hundreds of each. A command or script that is started this way has beside it what forks
-its desktops; what other processes start loads it all itself. What is started this way is a child of the tests' own
-process, as `subprocess.Popen` would have made it: it is waited for, gets signals, and is shown by `/proc` in the same
-way. Where the kernel does not permit that, commands are started as ever.
+To load Prefect takes a command a second and a half of a core, and its server another one; what is of a screen takes a
+desktop's process most of a quarter; and a test run starts hundreds of them. What is started this way has beside it
+what forks others in turn: a test run's workers have, so one process loads for all of them, and a command or script has
+for its desktops and Prefect server. What other processes start loads it all itself. What is started this way is a child
+of the process that asks, as `subprocess.Popen` would have made it: it is waited for, gets signals, and is shown by
+`/proc` in the same way. Where the kernel does not permit that, all is started as ever.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import ctypes
 import functools
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -38,6 +40,10 @@ HARMLESS = (
     "PYTHONUNBUFFERED",
 )
 
+
+SERVERS = ("holo_tasks.prefect_server.process", "tests.support.prefect_process")
+READ_EARLY = ("PREFECT_SERVER_SERVICES_", "PREFECT_API_SERVICES_", "PREFECT_SERVER_EVENTS_", "PREFECT_TASK_SCHEDULING_")
+"""How the settings begin that Prefect's server reads as it is loaded: how often its services do their work."""
 
 _turn = threading.Lock()
 """One is started at a time: whose child it becomes is a setting of this whole process."""
@@ -98,7 +104,7 @@ class _Process(Link):
 
 
 beside: Link | None = None
-"""What forks hosts for this process, where this is itself a command or script that was forked."""
+"""What forks others for this process, where this is itself one that was forked."""
 
 
 @functools.cache
@@ -107,12 +113,19 @@ def _process(*named: str) -> _Process | None:
     return made if made.ready else None
 
 
+def forker(*named: str) -> Link | None:
+    """Return what forks processes which have loaded what is named, or what commands load, if the kernel lets it."""
+    return beside or _process(*named)
+
+
 class Popen(subprocess.Popen[Any]):
     """A command of `holo-tasks` that has loaded what it loads; takes what a command's environment and streams are."""
 
     _named: tuple[str, ...] = ()
     """What the process that forks it has loaded, unless that is what commands load."""
     _as = "command"
+    _tied = 0
+    """The signal that the kernel sends it when this process ends, if what is run before it asks for that."""
 
     def _execute_child(self, args: Any, *positional: Any) -> None:
         names = ("executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "startupinfo", "creationflags",
@@ -120,8 +133,8 @@ class Popen(subprocess.Popen[Any]):
                  "gid", "gids", "uid", "umask", "session", "group")  # fmt: skip
         given = dict(zip(names, positional, strict=True))
         env = os.environ if given["env"] is None else given["env"]
-        odd = any(given[name] for name in ("preexec_fn", "shell"))
-        process = self._from() if self._takes(args, env) and not odd else None
+        odd = given["shell"] or (given["preexec_fn"] and not self._tied)
+        process = forker(*self._named) if self._takes(args, env) and not odd else None
         if process is None or not process.ours:
             super()._execute_child(args, *positional)  # type: ignore[misc]
             return
@@ -130,16 +143,12 @@ class Popen(subprocess.Popen[Any]):
         told = {"as": self._as, "arguments": self._arguments(args), "env": dict(env)}
         told |= {"cwd": os.fspath(given["cwd"] or Path.cwd())}
         passed = [*map(int, given["pass_fds"])]
-        told |= {"passed": passed, "umask": given["umask"], "session": given["session"]}
+        told |= {"tied": int(self._tied), "passed": passed, "umask": given["umask"], "session": given["session"]}
         try:
             self.pid = process.child(told, [*streams, *passed])
         finally:
             self._child_created = True
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
-
-    def _from(self) -> Link | None:
-        """Return what forks it."""
-        return _process(*self._named)
 
     def _takes(self, args: Any, env: Any) -> bool:
         """Say whether this can be started so."""
@@ -153,9 +162,6 @@ class HostPopen(Popen):
     """The process of a desktop that has loaded what it loads; anything else is started as ever."""
 
     _named, _as = ("holo_tasks.desktop.host",), "host"
-
-    def _from(self) -> Link | None:
-        return beside or super()._from()
 
     def _takes(self, args: Any, env: Any) -> bool:
         return list(args)[:4] == [sys.executable, "-P", "-m", *self._named] and _alike(env, HARMLESS)
@@ -185,6 +191,29 @@ class ScriptPopen(Popen):
         return list(map(str, args))[1:]
 
 
+class ServerPopen(ScriptPopen):
+    """A temporary Prefect server that has loaded what it loads, and ends with the process that has started it."""
+
+    _tied = signal.SIGTERM
+
+    def _takes(self, args: Any, env: Any) -> bool:
+        python, *how, module = list(args)[:4]
+        # How often each of them works, Prefect's services read as they are loaded.
+        early = any(name.startswith(READ_EARLY) and not name.endswith("_ENABLED") for name in env)
+        return (
+            [python, *how] == [sys.executable, "-P", "-m"] and module in SERVERS and _alike(env, HARMLESS) and not early
+        )
+
+
+class WorkerPopen(ScriptPopen):
+    """A worker of pytest-xdist that has loaded what tests load, and has beside it what forks all that tests start."""
+
+    _as = "worker"
+
+    def _takes(self, args: Any, env: Any) -> bool:
+        return list(args)[:3] == [sys.executable, "-u", "-c"] and _alike(env, HARMLESS)
+
+
 def run_script(
     args: Sequence[object], *, timeout: float | None = None, by: type[Popen] = ScriptPopen, **options: Any
 ) -> subprocess.CompletedProcess[str]:
@@ -207,9 +236,10 @@ def run_prefect(words: Sequence[str], env: Mapping[str, str]) -> None:
 
 
 class Starting:
-    """In the place of `subprocess` where desktops are started."""
+    """In the place of `subprocess` where something is started that can be forked."""
 
-    Popen = HostPopen
+    def __init__(self, popen: type[Popen]) -> None:
+        self.Popen = popen
 
     def __getattr__(self, name: str) -> Any:
         return getattr(subprocess, name)

@@ -1,6 +1,7 @@
 """A process that has loaded what commands load, and becomes a command in a child of its own for each that is asked for.
 
-Another one has loaded what hosts of desktops load, and becomes those: who is told by its second argument.
+It becomes scripts, hosts of desktops, temporary Prefect servers and workers of a test run, too. Another one, which is
+told so by its second argument, has loaded only what hosts load, and becomes those.
 
 A child is a process like any other: with an id, streams, an environment, a folder and a command line of its own, all
 of which the kernel tells to whoever asks. What it has loaded already counts as loaded only once it imports it, so that
@@ -46,8 +47,11 @@ LOADED = (
     *("holo_tasks.cli.doctor.examination", "holo_tasks.audit.recorder", "holo_tasks.models.client"),
     *("fastapi.encoders", "openai.resources.chat", "httpcore", "truststore", "encodings.idna", "graphviz"),
     *("anyio._backends._asyncio", "anyio.streams.tls", "numpy", "holo_tasks.healing.keep", "opentelemetry.metrics"),
+    *("holo_tasks.prefect_server.process", "prefect.server.api.server", "starlette.middleware.trustedhost"),
+    *(f"uvicorn.{name}.auto" for name in ("loops", "protocols.http", "protocols.websockets")),
+    *("uvicorn.lifespan.on", "tests.support.started.read_before"),
 )
-"""What commands load, and what loads the rest of it."""
+"""What commands load, and the Prefect servers that they start, and what loads the rest of it."""
 HOST = "holo_tasks.desktop.host"
 LOADED_BY_HOSTS = (
     *(HOST, "PIL.Image", "mss", "mss.linux", "Xlib.display", "holo_tasks.accessibility.reader"),
@@ -64,7 +68,7 @@ MOST_DESCRIPTORS = 16
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.sbrk.restype = ctypes.c_void_p
 _libc.sbrk.argtypes = [ctypes.c_long]
-_PR_SET_NAME, _PR_SET_MM, _PR_SET_MM_MAP = 15, 35, 14
+_PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_MM, _PR_SET_MM_MAP = 1, 15, 35, 14
 
 
 class Later:
@@ -110,6 +114,10 @@ def main() -> None:
         importlib.import_module(name)
     assert "pyautogui" not in sys.modules, "it binds to a display"
     later = {} if hosts else _with_prefect()
+    if not hosts:
+        from tests.support.started import read_before
+
+        read_before.kept_readings()
     assert threading.active_count() == len(os.listdir("/proc/self/task")) == 1, "a thread is in no child"  # noqa: PTH208
     gc.collect()
     gc.freeze()
@@ -178,7 +186,9 @@ def _become(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, 
         os.umask(asked["umask"])
     _put(streams, [0, 1, 2, *asked["passed"]])
     if asked["as"] != "host":
-        _have_hosts_forked()
+        _have_others_forked(later)
+    if asked["tied"]:
+        _end_with(asked["parent"], asked["tied"])
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])
@@ -190,6 +200,8 @@ def _become(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, 
         _become_host(asked["arguments"][3:])
     if asked["as"] == "script":
         _become_script(later, asked["arguments"])
+    if asked["as"] == "worker":
+        _become_worker(later, asked["arguments"])
     sys.argv = asked["arguments"]
     sys.path[:1] = [str(Path(sys.argv[0]).parent), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     _begin_as_any()
@@ -207,9 +219,17 @@ def _put(received: Sequence[int], wanted: Sequence[int]) -> None:
     os.closerange(above, max(aside) + 1)
 
 
-def _have_hosts_forked() -> None:
-    """Leave a process beside this one that forks its desktops' hosts: later this has threads, and cannot be forked."""
+def _end_with(parent: int, signum: int) -> None:
+    """Have the kernel send this process a signal when its parent ends, as `tied` of the product does."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _have_others_forked(later: dict[str, ModuleType]) -> None:
+    """Leave a process beside this one that forks what it starts: later this has threads, and cannot be forked."""
     from holo_tasks.desktop import child
+    from holo_tasks.prefect_server import temporary
     from tests.support import warm
 
     ours, its = socket.socketpair()
@@ -220,13 +240,14 @@ def _have_hosts_forked() -> None:
             _put([*[os.open(os.devnull, os.O_RDWR)] * 3, its.detach()], [0, 1, 2, 3])
             its = socket.socket(fileno=3)
             while asked := _asked(its):
-                _serve(its, {}, *asked)
+                _serve(its, later, *asked)
         os._exit(0)
     its.close()
     kept = fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 200)  # what a command opens gets the numbers that it gets elsewhere
     ours.close()
     warm.beside = warm.Link(socket.socket(fileno=kept))
-    child.subprocess = warm.Starting()  # type: ignore[attr-defined]
+    child.subprocess = warm.Starting(warm.HostPopen)  # type: ignore[attr-defined]
+    temporary.subprocess = warm.Starting(warm.ServerPopen)  # type: ignore[attr-defined]
 
 
 def _begin_as_any() -> None:
@@ -248,15 +269,13 @@ def _become_host(arguments: list[str]) -> NoReturn:
 
 def _become_script(later: dict[str, ModuleType], arguments: list[str]) -> NoReturn:
     """Be what Python runs with these arguments: a script, ``-m`` and a module, or ``-c`` and lines."""
-    what, *rest = arguments
+    private = arguments[0] == "-P"
+    what, *rest = arguments[private:]
     script = what.endswith(".py")
-    first = Path(what).resolve().parent if script else Path.cwd() if what == "-m" else ""
-    here = sys.path[1]  # where this process was told to look, and any other one looks last
-    sys.path[:2] = [str(first), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    sys.path.append(here)
+    first = [Path(what).resolve().parent if script else Path.cwd() if what == "-m" else ""]
+    _look_in(*[] if private else first)
+    _begin_as_any()
     sys.meta_path.insert(0, Later(later))
-    with contextlib.suppress(ImportError):
-        importlib.import_module("read_before").share()
     sys.argv = [what, *(rest if script else rest[1:])]
     if what == "-m":
         _run(lambda: runpy.run_module(rest[0], run_name="__main__", alter_sys=True))
@@ -265,6 +284,22 @@ def _become_script(later: dict[str, ModuleType], arguments: list[str]) -> NoRetu
         _run(lambda: exec(compile(rest[0], "<string>", "exec"), vars(main)))
     main.__file__ = what
     _run(lambda: exec(compile(Path(what).read_bytes(), what, "exec"), vars(main)))
+
+
+def _become_worker(later: dict[str, ModuleType], arguments: list[str]) -> NoReturn:
+    """Be a worker of pytest-xdist, which its lines of Python make of it. What it reads itself, its tests say."""
+    _look_in("")
+    sys.meta_path.insert(0, Later(later))
+    sys.argv = ["-c"]
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    _run(lambda: exec(compile(arguments[-1], "<string>", "exec"), vars(main)))
+
+
+def _look_in(*first: object) -> None:
+    """Find modules where any other process does; last of all where this one was told to look."""
+    here = sys.path[1]
+    sys.path[:2] = [*map(str, first), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    sys.path.append(here)
 
 
 def _tell_kernel(arguments: Sequence[str], env: Mapping[str, str], program: str = "") -> None:

@@ -93,10 +93,15 @@ def engine() -> str:
     return f"{', '.join(versions)}, {hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]}"
 
 
-@functools.cache
 def known(path: Path = KEPT) -> Mapping[str, Any]:
-    """Return what earlier runs have read, by key; nothing if another engine read it."""
-    if os.environ.get(ANEW) or not path.exists():
+    """Return what earlier runs have read, by key; nothing if another engine read it, or all is to be read anew."""
+    return {} if os.environ.get(ANEW) else kept_readings(path)
+
+
+@functools.cache
+def kept_readings(path: Path = KEPT) -> Mapping[str, Any]:
+    """Return what is kept of what earlier runs have read, by key; nothing if another engine read it."""
+    if not path.exists():
         return {}
     with zipfile.ZipFile(path) as kept:
         told = json.loads(kept.read("readings.json"))
