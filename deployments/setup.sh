@@ -34,7 +34,16 @@ command -v "$python" >/dev/null || { say "python3 is missing: apt-get install py
 fits "$python" || { say "Python 3.11, 3.12 or 3.13 is needed; name one with PYTHON=..."; exit 2; }
 with_venv "$python" || packages+=(python3-venv)
 
+from_debian() {
+  apt-get update
+  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
+}
 debian=
+begin_debian() {
+  log=$(mktemp)
+  (set -e; from_debian "$@") >"$log" 2>&1 &
+  debian=$!
+}
 finish_debian() {
   local job=$debian
   [[ $job ]] || return 0
@@ -56,12 +65,11 @@ fi
 if ((${#missing[@]})); then
   if ((EUID == 0)); then
     say "installing Debian packages: ${missing[*]}"
-    log=$(mktemp)
-    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"; } \
-      >"$log" 2>&1 &
-    debian=$!
-    # Python's packages come meanwhile, unless what they are installed with is among Debian's.
-    [[ " ${missing[*]} " != *" python3-"@(venv|pip)" "* ]] || finish_debian
+    # What installs Python's packages comes first, so that those come while all others of Debian's do.
+    first=()
+    for package in "${missing[@]}"; do [[ $package != python3-@(venv|pip) ]] || first+=("$package"); done
+    ((${#first[@]} == 0)) || { begin_debian "${first[@]}"; finish_debian; }
+    begin_debian "${missing[@]}"
   else
     say "these Debian packages are missing; as root run: apt-get install ${missing[*]}"
     exit 2
