@@ -87,3 +87,19 @@ def test_its_programs_are_those_of_its_own_environment(cli: CommandLine) -> None
         assert cli(*with_app, real=real).code == 15
         (cli.home / "env").rename(cli.home / f"env-{real}")
     assert (cli.home / "env-True").read_text() == (cli.home / "env-False").read_text()
+
+
+LOGGING = """
+import prefect.main
+from prefect.logging import configuration as it
+assert it.PROCESS_LOGGING_CONFIG == {**it.load_logging_config(it.DEFAULT_LOGGING_SETTINGS_PATH), "incremental": False}
+print(it.PROCESS_LOGGING_CONFIG["loggers"]["prefect"]["level"])
+"""
+
+
+@pytest.mark.parametrize("level", ["INFO", "DEBUG"])
+def test_prefect_logs_there_as_it_is_set(level: str) -> None:
+    """It is set up anew in each, with less work than Prefect makes of it."""
+    env = os.environ | {"PREFECT_LOGGING_LEVEL": level, "PREFECT_LOGGING_HANDLERS_CONSOLE_FORMATTER": "json"}
+    said = warm.run_script([sys.executable, "-c", LOGGING], env=env)
+    assert (said.stdout, said.stderr) == (f"{level}\n", "")
