@@ -54,6 +54,8 @@ os.environ.update(
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell's background jobs are born deaf to it, and so would be all that tests start and end by it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what was started by nohup outlives what started it
 for name in (
     "PREFECT_API_URL",
     "PREFECT_PROFILE",

@@ -244,11 +244,13 @@ class RehearsalServer(ThreadingHTTPServer):
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it is gone.
+    """End this process when the one that started it is gone; one that was started by ``nohup`` is to outlive it.
 
     Not PR_SET_PDEATHSIG: the kernel sends that when the *thread* that started the process ends.
     """
     parent = os.getppid()
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        return
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -260,7 +262,7 @@ def end_with_parent() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve a playbook until the parent process ends or a signal comes."""
+    """Serve a playbook until the parent process ends, unless that is ignored, or a signal comes."""
     options = _parser().parse_args(argv)
     end_with_parent()
     logging.basicConfig(stream=sys.stderr, level=options.log.upper(), format="rehearsal model: %(message)s")

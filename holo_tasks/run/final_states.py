@@ -9,6 +9,7 @@ from prefect.context import FlowRunContext
 from prefect.events import emit_event
 
 from holo_tasks.core.errors import HoloError, Killed, LimitReached
+from holo_tasks.run.run import running_here
 from holo_tasks.safety.scrubbing import hush_error
 
 LIMIT_EVENT = "holo.limit-reached"
@@ -43,17 +44,19 @@ def _tell(error: LimitReached, message: str) -> None:
     context = FlowRunContext.get()
     if context is None or context.flow_run is None:
         return
-    run = context.flow_run
+    run, around = context.flow_run, running_here()
+    # Of a sub-goal's flow run Prefect knows no deployment: it is that of the flow which has the agent.
+    deployment = run.deployment_id or (around.deployment_id if around else "")
     emit_event(
         event=LIMIT_EVENT,
         resource={"prefect.resource.id": f"prefect.flow-run.{run.id}", "prefect.resource.name": run.name},
         related=[
             {
-                "prefect.resource.id": f"prefect.deployment.{run.deployment_id}",
+                "prefect.resource.id": f"prefect.deployment.{deployment}",
                 "prefect.resource.role": "deployment",
             }
         ]
-        if run.deployment_id
+        if deployment
         else [],
         payload={"limit": error.limit, "message": message},
     )

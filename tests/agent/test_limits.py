@@ -11,7 +11,9 @@ import pytest
 from prefect import flow, task
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, agent_step, cost_guardrail, pursue, subgoal
+from holo_tasks.agent import open_agent
 from holo_tasks.core.budget import Guard
+from holo_tasks.run import final_states
 from holo_tasks.run.final_states import LIMIT_EVENT
 from holo_tasks.safety.budgets import Budgets
 from holo_tasks.safety.ledger import Ledger
@@ -79,6 +81,25 @@ async def test_a_sub_goals_state_is_named_after_its_limit_too(tmp_path: Path) ->
     with ScriptedModel([CLICK]) as model:
         await around()
     assert names == ["Limit: max_actions"]
+
+
+async def test_a_sub_goals_limit_is_told_of_the_deployment_that_it_is_part_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[dict[str, Any]] = []
+    monkeypatch.setattr(final_states, "emit_event", lambda **event: told.append(event))
+    monkeypatch.setattr(open_agent, "deployment_id", lambda: "d-1")  # as of a flow run that a deployment has started
+
+    @flow(name="around", persist_result=False)
+    async def around() -> None:
+        async with agent(model, PaintedDesktop(), tmp_path):
+            await press("I-3")
+
+    with ScriptedModel([CLICK]) as model, pytest.raises(LimitReached):
+        await around()
+    (event,) = told
+    deployment = {"prefect.resource.id": "prefect.deployment.d-1", "prefect.resource.role": "deployment"}
+    assert (event["event"], event["related"]) == (LIMIT_EVENT, [deployment])
 
 
 async def test_a_limit_of_a_business_item_holds_over_re_runs(tmp_path: Path) -> None:

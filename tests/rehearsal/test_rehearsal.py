@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -278,22 +279,30 @@ def test_the_command_says_where_it_listens_and_ends_on_a_signal() -> None:
         assert process.wait(60) == 0
 
 
-def test_it_ends_with_its_parent() -> None:
+@pytest.mark.parametrize("how", [[], ["nohup"]], ids=["as it is", "nohup"])
+def test_it_ends_with_its_parent_unless_it_is_to_outlive_it(how: list[str]) -> None:
+    command = [*how, sys.executable, "-m", "holo_tasks.rehearsal.server", "--playbook", str(PLAYBOOK)]
     starter = (
-        "import subprocess, sys, time;"
-        "p = subprocess.Popen([sys.executable, '-m', 'holo_tasks.rehearsal.server',"
-        f"'--playbook', {str(PLAYBOOK)!r}]);"
-        "print(p.pid, flush=True); time.sleep(60)"
+        "import subprocess, time;"
+        f"p = subprocess.Popen({command!r}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True);"
+        "print(p.stdout.readline(), p.pid, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", starter], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
-        lines = [parent.stdout.readline(), parent.stdout.readline()]
-        server = next(int(line) for line in lines if line.strip().isdigit())
+        ready, server = json.loads(parent.stdout.readline()), int(parent.stdout.readline())
         parent.kill()
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{server}").exists() and _runs(server):
-        assert time.monotonic() < deadline, "the server outlived its parent"
-        time.sleep(0.1)
+    try:
+        if how:
+            time.sleep(1.5)  # thrice as long as it takes to see that a parent is gone
+            assert urllib.request.urlopen(f"{ready['base_url']}/models").status == 200
+            return
+        deadline = time.monotonic() + 10
+        while Path(f"/proc/{server}").exists() and _runs(server):
+            assert time.monotonic() < deadline, "the server outlived its parent"
+            time.sleep(0.1)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(server, signal.SIGKILL)
 
 
 def _runs(pid: int) -> bool:
