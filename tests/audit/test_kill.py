@@ -57,12 +57,10 @@ def check(said: list[list[str]], trace: Any) -> None:
     assert not found.closed
     events = {(str(r.event.subgoal), str(r.event.step)): r.event for r in trace.records()}
     for words in said:
-        if words[0] == "frame":
-            trace.frame(words[1])
-        else:
-            assert tuple(words[1:]) in events
-    for event in events.values():
-        trace.frame(event.reason)  # no event names a picture that is not there
+        assert words[0] == "frame" or tuple(words[1:]) in events
+    # No event names a picture that is not there.
+    for digest in {words[1] for words in said if words[0] == "frame"} | {event.reason for event in events.values()}:
+        trace.frame(digest)
 
 
 @pytest.fixture
