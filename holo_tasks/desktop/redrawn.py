@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-import xcffib.xproto
 from PIL import Image, ImageChops
 
 from holo_tasks.core.geometry import Box
@@ -66,12 +65,8 @@ class Redrawn:
             self._kept.extend((each.at_ns, part) for part in parts if part is not None)
 
     def _taken(self, box: Box) -> Image.Image:
-        whole = 0xFFFFFFFF
-        zpixmap = xcffib.xproto.ImageFormat.ZPixmap
-        ask = self._link.conn.core.GetImage
-        reply = ask(zpixmap, self._link.root, box.left, box.top, box.width, box.height, whole).reply()
         size = box.width, box.height
-        return Image.frombuffer("RGBX", size, reply.data.buf(), "raw", "RGBX", 0, 1).convert("RGB")
+        return Image.frombuffer("RGBX", size, self._link.pixels(box), "raw", "RGBX", 0, 1).convert("RGB")
 
 
 def places_of(difference: Image.Image, left: int = 0, top: int = 0) -> list[Box]:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-import xcffib.xproto
 from PIL import Image, ImageChops
 
 from holo_tasks.core.geometry import Box
@@ -162,12 +161,9 @@ class RepaintWatch:
             self._rhythms.drawn(own, first_s, last_s, alone=first_s >= self._alone_from_s, ours=ours)
 
     def _taken(self, box: Box) -> Image.Image:
-        whole = 0xFFFFFFFF
-        zpixmap = xcffib.xproto.ImageFormat.ZPixmap
-        ask = self._link.conn.core.GetImage
-        reply = ask(zpixmap, self._link.root, box.left, box.top, box.width, box.height, whole).reply()
+        size = box.width, box.height
         # Taken as they are, blue first: how light it is need not be exact, and a large picture is not copied.
-        return Image.frombuffer("RGBX", (box.width, box.height), reply.data.buf(), "raw", "RGBX", 0, 1).convert("L")
+        return Image.frombuffer("RGBX", size, self._link.pixels(box), "raw", "RGBX", 0, 1).convert("L")
 
 
 def _aligned(box: Box, screen: Box) -> Box:
