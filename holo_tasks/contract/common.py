@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Iterator
 
@@ -54,14 +55,19 @@ def _mime(body: Body, _: Terms) -> Iterator[str]:
 
 @BOOK.rule("36", "an image can be decoded")
 def _decodes(body: Body, _: Terms) -> Iterator[str]:
+    yield from filter(None, (_wrong_with(found[1]) for found in map(data_uri, images_in(body)) if found))
+
+
+@functools.lru_cache(maxsize=16)
+def _wrong_with(image: bytes) -> str:
+    """Say why an image cannot be decoded, if it cannot; a conversation sends each one several times."""
     from PIL import Image
 
-    for found in map(data_uri, images_in(body)):
-        try:
-            if found:
-                Image.open(io.BytesIO(found[1])).load()
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            yield f"{type(error).__name__}: {error}"
+    try:
+        Image.open(io.BytesIO(image)).load()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def no_tools(body: Body, _: Terms) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 import shutil
@@ -12,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops
 
 from holo_tasks.audit import DamagedTrace, open_trace
 from holo_tasks.audit.pages.gesture_marks import Arrow, Ring, caption, marks
@@ -311,6 +312,27 @@ def test_pictures_that_are_none_are_not_shown():
     assert smaller(b"no picture") is None
     assert smaller(b"") is None
     assert thumbnail(b"\xff\xd8\xff", [], None, most_bytes=100) is None
+
+
+@pytest.mark.parametrize(
+    ("drawn", "box"),
+    [
+        ([Ring(200, 120)], (191, 111, 210, 130)),
+        ([Arrow(200, 120, 200, 60)], (195, 59, 206, 121)),
+        ([Ring(200, 120), Arrow(200, 120, 260, 120)], (191, 111, 262, 130)),
+        ([Ring(2, 3)], (0, 0, 12, 13)),
+        ([Ring(200, 3000)], None),
+    ],
+    ids=str,
+)
+def test_a_mark_is_drawn_whole(drawn, box):
+    """It is drawn with no more of the picture around it than it takes: at the sides nothing may be missing."""
+    page = Image.new("RGB", (320, 200), "navy")
+    kept = io.BytesIO()
+    page.save(kept, "PNG")
+    with Image.open(io.BytesIO(thumbnail(kept.getvalue(), drawn, None, most_bytes=100_000).data)) as image:
+        found = ImageChops.difference(image.convert("RGB"), page).convert("L").point(lambda value: value > 40 and 255)
+    assert found.getbbox() == (pytest.approx(box, abs=1) if box else None)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ _MOST_PIXELS = 60_000_000
 _INK = (225, 0, 100)
 _PAPER = (255, 255, 255)
 _OVERSAMPLE = 3
+_REACH = 16
+"""No mark reaches further than this around its points, in pixels of the picture that it is drawn on."""
 _THUMBNAILS = ((340, 62), (320, 50), (280, 45), (240, 40), (200, 32), (160, 28))
 
 
@@ -99,30 +101,54 @@ def _jpeg(image: Image.Image, quality: int) -> Copy:
 
 
 def _draw(image: Image.Image, drawn: Sequence[Mark], across: float, down: float) -> None:
-    """Draw marks with a light edge, smoothed by drawing them larger first."""
-    if not drawn:
+    """Draw marks with a light edge, smoothed by drawing them, and no more of the picture, larger first."""
+    left, top, right, bottom = _around(drawn, image, across, down)
+    if left >= right or top >= bottom:
         return
-    big = (image.width * _OVERSAMPLE, image.height * _OVERSAMPLE)
+    size = right - left, bottom - top
+    big = size[0] * _OVERSAMPLE, size[1] * _OVERSAMPLE
     ink = Image.new("L", big, 0)
     edge = Image.new("L", big, 0)
+    corner = left * _OVERSAMPLE, top * _OVERSAMPLE
     for layer, grow in ((ImageDraw.Draw(edge), 4), (ImageDraw.Draw(ink), 0)):
         for mark in drawn:
-            _draw_mark(layer, mark, across * _OVERSAMPLE, down * _OVERSAMPLE, grow)
+            _draw_mark(layer, mark, across * _OVERSAMPLE, down * _OVERSAMPLE, grow, corner)
     for layer_image, color in ((edge, _PAPER), (ink, _INK)):
-        image.paste(color, (0, 0), layer_image.resize(image.size, Image.Resampling.BOX))
+        image.paste(color, (left, top), layer_image.resize(size, Image.Resampling.BOX))
 
 
-def _draw_mark(layer: ImageDraw.ImageDraw, mark: Mark, across: float, down: float, grow: int) -> None:
-    width = 6 + grow
+def _around(drawn: Sequence[Mark], image: Image.Image, across: float, down: float) -> tuple[int, int, int, int]:
+    """Return the part of a picture that marks are drawn on: left, top, right, bottom."""
+    points = [point for mark in drawn for point in _points(mark)]
+    if not points:
+        return 0, 0, 0, 0
+    xs, ys = [int(x * across) for x, _ in points], [int(y * down) for _, y in points]
+    left, top = max(0, min(xs) - _REACH), max(0, min(ys) - _REACH)
+    return left, top, min(image.width, max(xs) + _REACH), min(image.height, max(ys) + _REACH)
+
+
+def _points(mark: Mark) -> list[tuple[int, int]]:
     match mark:
         case Ring(x, y):
-            x_, y_, radius = (x + 0.5) * across, (y + 0.5) * down, 24
+            return [(x, y)]
+        case Arrow(x1, y1, x2, y2):
+            return [(x1, y1), (x2, y2)]
+
+
+def _draw_mark(
+    layer: ImageDraw.ImageDraw, mark: Mark, across: float, down: float, grow: int, corner: tuple[int, int]
+) -> None:
+    width = 6 + grow
+    left, top = corner
+    match mark:
+        case Ring(x, y):
+            x_, y_, radius = (x + 0.5) * across - left, (y + 0.5) * down - top, 24
             box = (x_ - radius - grow / 2, y_ - radius - grow / 2, x_ + radius + grow / 2, y_ + radius + grow / 2)
             layer.ellipse(box, outline=255, width=width)
             layer.ellipse((x_ - 4 - grow / 2, y_ - 4 - grow / 2, x_ + 4 + grow / 2, y_ + 4 + grow / 2), fill=255)
         case Arrow(x1, y1, x2, y2):
-            start = ((x1 + 0.5) * across, (y1 + 0.5) * down)
-            end = ((x2 + 0.5) * across, (y2 + 0.5) * down)
+            start = ((x1 + 0.5) * across - left, (y1 + 0.5) * down - top)
+            end = ((x2 + 0.5) * across - left, (y2 + 0.5) * down - top)
             layer.line((start, end), fill=255, width=width)
             angle = math.atan2(end[1] - start[1], end[0] - start[0])
             for side in (angle + 2.6, angle - 2.6):
