@@ -17,14 +17,16 @@ from prefect.utilities.schema_tools.validation import validate
 
 from holo_tasks.safety.store import store_at
 from holo_tasks.safety.work_items import WorkItems
+from tests.support import warm
 from tests.support.prefect_api import PrefectAPI
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent.parent
 FILE = "deployments/prefect.yaml"
-COMMAND = ["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", FILE]
-POOL_MADE = [sys.executable, "deployments/pools/make.py", "process"]
+PREFECT = ["-c", "from prefect.cli import app; app()", "--no-prompt"]
+COMMAND = [*PREFECT, "deploy", "--all", "--prefect-file", FILE]
+POOL_MADE = ["deployments/pools/make.py", "process"]
 POOL = "desktops"
 WANTED = {
     "Expense audit/nightly": ("default", 1, "0 2 * * 2-6"),
@@ -57,10 +59,9 @@ class Clone(PrefectAPI):
         }
 
     def __call__(self, *command: str) -> str:
-        """Run a command at the top of the checkout, as a shell does."""
-        done = subprocess.run(
-            command, cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
-        )
+        """Run what Python runs with these arguments at the top of the checkout."""
+        line = [sys.executable, *command]
+        done = warm.run_script(line, cwd=ROOT, env=self.env, timeout=300, stdin=subprocess.DEVNULL)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -172,7 +173,7 @@ def test_a_worker_of_the_pool_runs_it(clone: Clone) -> None:
     item = {"work_list": "goals", "key": "one", "payload": {"goal": "Look.", "token": "one"}, "priority": "high"}
     one = clone.deployments()["Add to a list/item"]
     run = clone.post(f"/deployments/{one['id']}/create_flow_run", {"parameters": item, "state": {"type": "SCHEDULED"}})
-    said = clone("prefect", "worker", "start", "--pool", POOL, "--work-queue", "lists", "--run-once")
+    said = clone(*PREFECT, "worker", "start", "--pool", POOL, "--work-queue", "lists", "--run-once")
     assert clone.flow_run(run["id"])["state"]["type"] == "COMPLETED", said
     listed = WorkItems(store_at(clone.home)).find("goals", "one")
     assert listed is not None
