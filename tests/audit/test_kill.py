@@ -94,7 +94,7 @@ def test_twenty_kills_lose_nothing_that_was_acknowledged(mother, tmp_path):
 def test_what_a_killed_process_did_not_upload_the_next_one_does(mother, tmp_path, s3, bucket):
     home = tmp_path / "home"
     chance = random.Random(8)
-    said = [record_and_die(mother, f"run-{n}", chance.uniform(0.05, 0.7), since="first word") for n in range(3)]
+    said = [record_and_die(mother, f"run-{n}", chance.uniform(0.05, 0.35), since="first word") for n in range(3)]
     where = Destination.parse(
         "s3://evidence/other", endpoint_url=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key
     )
