@@ -73,25 +73,30 @@ def _all(options: argparse.Namespace, out: Path, bucket: dict[str, str]) -> int:
     journal = out / "outcomes.jsonl"
     known = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
     work = Path(tempfile.mkdtemp(prefix="holo-faults-"))
-    runners: dict[int, Runner] = {}
+    runners: list[Runner] = []
+    idle: list[Runner] = []
     lock = threading.Lock()
     began, ended_here = time.monotonic(), 0
 
     def one(name: str, faults: Sequence[str]) -> dict[str, Any]:
         nonlocal ended_here
-        if (worker := threading.get_ident()) not in runners:
-            runners[worker] = Runner({})
+        with lock:
+            if not idle:
+                runners.append(Runner({}))
+                idle.append(runners[-1])
+            runner = idle.pop()
         folder = work / name.replace(":", "-").replace("+", "_")
         seed = int(name.split()[1]) if name.startswith("moment") else None
         receipts = OUTCOMES if seed is not None and seed % 5 == 0 else SHORT
         in_bucket = seed is not None and seed % 3 == 0
         with Audit(folder, receipts, bucket if in_bucket else None) as audit:
-            outcome = run(runners[worker], audit, faults=faults)
+            outcome = run(runner, audit, faults=faults)
             points = audit.points()
         found = {"name": name, **asdict(outcome), "problems": outcome.problems}
         with lock, journal.open("a") as file:
             file.write(json.dumps({**found, "points": [] if faults else points}) + "\n")
             ended_here += 1
+            idle.append(runner)
             rate = (time.monotonic() - began) / ended_here
             said = f"{outcome.seconds:5.0f} s  {'; '.join(outcome.problems) or 'ok'}"
             print(f"{name:<28} runs {outcome.runs!s:<16} {said}  ({rate:.0f} s each)", flush=True)
@@ -116,7 +121,7 @@ def _all(options: argparse.Namespace, out: Path, bucket: dict[str, str]) -> int:
         with ThreadPoolExecutor(options.workers) as pool:
             list(pool.map(lambda each: one(*each), left))
     finally:
-        for runner in runners.values():
+        for runner in runners:
             runner.close()
         shutil.rmtree(work, ignore_errors=True)
     return _table([json.loads(line) for line in journal.read_text().splitlines()])
