@@ -45,6 +45,10 @@ def _run(job: dict[str, Any]) -> int:
         import kill_points
         import read_before
 
+        from tests.support import warm_process
+
+        warm_process.have_others_forked({})
+
         from expense_audit import expense_audit
         from holo_tasks.core.errors import HoloError
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
+from tests.support import warm_process
+
 
 def main() -> None:
     """Run the script that is the first argument, with those after it."""
@@ -39,6 +41,13 @@ def _forked(python: bytes, arguments: Sequence[str], passed: Sequence[int]) -> i
     if pid := os.fork():
         return pid
     try:
+        serve_one = forkserver._serve_one  # type: ignore[attr-defined]
+
+        def with_others(*arguments: object) -> object:
+            warm_process.have_others_forked({})
+            return serve_one(*arguments)
+
+        forkserver._serve_one = with_others  # type: ignore[attr-defined]
         exec(arguments[-1])
         os._exit(0)
     except BaseException:

@@ -240,7 +240,7 @@ def _become(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, 
         os.umask(asked["umask"])
     _put(streams, [0, 1, 2, *asked["passed"]])
     if asked["as"] != "host":
-        _have_others_forked(later)
+        have_others_forked(later)
     if asked["tied"]:
         _end_with(asked["parent"], asked["tied"])
     os.chdir(asked["cwd"])
@@ -280,8 +280,11 @@ def _end_with(parent: int, signum: int) -> None:
         os._exit(1)
 
 
-def _have_others_forked(later: dict[str, ModuleType]) -> None:
-    """Leave a process beside this one that forks what it starts: later this has threads, and cannot be forked."""
+def have_others_forked(later: dict[str, ModuleType]) -> None:
+    """Leave a process beside this one that forks what it starts: later this has threads, and cannot be forked.
+
+    It takes ``later`` for modules that count as loaded only once they are imported.
+    """
     from holo_tasks.desktop import child
     from holo_tasks.prefect_server import temporary
     from tests.support import warm
@@ -290,6 +293,8 @@ def _have_others_forked(later: dict[str, ModuleType]) -> None:
     if os.fork() == 0:
         with _traced():
             os.setsid()  # no signal for this process's group is for that one
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.chdir("/")
             _put([*[os.open(os.devnull, os.O_RDWR)] * 3, its.detach()], [0, 1, 2, 3])
             its = socket.socket(fileno=3)
