@@ -57,21 +57,27 @@ class Glance:
         """Wait until the window manager, which holds presses back, has let the last one through."""
         self._pulse.await_manager()
 
-    def await_answer(self, pressed_ns: int) -> bool:
-        """Wait until what a press does is to be seen; false if the program is too busy to say."""
+    def await_answer(self, pressed_ns: int, *, shown_at: Point | None = None) -> bool:
+        """Wait until what a press does is to be seen; false if the program is too busy to say.
+
+        A program that has drawn nothing where it is to show an answer is busy too: a browser answers for its pages,
+        also for one that has read nothing yet.
+        """
         ping = self._pulse.ask()
         answered = None
         while True:
             self._gate.check()
             if ping is not None and answered is None:
                 answered = self._pulse.answered(ping)
-            drawn = [repaint.at_ns for repaint in self._repaints.latest()[-1:] if repaint.at_ns > pressed_ns]
-            busy = ping is not None and answered is None
+            repaints = [repaint for repaint in self._repaints.latest() if repaint.at_ns > pressed_ns]
+            drawn = [repaint.at_ns for repaint in repaints[-1:]]
+            blank = shown_at is not None and not any(repaint.box.contains(shown_at) for repaint in repaints)
+            busy = blank or (ping is not None and answered is None)
             rested = max([pressed_ns + LEAST_NS, *(since + QUIET_NS for since in (*drawn, answered or 0))])
             end = pressed_ns + BUSY_NS if busy else min(rested, max(pressed_ns, answered or 0) + SHOWN_NS)
             if (left := end - time.monotonic_ns()) <= 0:
                 return not busy
-            self._repaints.wait(min(left, 20_000_000), serial=ping.serial if busy and ping else None)
+            self._repaints.wait(min(left, 20_000_000), serial=ping.serial if ping and answered is None else None)
 
     def another_window(self, before: Spot) -> bool:
         """Say whether another window is where one was."""

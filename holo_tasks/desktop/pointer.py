@@ -151,7 +151,7 @@ class Pointer:
                 now = _between(start, end, step / DRAG_STEPS)
                 self.move(now)
                 if step == DRAG_BEGINS:
-                    self._glance.await_answer(self.last_event_ns)
+                    self._glance.await_answer(self.last_event_ns, shown_at=now)
             self._glance.await_answer(self.last_event_ns)
             if before is not None and self._came_up(before, _between(start, end, 1 - 1 / DRAG_STEPS)):
                 now = start

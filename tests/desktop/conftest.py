@@ -227,6 +227,7 @@ function post() {
 function soon() { clearTimeout(due); due = setTimeout(post, 20); }
 i.oninput = t.oninput = document.onfocusin = document.onscroll = soon;
 document.addEventListener('keydown', e => { keys.push([e.key, e.ctrlKey, e.shiftKey]); soon(); });
+source.onmousedown = () => { const busy = performance.now() + 600; while (performance.now() < busy); };
 source.ondragstart = e => e.dataTransfer.setData('text/plain', 'carried');
 target.ondragover = e => e.preventDefault();
 target.ondrop = e => { e.preventDefault(); dropped = e.dataTransfer.getData('text/plain'); soon(); };

@@ -64,6 +64,7 @@ async def test_a_drag_presses_moves_in_steps_and_releases(events):
 
 
 async def test_a_drag_drops_in_a_browser(browser):
+    """Also where the page is busy with the press, while the browser itself answers: as on a machine under load."""
     await browser.desktop.do(Drag(Point(60, 18 + 350), Point(520, 18 + 400)))
     assert await browser.told.becomes("dropped", "carried") == "carried"
 

@@ -36,7 +36,7 @@ class Scene:
     def await_manager(self) -> None:
         self.order.append("manager")
 
-    def await_answer(self, _: int) -> bool:
+    def await_answer(self, _: int, *, shown_at: Point | None = None) -> bool:
         self.order.append("answer")
         return True
 
