@@ -22,7 +22,7 @@ from typing import Any
 from holo_tasks.core import errors
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Pause
-from holo_tasks.desktop import ipc_messages, other_user, processes
+from holo_tasks.desktop import ipc_messages, other_user, processes, shared_libraries
 from holo_tasks.desktop.gate import Gate, Served
 from holo_tasks.desktop.ipc_messages import Message
 from holo_tasks.desktop.opengl import Asked
@@ -41,6 +41,7 @@ def main() -> None:
     close_process()  # the values of secrets are here
     narrow_umask()
     give_back()
+    shared_libraries.find_at_once()
     channel, pixels, page, parent = (int(argument) for argument in sys.argv[1:5])
     with socket.socket(fileno=channel) as link:
         Host(link, pixels, Gate(Page(page)), parent).run()
