@@ -69,6 +69,9 @@ def main() -> int:
 
 def _all(options: argparse.Namespace, out: Path, bucket: dict[str, str]) -> int:
     from tests.faults.harness import OUTCOMES, Audit, Runner, run
+    from tests.support import warm
+
+    warm.in_tests = warm.beside is not None  # where this was forked for its short form, so are the runners
 
     journal = out / "outcomes.jsonl"
     known = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
