@@ -15,10 +15,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from common import command, fresh_home, headline, served
+from common import command, fresh_home, headline, served, starter
 
 HOMES = ("fresh", "used")
 """A home is used by the second command in it."""
+UNSEEN = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 LOADED = ("prefect", "openai", "holo_tasks.cli.run_flow")
 
 
@@ -66,7 +67,8 @@ def _command(environ: dict[str, str], access: dict[str, str] | None = None) -> T
 
     with ScriptedModel([step("answer", content="done")]) as model:
         before, started = _cpu(), time.monotonic()
-        subprocess.run(command(model.base_url), env=environ | (access or {}), check=True, capture_output=True)
+        with starter()(command(model.base_url), env=environ | (access or {}), **UNSEEN) as run:
+            assert run.wait() == 0
         return Took(model.arrived_s[0] - started, time.monotonic() - model.replied_s[-1], _cpu() - before)
 
 
@@ -76,10 +78,7 @@ def _at_once(count: int, environ: dict[str, str]) -> str:
 
     with ScriptedModel([step("answer", content="done")] * count) as model:
         started = time.monotonic()
-        some = [
-            subprocess.Popen(command(model.base_url), env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            for _ in range(count)
-        ]
+        some = [starter()(command(model.base_url), env=environ, **UNSEEN) for _ in range(count)]
         codes = Counter(run.wait() for run in some)
         ended = ", ".join(f"{number} with exit code {code}" for code, number in sorted(codes.items()))
         return f"{ended}, in {time.monotonic() - started:.0f} s"

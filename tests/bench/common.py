@@ -102,6 +102,13 @@ def served(environ: dict[str, str]) -> Iterator[dict[str, str]]:
         server.stop()
 
 
+def starter() -> type[subprocess.Popen[Any]]:
+    """Return what starts a command: where this process was forked for its short form, its commands are forked, too."""
+    from tests.support import warm
+
+    return subprocess.Popen if warm.beside is None else warm.Popen
+
+
 def command(base_url: str) -> list[str]:
     """Return a command that runs a goal on a program with a button that counts."""
     from probe_counter import __file__ as counter
