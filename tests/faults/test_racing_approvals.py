@@ -11,6 +11,7 @@ import pytest
 from holo_tasks.safety.approvals import Approvals
 from holo_tasks.safety.database_address import DATABASE_VARIABLE
 from holo_tasks.safety.store import store_at
+from tests.support import warm
 
 ROUNDS = 40
 RACE = """
@@ -52,7 +53,7 @@ def race(approvals: Approvals, code: str) -> int:
     for n in range(ROUNDS):
         approvals.grant(approvals.request("run", "token T", f"action {n}", "frame", "To click"), "ada")
     command = [sys.executable, "-c", code, str(ROUNDS)]
-    racers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    racers = [warm.ScriptPopen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     for racer in racers:
         assert racer.stdout is not None
         assert racer.stdout.readline() == "ready\n"
