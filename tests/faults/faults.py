@@ -57,8 +57,10 @@ def main() -> int:
 
     from holo_tasks.prefect_server.temporary import reach_directly
     from tests.bench.common import prefect_server
+    from tests.support import warm
 
     reach_directly(os.environ)
+    warm.in_tests = warm.beside is not None  # where this was forked for its short form, so are its runners
     with ExitStack() as stack:
         stack.enter_context(prefect_server(blocks=True))
         s3 = stack.enter_context(S3Server(out / "s3"))
@@ -69,9 +71,6 @@ def main() -> int:
 
 def _all(options: argparse.Namespace, out: Path, bucket: dict[str, str]) -> int:
     from tests.faults.harness import OUTCOMES, Audit, Runner, run
-    from tests.support import warm
-
-    warm.in_tests = warm.beside is not None  # where this was forked for its short form, so are the runners
 
     journal = out / "outcomes.jsonl"
     known = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []

@@ -34,6 +34,6 @@ def test_nothing_counts_that_another_engine_has_read(tmp_path: Path, monkeypatch
     (folder / "cd.17.42").write_text("half of o")
     monkeypatch.delenv(read_before.ANEW, raising=False)
     read_before.keep(folder, path)
-    assert read_before.known.__wrapped__(path) == {"ab": ["Save", 0.9]}
+    assert read_before.kept_readings.__wrapped__(path) == {"ab": ["Save", 0.9]}
     monkeypatch.setattr(read_before, "version", lambda name: "99")
-    assert read_before.known.__wrapped__(path) == {}
+    assert read_before.kept_readings.__wrapped__(path) == {}
