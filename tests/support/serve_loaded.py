@@ -10,6 +10,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing import forkserver, get_context, resource_tracker
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,6 +42,11 @@ def _forked(python: bytes, arguments: Sequence[str], passed: Sequence[int]) -> i
     if pid := os.fork():
         return pid
     try:
+        # It ends when nobody has the other end of a pipe any more, which it would have itself.
+        pipes = {_what(one) for one in passed} - {""}
+        for other in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
+            if other not in passed and _what(other) in pipes:
+                os.close(other)
         serve_one = forkserver._serve_one  # type: ignore[attr-defined]
 
         def with_others(*arguments: object) -> object:
@@ -53,6 +59,13 @@ def _forked(python: bytes, arguments: Sequence[str], passed: Sequence[int]) -> i
     except BaseException:
         traceback.print_exc()
         os._exit(1)
+
+
+def _what(descriptor: int) -> str:
+    """Return what a descriptor is open at; nothing if it is none any more."""
+    with suppress(OSError):
+        return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115
+    return ""
 
 
 if __name__ == "__main__":
