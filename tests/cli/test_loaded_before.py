@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import warm
+from tests.support import forked, warm
 from tests.support.command_line import CommandLine, until
 
 
@@ -53,12 +53,7 @@ def test_it_is_a_process_like_any_other(cli: CommandLine, nobody_answers: socket
 
 
 def test_it_has_loaded_before_what_another_one_loads(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = warm.forker()
-    if made is None:
-        pytest.skip("the kernel lets no process say what its command line is")
-    was: list[int] = []
-    child = made.child
-    monkeypatch.setattr(made, "child", lambda *told: was.append(child(*told)) or was[-1])
+    was = forked.watch(monkeypatch)
     for options, count in ((), 1), (("real",), 1), ((), 2):
         running = cli.start("runs", **dict.fromkeys(options, True))
         assert running.end().code == 0
@@ -103,3 +98,21 @@ def test_prefect_logs_there_as_it_is_set(level: str) -> None:
     env = os.environ | {"PREFECT_LOGGING_LEVEL": level, "PREFECT_LOGGING_HANDLERS_CONSOLE_FORMATTER": "json"}
     said = warm.run_script([sys.executable, "-c", LOGGING], env=env)
     assert (said.stdout, said.stderr) == (f"{level}\n", "")
+
+
+BESIDE = """
+import json, os, subprocess, sys
+from tests.support import warm, warm_process
+warm.in_tests = True
+warm_process.have_others_forked({})
+print(warm.beside.forks("host"), warm.beside.forks("script"), warm.beside.forks("command"))
+said = warm.run_script([sys.executable, "-c", "import prefect; print(prefect.settings.PREFECT_HOME.value())"],
+                       env={**os.environ, "PREFECT_HOME": "/nowhere/else"})
+print(said.stdout)
+"""
+
+
+def test_where_prefect_has_read_its_settings_only_hosts_are_forked() -> None:
+    """What is forked beside such a process would have Prefect with another one's settings."""
+    said = warm.run_script([sys.executable, "-c", f"import prefect\n{BESIDE}"])
+    assert said.stdout.split() == ["True", "False", "False", "/nowhere/else"], said.stderr

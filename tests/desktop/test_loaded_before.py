@@ -10,19 +10,13 @@ from typing import Any
 import pytest
 
 from holo_tasks.desktop import VirtualDesktop, child
-from tests.support import warm
+from tests.support import forked
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The processes of desktops that were forked."""
-    made = warm.forker("holo_tasks.desktop.host")
-    if made is None:
-        pytest.skip("the kernel lets no process say what its command line is")
-    was: list[int] = []
-    forked = made.child
-    monkeypatch.setattr(made, "child", lambda *told: was.append(forked(*told)) or was[-1])
-    return was
+    return forked.watch(monkeypatch, "holo_tasks.desktop.host")
 
 
 def told_by_kernel(pid: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import pytest
 
 from holo_tasks.prefect_server import temporary
 from holo_tasks.prefect_server.temporary import TemporaryServer
-from tests.support import warm
+from tests.support import forked, warm
 from tests.support.command_line import until
 
 STARTED = """
@@ -32,7 +32,7 @@ time.sleep(600)
 @contextmanager
 def running(home: Path, how: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[TemporaryServer]:
     monkeypatch.setattr(temporary, "subprocess", how)
-    server = TemporaryServer({**os.environ, "PREFECT_HOME": str(home), "PREFECT_SERVER_CLIENT_X": "1"}, blocks=False)
+    server = TemporaryServer({**os.environ, "PREFECT_HOME": str(home)}, blocks=False)
     try:
         server.wait()
         yield server
@@ -52,17 +52,12 @@ def told_by_kernel(pid: int) -> dict[str, Any]:
         "folder": (entry / "cwd").readlink(),
         "owner": entry.stat().st_uid,
         "core": [line for line in limits if "core" in line],
-        "streams": [os.path.basename(os.readlink(entry / "fd" / str(number))) for number in (1, 2)],  # noqa: PTH119, PTH115
+        "streams": [(entry / "fd" / str(number)).readlink().name for number in (1, 2)],
     }
 
 
 def test_its_process_is_one_like_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = warm.forker()
-    if made is None:
-        pytest.skip("the kernel lets no process say what its command line is")
-    was: list[int] = []
-    forked = made.child
-    monkeypatch.setattr(made, "child", lambda *told: was.append(forked(*told)) or was[-1])
+    was = forked.watch(monkeypatch)
     seen = []
     for number, how in enumerate((warm.Starting(warm.ServerPopen), subprocess)):
         home = tmp_path / str(number)

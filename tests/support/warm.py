@@ -54,15 +54,17 @@ in_tests = False
 
 
 class Link:
-    """Leads to a process that forks children which become this process's own."""
+    """Leads to a process that forks children which become this process's own.
 
-    def __init__(self, link: socket.socket) -> None:
-        self._link, self._owner = link, os.getpid()
+    One whose Prefect has read its settings forks ``only`` what loads none of Prefect.
+    """
 
-    @property
-    def ours(self) -> bool:
-        """Say whether it forks for this process: what it forks is no child of a fork of this one."""
-        return self._owner == os.getpid()
+    def __init__(self, link: socket.socket, only: str = "") -> None:
+        self._link, self._owner, self._only = link, os.getpid(), only
+
+    def forks(self, kind: str) -> bool:
+        """Say whether it forks this kind for this process: what it forks is no child of a fork of this one."""
+        return self._owner == os.getpid() and self._only in ("", kind)
 
     def child(self, told: dict[str, Any], descriptors: Sequence[int]) -> int:
         """Have it make a child that becomes a command and is this process's own; return its id."""
@@ -135,7 +137,7 @@ class Popen(subprocess.Popen[Any]):
         env = os.environ if given["env"] is None else given["env"]
         odd = given["shell"] or (given["preexec_fn"] and not self._tied)
         process = forker(*self._named) if self._takes(args, env) and not odd else None
-        if process is None or not process.ours:
+        if process is None or not process.forks(self._as):
             super()._execute_child(args, *positional)  # type: ignore[misc]
             return
         pipes = tuple(given[name] for name in names[9:15])

@@ -283,7 +283,8 @@ def _end_with(parent: int, signum: int) -> None:
 def have_others_forked(later: dict[str, ModuleType]) -> None:
     """Leave a process beside this one that forks what it starts: later this has threads, and cannot be forked.
 
-    It takes ``later`` for modules that count as loaded only once they are imported.
+    It takes ``later`` for modules that count as loaded only once they are imported. Where there are none, Prefect has
+    read its settings: what loads it is started as ever, and only hosts are forked.
     """
     from holo_tasks.desktop import child
     from holo_tasks.prefect_server import temporary
@@ -304,7 +305,7 @@ def have_others_forked(later: dict[str, ModuleType]) -> None:
     its.close()
     kept = fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 200)  # what a command opens gets the numbers that it gets elsewhere
     ours.close()
-    warm.beside = warm.Link(socket.socket(fileno=kept))
+    warm.beside = warm.Link(socket.socket(fileno=kept), "" if later else "host")
     child.subprocess = warm.Starting(warm.HostPopen)  # type: ignore[attr-defined]
     temporary.subprocess = warm.Starting(warm.ServerPopen)  # type: ignore[attr-defined]
 
