@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), *(str(ROOT / below) for below in ("tests/apps", "flows", "flows/demo"))]
 
 from holo_tasks.machine.memory import collect_seldom  # noqa: E402  they need the path
-from tests.support import authorities, default_storage, in_memory, schedule, warm  # noqa: E402
+from tests.support import authorities, in_memory, prefect_client, schedule, warm  # noqa: E402
 from tests.support.compiled_once import compiled_once  # noqa: E402
 from tests.support.started import read_before  # noqa: E402
 
@@ -168,7 +168,9 @@ def prefect_settings(prefect_url: str) -> SettingsContext:
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     with temporary_settings({PREFECT_API_URL: prefect_url}):
-        default_storage.ask_once(prefect_url)
+        prefect_client.ask_once(prefect_url)
+        prefect_client.tell_what_is_kept(prefect_url, _recording)
+        prefect_client.log_as_set()
         return get_settings_context()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -99,7 +101,7 @@ class Toolbox:
 
     def schema(self, tool: str) -> dict[str, Any]:
         """Return the JSON schema of a call, its ``tool_name`` included."""
-        schema = CALLS[tool].model_json_schema()
+        schema = copy.deepcopy(_own_schema(tool))
         constraint, words = _SPACES[self.space]
         for field, rule in schema["properties"].items():
             if field in COORDINATES:
@@ -192,6 +194,11 @@ class Toolbox:
             f"Coordinates are single {words}. Reply again with one corrected call.",
             tool=spoken if isinstance(spoken, str) and re.fullmatch(r"[a-z_]{1,40}", spoken) else "format",
         )
+
+
+@functools.cache
+def _own_schema(tool: str) -> dict[str, Any]:
+    return CALLS[tool].model_json_schema()  # takes a millisecond
 
 
 def _function(schema: Mapping[str, Any]) -> dict[str, Any]:

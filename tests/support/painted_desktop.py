@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from PIL import Image, ImageDraw
@@ -33,10 +34,8 @@ class PaintedDesktop:
         self._frozen = frozen
 
     async def look(self, *, after_action: bool = False) -> Frame:
-        image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
         shown = 0 if self._frozen else len(self.gestures)
-        ImageDraw.Draw(image).text((20, 20), f"gestures: {shown}", fill="black")
-        return Frame(rgb=image.tobytes(), size=SIZE, display=self.display)
+        return Frame(rgb=_painted(f"gestures: {shown}"), size=SIZE, display=self.display)
 
     async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
         if self._on_gesture:
@@ -51,3 +50,10 @@ class PaintedDesktop:
 
     async def close(self) -> None:
         pass
+
+
+@functools.cache
+def _painted(text: str) -> bytes:
+    image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
+    ImageDraw.Draw(image).text((20, 20), text, fill="black")
+    return image.tobytes()
