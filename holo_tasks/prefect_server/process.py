@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from contextlib import suppress
 
 from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.lean import load_less
@@ -35,10 +36,23 @@ def _serve(at: socket.socket, host: str) -> None:
     from prefect.server.api.server import create_app
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+    _compare_quietly()
     # Another site's name may be made to lead here, and its pages would then count as pages of this server.
     app = TrustedHostMiddleware(create_app(), [host])
     config = uvicorn.Config(app, log_level="error", lifespan="on", proxy_headers=False)
     uvicorn.Server(config).run(sockets=[at])
+
+
+def _compare_quietly() -> None:
+    """Say of Prefect's ids what SQLAlchemy 2.1 wants to know: else it warns, unheard, each time one is compared.
+
+    To find out whom to warn it looks through the stack, which took a thirtieth of all that a server does.
+    """
+    with suppress(ImportError):  # before 2.1
+        from prefect.server.utilities.database import UUID
+        from sqlalchemy.sql.operators import OperatorClass
+
+        UUID.operator_classes = OperatorClass.ANY
 
 
 if __name__ == "__main__":

@@ -10,18 +10,22 @@ import stat
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import sqlalchemy as sa
 
 from holo_tasks.cli import run as run_command
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.prefect_server import database as prefect_database
+from holo_tasks.prefect_server import process
 from holo_tasks.prefect_server.database import migrated, prepare
 from holo_tasks.prefect_server.temporary import TemporaryServer
+from tests.support import warm
 
 
 def parts(sql: str) -> list[str]:
@@ -29,7 +33,9 @@ def parts(sql: str) -> list[str]:
     return sorted(line.strip().rstrip(",") for line in sql.splitlines())
 
 
-def test_what_is_kept_is_what_prefects_migrations_come_to(tmp_path: Path) -> None:
+def test_what_is_kept_is_what_prefects_migrations_come_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forked = SimpleNamespace(run=lambda words, check, **options: warm.run_script(words, **options).check_returncode())
+    monkeypatch.setattr(prefect_database, "subprocess", forked)
     fresh, kept = tmp_path / "fresh.db", tmp_path / "kept.db"
     assert prepare(kept)
     assert parts(migrated(kept)) == parts(migrated(fresh))
@@ -161,3 +167,13 @@ def test_a_run_that_takes_its_time_to_begin_says_why(
     with pytest.raises(InvalidUsage, match="no desktop here"):
         asyncio.run(run_command._run_async(cast("Any", settings), None))
     assert capsys.readouterr().err == "holo-tasks: waiting for the desktop and Prefect to load\n"
+
+
+def test_its_ids_are_compared_without_a_warning_each_time() -> None:
+    from prefect.server.utilities.database import UUID
+
+    column = sa.column("id", UUID())
+    process._compare_quietly()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert str(column == "00000000-0000-0000-0000-000000000000") == "id = :id_1"

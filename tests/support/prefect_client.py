@@ -33,7 +33,7 @@ def ask_once(url: str) -> None:
 
 
 def tell_what_is_kept(url: str, recording: Path) -> None:
-    """Tell the server with this URL of events only while a file is there: without it, it drops them (`prefect_process`).
+    """Tell the server with this URL of events only while a file is there, as it keeps them (`prefect_process`).
 
     To make and send an event, and to drop it there, takes both longer than much of what tests are about.
     """
