@@ -19,9 +19,11 @@ import fcntl
 import functools
 import gc
 import importlib
+import inspect
 import io
 import json
 import os
+import re
 import runpy
 import signal
 import socket
@@ -55,11 +57,25 @@ LOADED = (
     *("holo_tasks.prefect_server.process", "prefect.server.api.server", "starlette.middleware.trustedhost"),
     *(f"uvicorn.{name}.auto" for name in ("loops", "protocols.http", "protocols.websockets")),
     *("uvicorn.lifespan.on", "tests.support.started.read_before"),
+    *("httpcore2", "jiter", "openai.lib._chat_completion_resources", "openai.resources.chat.completions.completions"),
+    *("openai.resources.models", "psycopg", "psycopg.types", "boto3.s3.inject", "holo_tasks.audit.s3"),
+    *(f"PIL.{kind}ImagePlugin" for kind in ("Bmp", "Gif", "Jpeg", "Png", "Ppm")),
+    *(f"encodings.{name}" for name in ("unicode_escape", "utf_16_be", "utf_16_le")),
+    *(f"holo_tasks.cli.doctor.{name}" for name in ("model", "picture", "remedies")),
+    *(f"prefect.{name}" for name in ("concurrency.services", "task_engine", "utilities.visualization")),
+    *(f"prefect.{name}" for name in ("cli._app", "deployments.runner", "deployments.steps", "runner.server")),
+    *("holo_blocks", "holo_tasks.agent.open_agents", "holo_tasks.agent.subgoal", "holo_tasks.agent.write_rows"),
+    *("holo_tasks.office.mailbox", "holo_tasks.office.workbook", "holo_tasks.run.all_desktops"),
+    *("holo_tasks.kill.station_switch", "holo_tasks.run.same_work", "holo_tasks.run.final_states"),
+    *("mailbox", "imaplib", "email.headerregistry", "email.generator", "rich.progress", "rich._emoji_codes"),
 )
-"""What commands load, and the Prefect servers that they start, and what loads the rest of it."""
+"""What commands, flows and the Prefect servers that they start load, and what loads the rest of it."""
 HOST = "holo_tasks.desktop.host"
 LOADED_BY_HOSTS = (
-    *(HOST, "PIL.Image", "mss", "mss.linux", "Xlib.display", "holo_tasks.accessibility.reader"),
+    *(HOST, "PIL.Image", "PIL.ImageFile", "mss", "mss.linux.xshmgetimage", "holo_tasks.accessibility.reader"),
+    *("Xlib.display", "Xlib.XK", "Xlib.ext.composite", "Xlib.support.unix_connect", "Xlib.xauth"),
+    *(f"Xlib.ext.{name}" for name in ("randr", "record", "shape", "xinerama", "xtest")),
+    *("pytweening", "holo_tasks.desktop.target"),
     *(f"holo_tasks.desktop.{name}" for name in ("x_session", "ear", "wm", "program", "hands", "eyes", "xlink")),
     *(f"holo_tasks.desktop.{name}" for name in ("interpreter_scripts", "other_user", "owners", "direct_press")),
     *(f"holo_tasks.desktop.{name}" for name in ("element_reader", "fields", "gesture_looks", "grabs", "keyboard")),
@@ -154,7 +170,8 @@ def main() -> None:
     hosts = sys.argv[2:] == [HOST]
     for name in LOADED_BY_HOSTS if hosts else (*LOADED, *LOADED_BY_HOSTS):
         importlib.import_module(name)
-    assert "pyautogui" not in sys.modules, "it binds to a display"
+    assert {"pyautogui", "mouseinfo"}.isdisjoint(sys.modules), "they bind to a display"
+    _read_types()
     later = {} if hosts else _with_prefect()
     if not hosts:
         from tests.support.started import read_before
@@ -168,6 +185,14 @@ def main() -> None:
     link.sendall(b"\n")
     while asked := _asked(link):
         _serve(link, later, *asked)
+
+
+def _read_types() -> None:
+    """Have cffi read what xcffib names types by, which else takes each host a while."""
+    import xcffib
+
+    for named in set(re.findall(r'ffi\.(?:new|cast)\("([^"]+)"', inspect.getsource(xcffib))):
+        xcffib.ffi.typeof(named)
 
 
 def _in_huge_pages() -> None:
