@@ -63,7 +63,6 @@ LOADED = (
     *(f"encodings.{name}" for name in ("unicode_escape", "utf_16_be", "utf_16_le")),
     *(f"holo_tasks.cli.doctor.{name}" for name in ("model", "picture", "remedies")),
     *(f"prefect.{name}" for name in ("concurrency.services", "task_engine", "utilities.visualization")),
-    *(f"prefect.{name}" for name in ("cli._app", "deployments.runner", "deployments.steps", "runner.server")),
     *("holo_blocks", "holo_tasks.agent.open_agents", "holo_tasks.agent.subgoal", "holo_tasks.agent.write_rows"),
     *("holo_tasks.office.mailbox", "holo_tasks.office.workbook", "holo_tasks.run.all_desktops"),
     *("holo_tasks.kill.station_switch", "holo_tasks.run.same_work", "holo_tasks.run.final_states"),
