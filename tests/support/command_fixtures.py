@@ -44,7 +44,8 @@ def x_server(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]
 
     def start(display: str, *program: str, shows: bool = True) -> subprocess.Popen[bytes]:
         server = subprocess.Popen(
-            ["Xvfb", display, "-screen", "0", "800x600x24", "-nolisten", "tcp"], stderr=subprocess.DEVNULL
+            ["Xvfb", display, "-screen", "0", "800x600x24", "-nolisten", "tcp", "-extension", "GLX"],
+            stderr=subprocess.DEVNULL,
         )
         started.append(server)
         until(Path(f"/tmp/.X11-unix/X{display[1:]}").exists)

@@ -66,7 +66,8 @@ LOADED = (
     *("holo_blocks", "holo_tasks.agent.open_agents", "holo_tasks.agent.subgoal", "holo_tasks.agent.write_rows"),
     *("holo_tasks.office.mailbox", "holo_tasks.office.workbook", "holo_tasks.run.all_desktops"),
     *("holo_tasks.kill.station_switch", "holo_tasks.run.same_work", "holo_tasks.run.final_states"),
-    *("mailbox", "imaplib", "email.headerregistry", "email.generator", "rich.progress", "rich._emoji_codes"),
+    *("mcp", "openpyxl", "mailbox", "imaplib", "email.headerregistry", "email.generator"),
+    *("rich.progress", "rich._emoji_codes"),
 )
 """What commands, flows and the Prefect servers that they start load, and what loads the rest of it."""
 HOST = "holo_tasks.desktop.host"
