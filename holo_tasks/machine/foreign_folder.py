@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fcntl import F_RDLCK
 from pathlib import Path
+from typing import IO
 
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage
 from holo_tasks.core.shared_files import SharedFolder
@@ -34,6 +35,8 @@ MOST_OF_A_NAME = 1_000
 _ANOTHER = frozenset({errno.ENOENT, errno.ELOOP, errno.ENXIO})
 """What is said where something else is in a file's place by now: nothing, a link, a socket or a device."""
 _NO_LEASES = frozenset({errno.EACCES, errno.EINVAL, errno.EPERM, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS})
+_NO_NAMELESS = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT})
+"""What is said where a file system, or the kernel, knows no file without a name."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,8 @@ def copy_in(
 ) -> tuple[Copied, Sign]:
     """Copy a file of ours into the folder; return that, and what tells whether it is changed.
 
-    Raises `InvalidUsage` for what cannot be given, and `OSError`.
+    It has its name once it is whole and may be read there: programs wait for names. Raises `InvalidUsage` for what
+    cannot be given, and `OSError`.
     """
     descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -149,27 +153,47 @@ def copy_in(
             raise InvalidUsage(f"{source} is no regular file, and only those can be given.")
         if found.st_size > most:
             raise InvalidUsage(f"{source} has {found.st_size} bytes; {most} is the limit: give a larger most_mb.")
-        try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            written = os.open(name, flags, FILE, dir_fd=folder)
-        except FileExistsError:
-            raise InvalidUsage(f"There is a {name!r} in the desktop's folder already: give it another name.") from None
+        written, draft = _draft(folder)
         with os.fdopen(written, "wb") as out:
-            size, digest = 0, hashlib.sha256()
-            while piece := os.read(descriptor, PIECE):
-                size += len(piece)
-                if size > most:
-                    raise InvalidUsage(f"{source} grows as it is read: give it when it is whole.")
-                digest.update(piece)
-                out.write(piece)
-            out.flush()
-            os.fchmod(out.fileno(), FILE & 0o400 if read_only else FILE)
-            if shared.uid is not None and shared.gid is not None:
-                os.fchown(out.fileno(), shared.uid, shared.gid)
-            sign = Sign.of(os.fstat(out.fileno()))
-        return Copied(shared.path / name, size, digest.hexdigest()), sign
+            try:
+                size, sha256 = _read_into(out, descriptor, source, most)
+                os.fchmod(written, FILE & 0o400 if read_only else FILE)
+                if shared.uid is not None and shared.gid is not None:
+                    os.fchown(written, shared.uid, shared.gid)
+                os.link(f"/proc/self/fd/{written}", name, dst_dir_fd=folder)
+            except FileExistsError:
+                taken = f"There is a {name!r} in the desktop's folder already: give it another name."
+                raise InvalidUsage(taken) from None
+            finally:
+                if draft:
+                    with contextlib.suppress(OSError):  # a program may have been quicker
+                        os.unlink(draft, dir_fd=folder)
+            return Copied(shared.path / name, size, sha256), Sign.of(os.fstat(written))
     finally:
         os.close(descriptor)
+
+
+def _draft(folder: int) -> tuple[int, str]:
+    """Open a new file to write in a folder; return its name there, too, if the file system knows none without."""
+    try:
+        return os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, FILE, dir_fd=folder), ""
+    except OSError as error:
+        if error.errno not in _NO_NAMELESS:
+            raise
+    name = f".{secrets.token_hex(8)}.part"
+    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE, dir_fd=folder), name
+
+
+def _read_into(out: IO[bytes], descriptor: int, source: Path, most: int) -> tuple[int, str]:
+    size, digest = 0, hashlib.sha256()
+    while piece := os.read(descriptor, PIECE):
+        size += len(piece)
+        if size > most:
+            raise InvalidUsage(f"{source} grows as it is read: give it when it is whole.")
+        digest.update(piece)
+        out.write(piece)
+    out.flush()
+    return size, digest.hexdigest()
 
 
 def clear(folder: int, kept: set[str]) -> None:

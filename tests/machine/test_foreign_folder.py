@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import mmap
 import os
 import socket
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,6 +178,38 @@ def test_what_is_given_is_a_copy_under_one_name(shared: SharedFolder, tmp_path: 
         with pytest.raises(InvalidUsage, match="no regular file"):
             copy_in(Path("/dev/zero"), folder, shared, "x", 100, read_only=False)
     assert copied.sha256 == hashlib.sha256(b"Dear Ada").hexdigest()
+
+
+@pytest.mark.parametrize("nameless", [True, False], ids=["nameless", "a file system that knows none"])
+def test_what_is_given_has_its_name_once_it_is_whole_and_not_at_all_if_it_grows(
+    shared: SharedFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+) -> None:
+    os_open, read_into = os.open, foreign_folder._read_into
+    meanwhile: list[str] = []
+
+    def opens(path: Any, flags: int, *mode: int, **how: Any) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE and not nameless:
+            raise OSError(errno.EOPNOTSUPP, "not supported")
+        return os_open(path, flags, *mode, **how)
+
+    def reads(*given: Any) -> tuple[int, str]:
+        meanwhile.extend(found(shared))
+        if given[2].name == "grows":
+            given[2].write_text("Dear Ada, and Grace")
+        return read_into(*given)
+
+    monkeypatch.setattr(os, "open", opens)
+    monkeypatch.setattr(foreign_folder, "_read_into", reads)
+    for name in ("letter", "grows"):
+        (tmp_path / name).write_text("Dear Ada")
+    with opened(shared) as folder:
+        _, sign = copy_in(tmp_path / "letter", folder, shared, "letter", 8, read_only=True)
+        assert found(shared) == {"letter": Entry("letter", sign, "")}
+        assert not [name for name in meanwhile if not name.endswith(".part")]
+        assert bool(meanwhile) is not nameless
+        with pytest.raises(InvalidUsage, match="grows as it is read"):
+            copy_in(tmp_path / "grows", folder, shared, "grows", 8, read_only=True)
+    assert list(found(shared)) == ["letter"]
 
 
 def test_what_came_is_cleared_away_and_no_link_is_followed(shared: SharedFolder, tmp_path: Path) -> None:
