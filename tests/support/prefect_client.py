@@ -1,6 +1,6 @@
 """What Prefect does in a test's own process for the server that tests share, less of what no test looks at.
 
-Nothing is done less where another server, or other settings of Prefect's, are in force.
+Where another server is spoken to, it is asked and told as ever.
 """
 
 from __future__ import annotations
