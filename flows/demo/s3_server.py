@@ -35,7 +35,13 @@ _LISTENERS = (
     "admin.port",
     "admin.port.grpc",
 )
+_TAKEN = ("Port allocation failed", "address already in use")
+"""What weed says where it finds somebody at a port before it begins, and once it has begun."""
 _PR_SET_PDEATHSIG = 1
+
+
+class _PortTakenError(TimeoutError):
+    """Somebody else listens where this was to."""
 
 
 class S3Server:
@@ -51,6 +57,7 @@ class S3Server:
         self.secret_key = ""
         self._ports: dict[str, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
+        self._told_before = 0
 
     @property
     def bucket(self) -> str:
@@ -80,12 +87,27 @@ class S3Server:
         self.stop()
 
     def start(self, *, timeout_s: float = 30.0) -> None:
-        """Start, or start again on the same data, ports and keys; returns when the buckets and all data are there."""
+        """Start, or start again on the same data, ports and keys; returns when the buckets and all data are there.
+
+        A port that was free as it was chosen may be somebody's a moment later: the first start then takes others.
+        """
         for name in ("data", "empty"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
-        self._ports = self._ports or dict(zip(_LISTENERS, free_ports(len(_LISTENERS)), strict=True))
+        deadline = time.monotonic() + timeout_s
         keys = self._write_keys()
+        if self._ports:
+            return self._start(keys, deadline)
+        while True:
+            self._ports = dict(zip(_LISTENERS, free_ports(len(_LISTENERS)), strict=True))
+            try:
+                return self._start(keys, deadline)
+            except _PortTakenError:
+                if time.monotonic() > deadline:
+                    raise
+
+    def _start(self, keys: Path, deadline: float) -> None:
         with (self.folder / "weed.log").open("ab") as log:
+            self._told_before = log.tell()
             self._process = subprocess.Popen(
                 self._command(keys),
                 stdin=subprocess.DEVNULL,
@@ -95,7 +117,6 @@ class S3Server:
                 start_new_session=True,
                 preexec_fn=_die_with_parent,
             )
-        deadline = time.monotonic() + timeout_s
         try:
             self._wait_until_answering(deadline)
             self._wait_for_volumes(deadline)
@@ -220,8 +241,9 @@ class S3Server:
     def _pause(self, deadline: float) -> None:
         process = self._process
         if process is None or process.poll() is not None or time.monotonic() > deadline:
-            tail = (self.folder / "weed.log").read_text(errors="replace")[-2000:]
-            raise TimeoutError(f"the S3 server did not start; the end of {self.folder / 'weed.log'}:\n{tail}")
+            told = (self.folder / "weed.log").read_bytes()[self._told_before :].decode(errors="replace")
+            kind = _PortTakenError if any(words in told for words in _TAKEN) else TimeoutError
+            raise kind(f"the S3 server did not start; the end of {self.folder / 'weed.log'}:\n{told[-2000:]}")
         time.sleep(0.05)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -258,7 +259,7 @@ RIGHTS = {
 
 @pytest.fixture(scope="module")
 def narrow(s3_module: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A server with keys that may do less than all; each is its own secret."""
+    """A server with keys that may do less than all; each is its own secret. The first ports it chose are taken."""
     folder = tmp_path_factory.mktemp("narrow")
     admin = {"name": "admin", "credentials": [{"accessKey": "admin", "secretKey": "admin"}], "actions": ["Admin"]}
     others = [
@@ -266,8 +267,14 @@ def narrow(s3_module: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         for name, actions in RIGHTS.items()
     ]
     (folder / "s3.json").write_text(json.dumps({"identities": [admin, *others]}))
-    with s3_module.S3Server(folder) as server:
-        yield server
+    with socket.create_server(("127.0.0.1", 0)) as other, pytest.MonkeyPatch.context() as patch:
+        ports = s3_module.free_ports(10)
+        first = [*ports[:6], other.getsockname()[1], *ports[7:]]
+        chosen = iter([first, ports])
+        patch.setattr(s3_module, "free_ports", lambda _: next(chosen))
+        with s3_module.S3Server(folder) as server:
+            assert list(chosen) == []
+            yield server
 
 
 @pytest.mark.parametrize("name", ["no-list", "no-read", "put"])
