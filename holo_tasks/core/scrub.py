@@ -19,6 +19,8 @@ SHORT = 4
 """A value of fewer characters is in too many harmless words: it is looked for as it is, and only standing alone."""
 _SMALL = {ord(letter): letter.lower() for letter in ascii_uppercase}
 DIGEST = re.compile(r"[0-9a-f]{64}")
+BY_CHANCE = 12
+"""So many characters of a digest are some value's by chance in one of a trillion; fewer may be."""
 _OBJECT = re.compile(r"\{\s*\"")
 """Where a JSON object may begin; a placeholder has two braces and no quotation mark."""
 _TRIES = 40
@@ -34,8 +36,8 @@ class Scrubber:
     A value, also as JSON or Python write it, becomes ``{{secret:NAME}}``: if a model writes down what it has read
     somewhere, it is typed by name, under the secret's binding. A value that is encoded (base64 wherever it begins,
     hexadecimal, as in a URL, as in HTML), a line of it, or what is left where values overlap, becomes a mark that types
-    nothing. What stands for one of these secrets already is left alone, and so are SHA-256 digests, in which a short
-    value may come up by chance. Of a seed, the seed in any spelling and the one-time ``codes`` become such marks.
+    nothing. What stands for one of these secrets already is left alone, and in SHA-256 digests so is what is short: it
+    may come up there by chance. Of a seed, the seed in any spelling and the one-time ``codes`` become such marks.
     """
 
     def __init__(self, secrets: Iterable[Secret], codes: Codes | None = None) -> None:
@@ -92,9 +94,12 @@ class Scrubber:
 
     def text(self, text: str) -> str:
         """Return a text with names in the place of values."""
-        if not self.finds(text) or (DIGEST.fullmatch(text) and text not in self._exact):
+        if not self.finds(text):
             return text
-        return self._replaced(text, self._found(text))
+        found = self._found(text)
+        if DIGEST.fullmatch(text):
+            found = [one for one in found if one[1] - one[0] >= BY_CHANCE]
+        return self._replaced(text, found)
 
     def written(self, text: str, fixed: Fixed | None = None) -> str:
         """Return a text with names in the place of values; of JSON objects in it, only in their string values.

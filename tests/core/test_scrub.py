@@ -80,6 +80,14 @@ def test_names_and_digests_are_no_values(text: str) -> None:
     assert scrubber.plain({"it": [text]}) == {"it": [text]}
 
 
+@pytest.mark.parametrize("size", [6, 31, 32])
+def test_what_only_looks_like_a_digest_keeps_no_value(size: int) -> None:
+    value = "of thirty-two characters, a key:"[:size]
+    written = value.encode().hex()
+    left = "e" * (64 - len(written))
+    assert Scrubber([Secret("key", value)]).text(left + written) == f"{left}[secret key, encoded]"
+
+
 def test_of_two_that_overlap_the_longer_one_is_meant() -> None:
     scrubber = Scrubber([Secret("one", "tulip"), Secret("two", "tulip-7")])
     assert scrubber.text("tulip-7 tulip") == "{{secret:two}} {{secret:one}}"
