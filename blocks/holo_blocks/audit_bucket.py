@@ -8,12 +8,13 @@ from prefect.blocks.core import Block
 from pydantic import Field, SecretStr
 
 from holo_blocks.addresses import page, picture
+from holo_blocks.schema import OneSchema
 from holo_tasks.audit import Destination, Trace, open_trace
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.machine.home import holo_home
 
 
-class AuditBucket(Block):
+class AuditBucket(OneSchema, Block):
     """
     An S3 bucket, or a local folder, that keeps every frame and action as evidence.
 

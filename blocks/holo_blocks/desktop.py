@@ -11,6 +11,7 @@ from prefect.types import SecretDict
 from pydantic import Field
 
 from holo_blocks.addresses import page, picture
+from holo_blocks.schema import OneSchema
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Size
 from holo_tasks.core.network import HOST, Network
@@ -26,7 +27,7 @@ from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
 
 
-class HoloDesktop(Block):
+class HoloDesktop(OneSchema, Block):
     """
     A virtual desktop with a program on it, or a display that is already there.
 

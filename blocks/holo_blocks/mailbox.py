@@ -10,11 +10,12 @@ from prefect.blocks.core import Block
 from pydantic import Field, SecretStr
 
 from holo_blocks.addresses import page, picture
+from holo_blocks.schema import OneSchema
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.office.mailbox import ImapAccount, Letter, read_imap, read_maildir
 
 
-class HoloMailbox(Block):
+class HoloMailbox(OneSchema, Block):
     """
     An IMAP folder with its account, or a Maildir on the machine that runs the flow.
 

@@ -11,6 +11,7 @@ from prefect.blocks.core import Block
 from pydantic import Field, SecretStr
 
 from holo_blocks.addresses import page, picture
+from holo_blocks.schema import OneSchema
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.model import Model
 from holo_tasks.models.address import HOSTED_BASE_URL
@@ -19,7 +20,7 @@ from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import DEFAULT_MODEL, Profile, SchemaTransport, profile_for
 
 
-class HoloModel(Block):
+class HoloModel(OneSchema, Block):
     """
     An OpenAI-compatible endpoint that serves a Holo model.
 
