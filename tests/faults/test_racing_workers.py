@@ -20,33 +20,15 @@ import pytest
 
 from holo_tasks.core.budget import Guard, Limits
 from holo_tasks.core.errors import InvalidUsage, LimitReached
-from holo_tasks.machine.clock import boot_s
 from holo_tasks.safety import ledger as ledgers
 from holo_tasks.safety.budgets import Budgets, item_key
-from holo_tasks.safety.ledger import Claim, Ledger
+from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import add
 from tests.support.postgres import EVERY_DATABASE, Postgres
 from tests.support.spending import Balance, balance, fight, open_store, processes
-from tests.support.working import GOAL, LEASE_S, RENEW_S, elsewhere, obey, once_each, take_turns
+from tests.support.working import GOAL, LEASE_S, RENEW_S, LookThenTake, elsewhere, obey, once_each, take_turns
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-class LookThenTake(Ledger):
-    """A naive ledger, which the proofs have to catch: it looks whether an item is free, and takes it afterwards."""
-
-    def _try(self, token: str, goal: str, *others: Any) -> Claim:
-        with self._store.transaction() as db:
-            row = db.execute(ledgers.CLAIMS.select().where(ledgers.CLAIMS.c.token == token)).one_or_none()
-            now, era = self._store.now_s(db), self._store.era
-            if row is not None:
-                self._is_free(row, now, ledgers.Vigil())
-        time.sleep(0.01)  # it may be far from its database
-        with self._store.transaction() as db:
-            mine = {"holder": ledgers._this_process(), "era": era, "expires_s": now + LEASE_S, "epoch": 1}
-            if not add(db, ledgers.CLAIMS, token=token, goal=goal, **mine):
-                db.execute(ledgers.CLAIMS.update().where(ledgers.CLAIMS.c.token == token).values(**mine))
-        return Claim(self, token, goal, 1, (), valid_until_s=boot_s() + LEASE_S)
 
 
 class Worker:

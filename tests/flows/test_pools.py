@@ -9,9 +9,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import docker.models.containers
 import kubernetes_validate
 import pytest
+from docker.models import containers
 from prefect import flow
 from prefect.blocks.system import Secret
 from prefect.client.orchestration import get_client
@@ -107,7 +107,7 @@ async def docker_asked(monkeypatch: pytest.MonkeyPatch, **values: Any) -> dict[s
     wanted.env["PREFECT_API_URL"] = API  # a local one has the engine asked how it is reached
     worker = DockerWorker(work_pool_name="desktops", test_mode=True)
     settings = worker._build_container_settings(None, wanted)  # type: ignore[arg-type]
-    asked: dict[str, Any] = docker.models.containers._create_container_args({**settings, "version": "1.44"})
+    asked: dict[str, Any] = containers._create_container_args({**settings, "version": "1.44"})
     return asked
 
 

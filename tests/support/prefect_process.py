@@ -4,6 +4,9 @@ Prefect has SQLite work in threads of its own, four times a statement, and two t
 Here the loop asks SQLite itself, which answers from memory. Only where another connection holds the lock does a
 thread wait for it, as ever. What is asked, in which order and in which transaction stays Prefect's.
 
+For each request, too, Prefect has a thread tell which database it is, and two tasks of their own for what looks at its
+headers. Here the loop does both; and nothing is looked at for being compressed, as nothing goes far.
+
 What events tell (each task's runs, what automations hear) is written down while the file is there that the second
 argument names (`recorded` in the conftest), else dropped. Servers that tests or commands start for themselves are as
 their users' are.
@@ -65,10 +68,49 @@ async def _next(messages: Any, timeout: float | None) -> Any:
             return None
 
 
+async def _here(work: Any, *arguments: Any, **named: Any) -> Any:
+    """Do as `run_in_threadpool` does, in no thread."""
+    return work(*arguments, **named)
+
+
+class _Plain:
+    """Does as `BaseHTTPMiddleware` for what either answers itself or leaves all to the next, in no task of its own."""
+
+    def __init__(self, app: Any, dispatch: Any) -> None:
+        self._app, self._dispatch = app, dispatch
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        from starlette.requests import Request
+
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def call_next(request: Any) -> None:
+            await self._app(scope, receive, send)
+
+        if answer := await self._dispatch(Request(scope, receive), call_next):
+            await answer(scope, receive, send)
+
+
+def _with_less_between(create: Any, *arguments: Any, **named: Any) -> Any:
+    """Make Prefect's API with as little as goes between its server and what answers."""
+    from starlette.middleware.base import BaseHTTPMiddleware
+    from starlette.middleware.gzip import GZipMiddleware
+
+    app = create(*arguments, **named)
+    app.user_middleware = [one for one in app.user_middleware if one.cls is not GZipMiddleware]
+    for one in app.user_middleware:
+        if one.cls is BaseHTTPMiddleware:
+            one.cls = _Plain
+    return app
+
+
 def _serve_less(*arguments: Any) -> None:
     """Serve, once Prefect may be loaded: it reads its settings as it is."""
     from burner_redis.pubsub import PubSub
-    from prefect.server.api import background_workers
+    from fastapi.dependencies import utils
+    from prefect.server.api import background_workers, server
     from prefect.server.utilities.messaging import memory
 
     background_workers.Worker = functools.partial(
@@ -83,6 +125,8 @@ def _serve_less(*arguments: Any) -> None:
 
     aiosqlite.Connection._execute = _execute
     memory.Topic.publish = publish_if_asked
+    utils.run_in_threadpool = _here  # type: ignore[attr-defined]
+    server.create_api_app = functools.partial(_with_less_between, server.create_api_app)
     _serve(*arguments)
 
 

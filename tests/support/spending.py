@@ -52,6 +52,7 @@ processes.set_forkserver_preload(
         *(f"holo_tasks.safety.{name}" for name in ("approvals", "handoffs", "items", "kill_requests", "ledger")),
         *(f"holo_tasks.safety.{name}" for name in ("run_list", "work_items")),
         "tests.support.spending",
+        "tests.support.working",
     ]
 )
 

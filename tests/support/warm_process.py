@@ -67,7 +67,7 @@ LOADED = (
     *("holo_tasks.office.mailbox", "holo_tasks.office.workbook", "holo_tasks.run.all_desktops"),
     *("holo_tasks.kill.station_switch", "holo_tasks.run.same_work", "holo_tasks.run.final_states"),
     *("mcp", "openpyxl", "mailbox", "imaplib", "email.headerregistry", "email.generator"),
-    *("rich.progress", "rich._emoji_codes"),
+    *("rich.progress", "rich._emoji_codes", "prefect_kubernetes", "prefect.deployments"),
 )
 """What commands, flows and the Prefect servers that they start load, and what loads the rest of it."""
 HOST = "holo_tasks.desktop.host"
@@ -207,7 +207,7 @@ def _in_huge_pages() -> None:
 
 def _with_prefect() -> dict[str, ModuleType]:
     """Return Prefect's modules, and all of ours that hold something of theirs, or of one another's, since loaded."""
-    found = {name for name in sys.modules if name.partition(".")[0] == "prefect"}
+    found = {name for name in sys.modules if name.partition(".")[0] in ("prefect", "prefect_kubernetes")}
     ours = {name: module for name, module in sys.modules.items() if name.startswith("holo_")}
     while more := {name for name, module in ours.items() if name not in found and _sources(module) & found}:
         found |= more

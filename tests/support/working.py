@@ -14,8 +14,10 @@ from threading import Thread
 from typing import Any
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
+from holo_tasks.machine.clock import boot_s
 from holo_tasks.safety import ledger as ledgers
 from holo_tasks.safety.ledger import Claim, Ledger
+from holo_tasks.safety.store import add
 from tests.support.spending import open_store
 
 LEASE_S, RENEW_S = 1.5, 0.3
@@ -25,6 +27,23 @@ GOAL = "flag"
 def hasten() -> None:
     """Let leases of this process be short."""
     ledgers.LEASE_S, ledgers.RENEW_S = LEASE_S, RENEW_S
+
+
+class LookThenTake(Ledger):
+    """A naive ledger, which the proofs have to catch: it looks whether an item is free, and takes it afterwards."""
+
+    def _try(self, token: str, goal: str, *others: Any) -> Claim:
+        with self._store.transaction() as db:
+            row = db.execute(ledgers.CLAIMS.select().where(ledgers.CLAIMS.c.token == token)).one_or_none()
+            now, era = self._store.now_s(db), self._store.era
+            if row is not None:
+                self._is_free(row, now, ledgers.Vigil())
+        time.sleep(0.01)  # it may be far from its database
+        with self._store.transaction() as db:
+            mine = {"holder": ledgers._this_process(), "era": era, "expires_s": now + LEASE_S, "epoch": 1}
+            if not add(db, ledgers.CLAIMS, token=token, goal=goal, **mine):
+                db.execute(ledgers.CLAIMS.update().where(ledgers.CLAIMS.c.token == token).values(**mine))
+        return Claim(self, token, goal, 1, (), valid_until_s=boot_s() + LEASE_S)
 
 
 def elsewhere() -> str:
