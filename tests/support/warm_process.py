@@ -22,6 +22,7 @@ import importlib
 import inspect
 import io
 import json
+import mmap
 import os
 import re
 import runpy
@@ -41,6 +42,8 @@ from typing import Any, NoReturn
 from unittest import mock
 
 import yaml
+
+from tests.support.shared_heap import SharedHeap
 
 _last: list[Callable[[], object]] = []
 atexit.register(lambda: [one() for one in _last])
@@ -89,7 +92,6 @@ MOST_DESCRIPTORS = 16
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.sbrk.restype = ctypes.c_void_p
 _libc.sbrk.argtypes = [ctypes.c_long]
-_HUGE, _MADV_COLLAPSE = 2 << 20, 25
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_MM, _PR_SET_MM_MAP = 1, 15, 35, 14
 
 
@@ -162,6 +164,7 @@ def main() -> None:
     from holo_tasks.machine.lean import load_less
     from holo_tasks.machine.memory import collect_seldom
 
+    heap = _shared_heap()
     load_less()
     collect_seldom()
     _tell_kernel(sys.argv, os.environ)  # if that does not go here, nothing is started this way
@@ -181,10 +184,17 @@ def main() -> None:
     assert threading.active_count() == len(os.listdir("/proc/self/task")) == 1, "a thread is in no child"  # noqa: PTH208
     gc.collect()
     gc.freeze()
-    _in_huge_pages()
+    if heap:
+        heap.end()
     link.sendall(b"\n")
     while asked := _asked(link):
         _serve(link, later, *asked)
+
+
+def _shared_heap() -> SharedHeap | None:
+    with contextlib.suppress(OSError, AttributeError):
+        return SharedHeap()
+    return None
 
 
 def _read_types() -> None:
@@ -193,16 +203,6 @@ def _read_types() -> None:
 
     for named in set(re.findall(r'ffi\.(?:new|cast)\("([^"]+)"', inspect.getsource(xcffib))):
         xcffib.ffi.typeof(named)
-
-
-def _in_huge_pages() -> None:
-    """Have the kernel hold what it can in pages of 2 MiB instead of 4 KiB: a fork has something to do for each."""
-    for line in Path("/proc/self/maps").read_text(encoding="ascii", errors="replace").splitlines():
-        where, rights, _, device, *_ = line.split()
-        begin, end = (int(number, 16) for number in where.split("-"))
-        begin, end = -(-begin // _HUGE) * _HUGE, end // _HUGE * _HUGE
-        if rights == "rw-p" and device == "00:00" and begin < end:
-            _libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), _MADV_COLLAPSE)
 
 
 def _with_prefect() -> dict[str, ModuleType]:
@@ -392,11 +392,14 @@ def _tell_kernel(arguments: Sequence[str], env: Mapping[str, str], program: str 
     _libc.prctl(_PR_SET_NAME, Path(program or arguments[0]).name.encode(), 0, 0, 0)
     ends = []
     for text in ([sys.executable, *arguments], [f"{name}={value}" for name, value in env.items()]):
-        held = ctypes.create_string_buffer(b"".join(os.fsencode(one) + b"\0" for one in text))
-        _kept.append(held)
-        ends += [ctypes.addressof(held), ctypes.addressof(held) + len(held) - 1]
-    told = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-    code, stack, data, heap = told[23:25], told[25], told[42:44], told[44]
+        told = b"".join(os.fsencode(one) + b"\0" for one in text)
+        # The kernel tells of anonymous memory only, which the heap is not any more.
+        held = mmap.mmap(-1, max(1, len(told)), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        held[: len(told)] = told
+        _kept.append(begin := ctypes.c_char.from_buffer(held))
+        ends += [ctypes.addressof(begin), ctypes.addressof(begin) + len(told)]
+    stat = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    code, stack, data, heap = stat[23:25], stat[25], stat[42:44], stat[44]
     fields = [*map(int, (*code, *data, heap)), _libc.sbrk(0), int(stack), *ends]
     shape = struct.pack("=11QQIi", *fields, 0, 0, -1)
     if _libc.prctl(_PR_SET_MM, _PR_SET_MM_MAP, shape, ctypes.c_ulong(len(shape)), 0):
