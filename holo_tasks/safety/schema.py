@@ -94,8 +94,10 @@ def bring_up(db: sa.Connection, tables: sa.MetaData, place: str) -> None:
         )
     for step in STEPS[found - 1 :]:
         step(db)
-    if not wanted <= there:
-        tables.create_all(db)
+    if found < newest():
+        there |= set(sa.inspect(db).get_table_names())
+    if missing := [table for name, table in tables.tables.items() if name not in there]:
+        tables.create_all(db, missing, checkfirst=False)
     if _FORM.name not in there:
         db.execute(sa.text(f"CREATE TABLE {_FORM.name} (version BIGINT NOT NULL PRIMARY KEY)"))
         db.execute(sa.insert(_FORM).values(version=newest()))

@@ -317,7 +317,7 @@ async def test_a_password_is_never_asked_for(address, entered) -> None:
     elements = window(
         name=Told("Name", ENTRY, interfaces=TEXTS),
         pin=Told("Pin", PASSWORD, interfaces=TEXTS),
-        dots=Told("1234", 29, above=at("pin")),
+        dots=Told("hunter2", 29, above=at("pin")),
     )
     liar = Liar(elements, answers={"GetText": lambda asked: ("s", ["what it holds"])})
     entered.append(liar)
@@ -326,7 +326,7 @@ async def test_a_password_is_never_asked_for(address, entered) -> None:
     assert [each.value for each in tree.find("text field")] == ["what it holds"]
     assert [(each.protected, each.value) for each in tree.find("password field")] == [(True, "")]
     assert (at("pin"), "GetText") not in liar.asked
-    assert "1234" not in repr(tree)
+    assert "hunter2" not in repr(tree)
 
 
 async def test_what_has_not_changed_is_not_asked_for_again(address, entered) -> None:

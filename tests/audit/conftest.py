@@ -52,7 +52,7 @@ def s3(s3_module: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield server
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def bucket(s3: Any) -> Any:
     """A boto3 client for the server."""
     import boto3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from types import SimpleNamespace
 from typing import Any, cast
@@ -58,8 +59,7 @@ def test_the_same_screen_has_the_same_number_also_when_it_is_packed() -> None:
 def test_what_is_kept_has_a_bound_but_for_the_newest() -> None:
     pictures = remembered()
     size = Size(4000, 1000)
-    for number in range(FEWEST + 3):
-        noise = Image.effect_noise((size.width, size.height), 60 + number).convert("RGB")
-        pictures.keep(Picture(size, noise.tobytes("raw", "BGRX")))
+    for _ in range(FEWEST + 3):
+        pictures.keep(Picture(size, os.urandom(4 * size.width * size.height)))
     assert len(pictures._kept) == FEWEST
     assert FEWEST * 4 * size.width * size.height > MOST_BYTES

@@ -108,7 +108,7 @@ def test_a_run_whose_terminal_is_closed_ends_in_good_order(cli: CommandLine, app
         until(lambda: len(model.requests) == 2)
         os.close(terminal)
         assert running.end().code == 13
-    listed = json.loads(cli("runs", "--json").stdout)
+    listed = json.loads(cli("runs", "--json", real=False).stdout)
     (run,), (item,) = listed["runs"], listed["items"]
     assert (run["status"], item["token"], item["status"]) == ("killed", "I-1", "killed")
     assert run["reason"] == "The run was stopped by SIGHUP."
@@ -128,7 +128,7 @@ def test_a_run_that_is_to_outlive_its_terminal_does(cli: CommandLine, app: str) 
 
 def test_a_run_that_has_not_begun_is_stopped_too(cli: CommandLine) -> None:
     app = shlex.join(["sh", "-c", "sleep 60", str(cli.home)])  # it begins when a window shows
-    running = cli.start("run", "Go.", "--app", app, "--base-url", "http://127.0.0.1:9/v1", "--json")
+    running = cli.start("run", "Go.", "--app", app, "--base-url", "http://127.0.0.1:9/v1", "--json", real=False)
     until(lambda: related("Xvfb") and any(str(cli.home) in line for line in related("HOLO_DESKTOP=")))
     ended = running.signal(signal.SIGTERM)
     assert (ended.code, ended.told["status"], ended.told["trace"]) == (13, "killed", None)
