@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import random
@@ -260,6 +261,7 @@ def one_step(
     return cost
 
 
+@functools.cache
 def screen(number: int, *, search: str = "", rows: bool = False, target: Point | None = None) -> Shot:
     """A 1280 x 800 picture of an old program; ``target`` paints a small red square there."""
     image = Image.new("RGB", (SCREEN.width, SCREEN.height), (58, 110, 165))

@@ -71,6 +71,7 @@ LOADED = (
     *("holo_tasks.kill.station_switch", "holo_tasks.run.same_work", "holo_tasks.run.final_states"),
     *("mcp", "openpyxl", "mailbox", "imaplib", "email.headerregistry", "email.generator"),
     *("rich.progress", "rich._emoji_codes", "prefect_kubernetes", "prefect.deployments"),
+    *("kubernetes_validate", "prefect_docker.worker", "mcp.client.stdio", "mcp.client.streamable_http"),
 )
 """What commands, flows and the Prefect servers that they start load, and what loads the rest of it."""
 HOST = "holo_tasks.desktop.host"
@@ -88,6 +89,7 @@ LOADED_BY_HOSTS = (
 )
 """What hosts load, but for what looks for a display as it is loaded."""
 MOST_DESCRIPTORS = 16
+PREFECT = ("prefect", "prefect_docker", "prefect_kubernetes")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.sbrk.restype = ctypes.c_void_p
@@ -207,7 +209,7 @@ def _read_types() -> None:
 
 def _with_prefect() -> dict[str, ModuleType]:
     """Return Prefect's modules, and all of ours that hold something of theirs, or of one another's, since loaded."""
-    found = {name for name in sys.modules if name.partition(".")[0] in ("prefect", "prefect_kubernetes")}
+    found = {name for name in sys.modules if name.partition(".")[0] in PREFECT}
     ours = {name: module for name, module in sys.modules.items() if name.startswith("holo_")}
     while more := {name for name, module in ours.items() if name not in found and _sources(module) & found}:
         found |= more
