@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +28,7 @@ WRITTEN: dict[str, Callable[[str], str]] = {
     "json in json": lambda value: json.dumps(json.dumps(value)[1:-1])[1:-1],
     "repr": lambda value: repr(value)[1:-1],
     "url": lambda value: quote(value, safe=""),
-    "url, small": lambda value: quote(value, safe="").lower() if value.isascii() else quote(value, safe=""),
+    "url, small": lambda value: re.sub("%..", lambda part: part[0].lower(), quote(value, safe="")),
     "path": quote,
     "form": quote_plus,
     "html": html.escape,
