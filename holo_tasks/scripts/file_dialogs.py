@@ -15,7 +15,7 @@ from holo_tasks.core.elements import Element
 from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.visible_text import exact, is_hidden
 from holo_tasks.scripts.hands import Hands, Unsent
-from holo_tasks.vision.screen_text import Sight, plain
+from holo_tasks.vision.screen_text import Sight, matches, plain
 
 COMES_UP_S, HEEDS_S, GOES_S = 15.0, 1.5, 15.0
 """How long a dialog may take to come up, to heed the Enter key, which Chromium's does not, and to be gone."""
@@ -27,7 +27,7 @@ TRIES, LOOKS, CHANGES, LOOKS_GONE = 2, 3, 4, 2
 OPENS, SAVES = "Open", "Save"
 GTK_ROLE, FIELD, QT_FIELD = "file chooser", "text field", "File name:"
 TEXTS = {"GTK": ("Cancel", "Other Loc*"), "Qt": ("Look in:", "File name:")}
-"""What is written on a dialog whose program tells nothing of it."""
+"""What is written on a dialog whose program does not tell where it is. One is read, each other read or told."""
 _TAKEN = ("*already exists*", "*replace it*")
 _NOT_THERE = ("*not found*", "*could not be*", "*does not exist*", "*no such file*")
 
@@ -120,8 +120,11 @@ def dialog_on(sight: Sight) -> str:
             return "GTK"
         if one.on_screen and one.role == FIELD and one.name.startswith(QT_FIELD):
             return "Qt"
-    shown = (toolkit for toolkit, texts in TEXTS.items() if all(sight.has(text) for text in texts))
-    return next(shown, "")
+    for toolkit, texts in TEXTS.items():
+        read = [sight.has(text) for text in texts]
+        if any(read) and all(there or _named(sight, text) for there, text in zip(read, texts, strict=True)):
+            return toolkit
+    return ""
 
 
 def took(sight: Sight, path: str) -> bool:
@@ -132,6 +135,11 @@ def took(sight: Sight, path: str) -> bool:
     if any(one.on_screen and (one.role == GTK_ROLE or one.name.startswith(QT_FIELD)) for one in told):
         return False  # a dialog that tells of itself would tell this
     return sight.shows_part_of(path) or any(plain(line.text).endswith(plain(path)[-TAIL:]) for line in sight.lines)
+
+
+def _named(sight: Sight, text: str) -> bool:
+    """Say whether the program tells of something of this name, though not where it is, as GTK 4 does."""
+    return any("visible" in one.states and not one.on_screen and matches(text, one.name) for one in _told(sight))
 
 
 def _told(sight: Sight) -> Sequence[Element]:

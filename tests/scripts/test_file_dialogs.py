@@ -12,16 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from holo_tasks.core.elements import NOWHERE
 from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.loop.walk import Walk
-from holo_tasks.scripts.file_dialogs import open_in_dialog, save_in_dialog, took
+from holo_tasks.scripts.file_dialogs import dialog_on, open_in_dialog, save_in_dialog, took
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.script import Script
 from holo_tasks.vision.screen_text import Line, Sight
 from tests.accessibility.conftest import APPS, DEBIAN_PYTHON, has_gtk
 from tests.accessibility.test_programs import FLAGS
+from tests.support.element_trees import element, tree_of
 from tests.support.scripts import done
 from tests.support.shots import MemoryModel, as_model, walk_of
 
@@ -135,3 +137,20 @@ async def test_a_path_that_a_dialog_would_take_for_another_is_refused(path: str)
 def test_a_field_that_shows_another_path_did_not_take_it(shown: str, *, taken: bool) -> None:
     sight = Sight((Line(shown, Box(20, 20, 400, 20)),), Size(1000, 640))
     assert took(sight, "/srv/in/letter 1.txt" if "esktop" not in shown else "/tmp/desktop-7/in/letter 1.txt") is taken
+
+
+@pytest.mark.parametrize(
+    ("shown", "told", "toolkit"),
+    [
+        (("+ Other Loc...", "Cancel"), (), "GTK"),
+        (("+ other Lc...", "Cancel"), (), ""),
+        (("+ other Lc...", "Cancel"), ("Home", "Other Locations"), "GTK"),  # GTK 4 does not tell where
+        (("Ready",), ("Cancel", "Other Locations"), ""),  # it is told for a while after it has gone
+    ],
+)
+def test_a_dialog_is_known_by_what_is_read_and_told_of_it(
+    shown: tuple[str, ...], told: tuple[str, ...], toolkit: str
+) -> None:
+    lines = tuple(Line(text, Box(20, 40 * place, 120, 20)) for place, text in enumerate(shown))
+    tree = tree_of(*(element("label", name, NOWHERE, "visible") for name in told))
+    assert dialog_on(Sight(lines, Size(1000, 640), elements=tree)) == toolkit
