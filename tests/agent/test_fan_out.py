@@ -153,8 +153,9 @@ async def test_a_run_that_died_has_another_in_its_place_as_long_as_items_are_rea
         await half.wait()
         if number == 2:
             return Crashed(message="The process was killed.")
-        again.set()
-        return await worked(number, run)
+        done = await worked(number, run)
+        again.set()  # not before: while this one had taken nothing yet, a fourth would find something ready
+        return done
 
     async with workers("places", one_dies) as had, asyncio.timeout(20):
         counts = await fan_out.fan_out("places", "checking/places", batch=4, at_once=2)
