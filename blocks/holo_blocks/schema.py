@@ -9,7 +9,7 @@ _made: dict[object, dict[str, Any]] = {}
 
 
 class OneSchema:
-    """Goes before `Block`: Prefect asks for a block's schema twice for each of its fields, whenever one is saved."""
+    """Goes before `Block`: Prefect asks for a block's schema for each of its fields, whenever one is saved."""
 
     @classmethod
     def model_json_schema(cls, *positional: Any, **named: Any) -> dict[str, Any]:

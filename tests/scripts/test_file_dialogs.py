@@ -145,7 +145,7 @@ def test_a_field_that_shows_another_path_did_not_take_it(shown: str, *, taken: b
         (("+ Other Loc...", "Cancel"), (), "GTK"),
         (("+ other Lc...", "Cancel"), (), ""),
         (("+ other Lc...", "Cancel"), ("Home", "Other Locations"), "GTK"),  # GTK 4 does not tell where
-        (("Ready",), ("Cancel", "Other Locations"), ""),  # it is told for a while after it has gone
+        (("Ready",), ("Cancel", "Other Locations"), ""),  # nothing of it shows
     ],
 )
 def test_a_dialog_is_known_by_what_is_read_and_told_of_it(
