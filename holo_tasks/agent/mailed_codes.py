@@ -74,9 +74,10 @@ class MailedCodes:
                 if (run := running_here()) is not None:
                     run.outside.codes.learn("by mail", code)
                 return code
-            if asyncio.get_running_loop().time() >= end_s:
+            left_s = end_s - asyncio.get_running_loop().time()
+            if left_s <= 0:
                 raise GaveUp(f"No code came from {exact(self._sender)} within {self._within_s:g} seconds.{unread}")
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(min(LOOK_S, left_s))
 
     def _in(self, letter: Letter) -> str:
         """Return the code in a letter that is from the sender, new, and younger than what asked for it."""

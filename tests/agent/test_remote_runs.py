@@ -67,7 +67,7 @@ async def test_a_connection_that_drops_is_an_interruption(tmp_path: Path) -> Non
                 return step("answer", content="done")
             server.shut()
             server.open()  # type: ignore[attr-defined]
-            return step("wait", seconds=1)
+            return step("wait", seconds=0.2)
 
         with ScriptedModel(said) as model:
             remote = Vnc("127.0.0.1", port=server.port, password=PASSWORD, answers_within_s=0.3, reconnects=6)

@@ -130,15 +130,17 @@ class FirstPoint(Rules):
         return Permit(inside, "by its beginning")
 
 
-async def sent(arena: Arena, kind: str, naive: Rules) -> int:
-    """Return how many events get through naive rules, of ten hostile actions of a kind."""
+async def sent(arena: Arena, kind: str, policy: Rules) -> int:
+    """Return how many events get through, of up to ten hostile actions of a kind: one that does is enough."""
     chosen = [one for one in hostile(SEED, 400) if one.kind == kind][:10]
     async with Adversary(arena) as adversary:
         await arena.focus(arena.theirs if chosen[0].mode == "elsewhere" else arena.mine)
         before = arena.witnessed() or 0
-        seen = await adversary.walk(naive).look()
+        seen = await adversary.walk(policy).look()
         for one in chosen:
-            await adversary.attempt(one.call, naive, seen)
+            await adversary.attempt(one.call, policy, seen)
+            if (arena.witnessed() or 0) > before:
+                break
         await asyncio.sleep(0.3)
     return (arena.witnessed() or 0) - before
 

@@ -163,7 +163,7 @@ def test_without_prefect_a_run_is_known_and_killed_all_the_same(own_server: Temp
 def test_a_run_whose_prefect_server_dies_says_how_it_ended_and_leaves(
     own_server: TemporaryServer, cli: CommandLine, number: signal.Signals
 ) -> None:
-    pause = step("wait", seconds=1)
+    pause = step("wait", seconds=0.2)
     with ScriptedModel([pause, pause, pause, step("answer", content="done")]) as model:
         app = shlex.join(witnessed(cli.home / "inputs"))
         command = cli.start("run", "Go.", "--app", app, "--base-url", model.base_url, "--json")

@@ -118,7 +118,7 @@ def test_a_run_whose_terminal_is_closed_ends_in_good_order(cli: CommandLine, app
 
 
 def test_a_run_that_is_to_outlive_its_terminal_does(cli: CommandLine, app: str) -> None:
-    with ScriptedModel([step("wait", seconds=1), step("answer", content="done")]) as model:
+    with ScriptedModel([step("wait", seconds=0.3), step("answer", content="done")]) as model:
         options = ("--app", app, "--base-url", model.base_url, "--json")
         running = cli.start("run", "Go.", *options, by=("nohup",))
         until(lambda: model.requests)

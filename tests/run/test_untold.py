@@ -29,7 +29,7 @@ from tests.support.outage import Outage
 from tests.support.prefect_api import PrefectAPI
 from tests.support.scripted_model import ScriptedModel, step
 
-WAIT = step("wait", seconds=1)
+WAIT = step("wait", seconds=0.1)
 DONE = step("answer", content="done")
 
 
