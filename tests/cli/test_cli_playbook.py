@@ -67,9 +67,10 @@ def test_a_playbook_alone_does_it_without_a_model(cli: CommandLine, app: str, pl
 def test_where_a_playbook_does_not_fit_the_model_goes_on_or_it_ends(cli: CommandLine, app: str, playbook: Path) -> None:
     other = ("run", "Press it.", "--playbook", f"{playbook}#other", "--app", app, "--allow", "act", "--json")
     with ScriptedModel([step("answer", content="by the model")]) as model:
+        alone = cli.start(*other, "--playbook-only", *NOBODY)  # each waits for a while until it is sure
         ended = cli(*other, "--base-url", model.base_url)
     assert (ended.told["answer"], ended.told["layer"], ended.told["model_calls"]) == ("by the model", "model", 1)
-    ended = cli(*other, "--playbook-only", *NOBODY)
+    ended = alone.end()
     assert (ended.code, ended.told["status"], ended.told["layer"]) == (11, "needs_person", None)
     assert "has no rule of goal 'other' for this screen" in ended.complaint
 
