@@ -80,13 +80,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if not config.getoption("--keep-durations"):
-        return
-    if hasattr(config, "workerinput"):
-        config.pluginmanager.register(schedule.Computed(schedule.spent))
-        return
-    os.environ[read_before.ANEW] = "1"
-    config.pluginmanager.register(schedule.Durations())
+    if config.getoption("--keep-durations") and not hasattr(config, "workerinput"):
+        os.environ[read_before.ANEW] = "1"
+        config.pluginmanager.register(schedule.Durations())
 
 
 def pytest_sessionstart() -> None:
@@ -124,10 +120,10 @@ def pytest_xdist_setupnodes() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> schedule.Mixed | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> schedule.LongestFirst | None:
     if config.getoption("dist") != "loadscope":
         return None
-    return schedule.Mixed(config, log, schedule.known())
+    return schedule.LongestFirst(config, log, schedule.known())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

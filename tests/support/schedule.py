@@ -1,34 +1,24 @@
-"""Who of several workers tests what, and when: what takes longest comes first, so that all end together.
+"""Who of several workers tests what, and when: the modules that take longest come first, so that all end together.
 
-Tests that wait leave processors to others: were all taken by their time alone, those that wait would come together, and
-after them those that they could have waited beside. So a worker gets what computes longest of all that is left where
-the others would not keep the processors busy, and what waits longest where they would. `durations.json` says what each
-took when somebody last wrote it anew: ``make durations``. What it does not know counts as if each test computed for a
-second.
+`durations.json` says how long each took when somebody last wrote it anew: ``make durations``. What it does not know
+takes its turn as if each test took a second.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
-
-from holo_tasks.desktop.processes import descendants
-from holo_tasks.machine.proc import process, stat_of
 
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
 KEPT = Path(__file__).with_name("durations.json")
-PROCESSORS, BESIDE = 2, 2.0
-"""How many there are, and how many times as long as alone what computes takes beside all the others."""
-COMPUTED = "holo_computed"
 APART = (
     "tests/test_commands.py",
     "tests/faults/test_canaries.py",
@@ -50,113 +40,40 @@ def unit(test: str) -> str:
     return test if module in APART else TOGETHER.get(module, module)
 
 
-class Took(NamedTuple):
-    """Seconds that something took, beside all others, and seconds in which a processor was at work for it."""
+class LongestFirst(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives a worker that is free the longest that is left."""
 
-    seconds: float
-    computed: float
-
-    @property
-    def waited(self) -> float:
-        """Seconds in which nothing of it could have gone on; what computes has to share processors with others."""
-        return max(0.0, self.seconds - self.computed * BESIDE)
-
-    @property
-    def busy(self) -> float:
-        """The part of its time in which it would keep a processor busy, were it alone."""
-        return self.computed / max(self.computed + self.waited, 0.001)
-
-
-class Mixed(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives a worker that is free what computes longest of all that is left, or what waits longest."""
-
-    def __init__(self, config: pytest.Config, log: Any, known: Mapping[str, Took]) -> None:
+    def __init__(self, config: pytest.Config, log: Any, seconds: Mapping[str, float]) -> None:
         super().__init__(config, log)
-        self._known = known
+        self._seconds = seconds
 
     def _split_scope(self, nodeid: str) -> str:
         return unit(nodeid)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        busy = sum(self._at_work(units).busy for other, units in self.assigned_work.items() if other is not node)
-        following = max(self.workqueue, key=self._computes if busy < PROCESSORS else self._waits)
-        self.workqueue.move_to_end(following, last=False)
+        longest = max(self.workqueue, key=self._expected)
+        self.workqueue.move_to_end(longest, last=False)
         super()._assign_work_unit(node)
 
-    def _at_work(self, units: Mapping[str, Mapping[str, bool]]) -> Took:
-        """Return what the first unit takes of which something is left: the others come after it."""
-        left = (self._took(name, tests) for name, tests in units.items() if not all(tests.values()))
-        return next(left, Took(0.0, 0.0))
-
-    def _took(self, name: str, tests: Mapping[str, bool]) -> Took:
-        return self._known.get(name, Took(float(len(tests)), float(len(tests))))
-
-    def _computes(self, name: str) -> float:
-        took = self._took(name, self.workqueue[name])
-        return took.computed * took.busy
-
-    def _waits(self, name: str) -> tuple[float, float]:
-        took = self._took(name, self.workqueue[name])
-        return took.waited * (1 - took.busy), took.seconds
-
-
-class Computed:
-    """In a worker: adds up for how long processors were at work for its units, and for all that they started."""
-
-    def __init__(self, spent: Callable[[], float]) -> None:
-        self._spent, self._seconds = spent, defaultdict[str, float](float)
-        self._at = spent()
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-        try:
-            return (yield)
-        finally:
-            if nextitem is None or unit(nextitem.nodeid) != unit(item.nodeid):
-                now = self._spent()
-                self._seconds[unit(item.nodeid)] += now - self._at
-                self._at = now
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        session.config.workeroutput[COMPUTED] = dict(self._seconds)  # type: ignore[attr-defined]
-
-
-def spent() -> float:
-    """Return for how many seconds processors were at work for this process and those that it started."""
-    total = 0
-    for pid in (os.getpid(), *descendants(os.getpid())):
-        try:
-            total += sum(map(int, stat_of(process(pid))[11:15]))  # its own and its children's, as `man 5 proc` has them
-        except OSError:
-            continue
-    return total / os.sysconf("SC_CLK_TCK")
+    def _expected(self, name: str) -> float:
+        return self._seconds.get(name, float(len(self.workqueue[name])))
 
 
 class Durations:
-    """Adds up what the units of a test run take, set-up of what they share included, and keeps that."""
+    """Adds up how long the units of a test run take, set-up of what they share included, and keeps that."""
 
     def __init__(self, path: Path = KEPT) -> None:
-        self._path = path
-        self._seconds, self._computed = defaultdict[str, float](float), defaultdict[str, float](float)
+        self._path, self._seconds = path, defaultdict[str, float](float)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[unit(report.nodeid)] += report.duration
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: WorkerController) -> None:
-        for name, seconds in node.workeroutput.get(COMPUTED, {}).items():
-            self._computed[name] += seconds
-
     def pytest_sessionfinish(self) -> None:
-        kept = {
-            name: (round(took, 1), round(self._computed[name], 1))
-            for name, took in sorted(self._seconds.items())
-            if took >= 0.1
-        }
-        lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(took)}" for name, took in kept.items())
-        self._path.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+        kept = {name: round(took, 1) for name, took in sorted(self._seconds.items()) if took >= 0.1}
+        self._path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
-def known(path: Path = KEPT) -> dict[str, Took]:
-    """Return what each unit took when that was last kept."""
-    return {name: Took(*took) for name, took in json.loads(path.read_text(encoding="utf-8")).items()}
+def known(path: Path = KEPT) -> dict[str, float]:
+    """Return the seconds that each unit took when they were last kept."""
+    found: dict[str, float] = json.loads(path.read_text(encoding="utf-8"))
+    return found
