@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import shutil
 import signal
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from holo_tasks.machine.proc import process, stat_of
+from holo_tasks.machine.proc import living, process, stat_of
 
 # <linux/prctl.h>
 _PR_SET_PDEATHSIG = 1
@@ -24,6 +25,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 # Every process of a desktop carries this variable, so that those which left their group and
 # session are still found when the desktop ends.
 MARK = "HOLO_DESKTOP"
+LOOK_S = 0.1
+"""How long ends of processes are waited for before it is looked whether there are others by now."""
 
 
 def adopt_orphans() -> None:
@@ -50,13 +53,8 @@ def tied(signum: int) -> Callable[[], None]:
 def descendants(pid: int) -> list[int]:
     """List the living processes started by ``pid`` and theirs, parents first."""
     children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        with contextlib.suppress(OSError):
-            state, parent = stat_of(entry)[:2]
-            if state not in "ZX":
-                children.setdefault(int(parent), []).append(int(entry.name))
+    for each, told in living():
+        children.setdefault(int(told[1]), []).append(each)
     found, queue = [], [pid]
     while queue:
         below = children.get(queue.pop(0), [])
@@ -82,15 +80,12 @@ def belonging(mark: str, session: int) -> list[int]:
     """List the living processes that carry a desktop's mark in their environment, or its session."""
     wanted = f"{MARK}={mark}".encode()
     found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
+    for pid, told in living():
         with contextlib.suppress(OSError):
-            state, _, _, its_session = stat_of(entry)[:4]
-            if state in "ZX":
-                continue
-            if int(its_session) == session or wanted in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
+            if pid != os.getpid() and (
+                int(told[3]) == session or wanted in (process(pid) / "environ").read_bytes().split(b"\0")
+            ):
+                found.append(pid)
     return found
 
 
@@ -107,7 +102,25 @@ def end(find: Callable[[], Iterable[int]], *, grace_s: float) -> None:
                 asked.add(pid)
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL if overdue >= 0 else signal.SIGTERM)
-        time.sleep(0.005)  # /proc cannot be waited on
+        _await_ends(pids, LOOK_S if overdue >= 0 else min(LOOK_S, -overdue))
+
+
+def _await_ends(pids: Iterable[int], at_most_s: float) -> None:
+    """Wait until all of these processes have ended, for a while: /proc, which tells of others, cannot be waited on."""
+    until = time.monotonic() + at_most_s
+    ends = select.poll()
+    with contextlib.ExitStack() as opened:
+        left = 0
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                descriptor = os.pidfd_open(pid)
+                opened.callback(os.close, descriptor)
+                ends.register(descriptor, select.POLLIN)
+                left += 1
+        while left and (wait_s := until - time.monotonic()) > 0:
+            for descriptor, _ in ends.poll(wait_s * 1000):
+                ends.unregister(descriptor)
+                left -= 1
 
 
 def reap() -> None:

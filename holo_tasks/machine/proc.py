@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 OURS = Path("/proc/self")
@@ -17,7 +20,7 @@ def stat_of(folder: Path) -> list[str]:
 
     Raises `OSError` if it has ended.
     """
-    return (folder / "stat").read_bytes().rpartition(b")")[2].decode("ascii").split()
+    return _after_name((folder / "stat").read_bytes())
 
 
 def status_of(folder: Path) -> dict[str, str]:
@@ -28,3 +31,17 @@ def status_of(folder: Path) -> dict[str, str]:
     lines = (folder / "status").read_bytes().decode("utf-8", "replace").split("\n")
     told = (line.partition(":") for line in lines)
     return {name: value.strip() for name, _, value in told}
+
+
+def living() -> Iterator[tuple[int, list[str]]]:
+    """Yield the id of each process that has not ended, and what `stat_of` returns for it."""
+    for name in os.listdir("/proc"):  # noqa: PTH208  hundreds of them, many times a second
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb", buffering=0) as file:  # noqa: PTH123
+                told = _after_name(file.read())
+                if told[0] not in "ZX":
+                    yield int(name), told
+
+
+def _after_name(stat: bytes) -> list[str]:
+    return stat.rpartition(b")")[2].decode("ascii").split()
