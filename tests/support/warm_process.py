@@ -200,9 +200,11 @@ def _shared_heap() -> SharedHeap | None:
 
 
 def _read_types() -> None:
-    """Have cffi read what xcffib names types by, which else takes each host a while."""
+    """Have cffi read what xcffib names types by, and MSS find its functions, which else takes each host a while."""
     import xcffib
+    from mss.linux import xcb
 
+    xcb.initialize()
     for named in set(re.findall(r'ffi\.(?:new|cast)\("([^"]+)"', inspect.getsource(xcffib))):
         xcffib.ffi.typeof(named)
 
