@@ -7,8 +7,10 @@ otherwise: what comes after a silence, out of turn, or with more than itself, is
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 from holo_tasks.core.geometry import Box
@@ -27,6 +29,8 @@ LAG_S = 0.2
 """How much later than it was drawn a repaint may be known of."""
 FULL = 0.5
 """A box of which less is repainted has something else in it."""
+NEAR = 2
+"""Squares that are so many columns and rows apart belong together: there is one between them."""
 MOST = 8192
 """No more squares are watched: a fourth of a large screen."""
 
@@ -62,6 +66,19 @@ class Beat(NamedTuple):
     def late(self, now_s: float) -> bool:
         """Say whether it has been silent for too long to go on as before."""
         return now_s - self.last_s > LATE * (max(self.pace_s, LEAST_S) if self.pace_s else SLOWEST_S) + LAG_S
+
+
+@dataclass
+class _Run:
+    """Squares of one row that belong together."""
+
+    row: int
+    first: int
+    last: int
+    tiles: list[Tile]
+
+
+_first, _last = attrgetter("first"), attrgetter("last")
 
 
 @dataclass(frozen=True)
@@ -100,13 +117,15 @@ class Rhythms:
 
         ``alone`` says that nobody acted then, ``ours`` that it was before a look that was taken after we did.
         """
+        following: dict[Beat | None, Beat] = {None: Beat(last_s, alone=alone)}
         for tile in tiles:
             beat = self._beats.get(tile)
-            self._beats[tile] = (
-                beat.next(first_s, last_s, alone=alone, ours=ours) if beat else Beat(last_s, alone=alone)
-            )
-        for tile in [tile for tile, beat in self._beats.items() if beat.late(last_s)]:
-            del self._beats[tile]
+            if beat is not None and beat not in following:  # most have one in common
+                following[beat] = beat.next(first_s, last_s, alone=alone, ours=ours)
+            self._beats[tile] = following[beat]
+        late = {beat for beat in set(self._beats.values()) if beat.late(last_s)}
+        if late:
+            self._beats = {tile: beat for tile, beat in self._beats.items() if beat not in late}
         if len(self._beats) > MOST:
             self.forget()
 
@@ -134,14 +153,24 @@ class Rhythms:
 
 def pieces(tiles: frozenset[Tile]) -> Iterator[list[Tile]]:
     """Yield the squares that belong together: no more than one is between each and the next."""
-    left = set(tiles)
+    rows: dict[int, list[_Run]] = {}
+    for x, y in sorted(tiles):
+        runs = rows.setdefault(y, [])
+        if runs and x - runs[-1].last <= NEAR:
+            runs[-1].last = x
+            runs[-1].tiles.append((x, y))
+        else:
+            runs.append(_Run(y, x, x, [(x, y)]))
+    left = {id(run): run for runs in rows.values() for run in runs}
     while left:
-        found = [left.pop()]
-        for x, y in found:
-            near = {(x + dx, y + dy) for dx in range(-2, 3) for dy in range(-2, 3)} & left
-            left -= near
-            found += near
-        yield found
+        found = [left.popitem()[1]]
+        for run in found:
+            for row in range(run.row - NEAR, run.row + NEAR + 1):
+                runs = rows.get(row, [])
+                begin = bisect_left(runs, run.first - NEAR, key=_last)
+                end = bisect_right(runs, run.last + NEAR, key=_first)
+                found += [left.pop(id(other)) for other in runs[begin:end] if id(other) in left]
+        yield [tile for run in found for tile in run.tiles]
 
 
 def around(tiles: Iterable[Tile]) -> Box:

@@ -189,7 +189,7 @@ def _shared_out(tiles: set[Tile], drawn: Sequence[Repaint]) -> list[tuple[set[Ti
     """Return which squares were drawn together, and when: with the smallest repaint they are in, and others like it."""
     left, found = set(tiles), []
     for one in sorted(drawn, key=lambda one: one.box.area):
-        if own := _inside(left, one.box):
+        if left and (own := _inside(left, one.box)):
             left -= own
             most = LIKE * one.box.area
             alike = [other.at_ns for other in drawn if other.box.area <= most and one.box.intersects(other.box)]

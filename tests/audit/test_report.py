@@ -213,8 +213,9 @@ def test_the_page_looks_like_something(synthetic, tmp_path):
     folder = synthetic.tell_run(tmp_path, goals=2)
     write_report(folder, tmp_path / "report.html")
     picture = tmp_path / "page.png"
-    options = ("--window-size=1280,1900", f"--screenshot={picture}", (tmp_path / "report.html").as_uri())
-    chromium(tmp_path / "profile", *options)
+    # By a clock that stands still while something is loaded or decoded, pictures are all there.
+    options = ("--window-size=1280,1900", "--virtual-time-budget=2000", f"--screenshot={picture}")
+    chromium(tmp_path / "profile", *options, (tmp_path / "report.html").as_uri())
     with Image.open(picture) as image:
         colours = image.convert("RGB").getcolors(1 << 24)
     assert colours

@@ -123,3 +123,16 @@ def test_squares_with_more_than_one_between_are_of_different_things() -> None:
     found = sorted(sorted(piece) for piece in pieces(frozenset({(1, 1), (3, 1), (6, 1), (6, 2)})))
     assert found == [[(1, 1), (3, 1)], [(6, 1), (6, 2)]]
     assert TILE == 8
+
+
+@given(st.frozensets(st.tuples(st.integers(0, 11), st.integers(0, 7)), max_size=40))
+def test_whatever_is_repainted_is_put_together_by_what_is_near(tiles: frozenset[Tile]) -> None:
+    found = [set(piece) for piece in pieces(tiles)]
+    assert sorted(tile for piece in found for tile in piece) == sorted(tiles), "each once"
+    for piece in found:
+        reached = [min(piece)]
+        for x, y in reached:
+            reached += [(a, b) for a, b in piece - {*reached} if abs(a - x) <= 2 and abs(b - y) <= 2]
+        assert set(reached) == piece, "from each one gets to all others"
+        others = tiles - piece
+        assert not any(abs(a - x) <= 2 and abs(b - y) <= 2 for x, y in piece for a, b in others)
