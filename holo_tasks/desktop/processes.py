@@ -25,8 +25,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 # Every process of a desktop carries this variable, so that those which left their group and
 # session are still found when the desktop ends.
 MARK = "HOLO_DESKTOP"
-LOOK_S = 0.1
-"""How long ends of processes are waited for before it is looked whether there are others by now."""
+LOOK_S, NAP_S = 0.1, 0.005
+"""How long ends of processes are waited for before it is looked whether there are others by now; and where they cannot
+be waited for."""
 
 
 def adopt_orphans() -> None:
@@ -112,11 +113,16 @@ def _await_ends(pids: Iterable[int], at_most_s: float) -> None:
     with contextlib.ExitStack() as opened:
         left = 0
         for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
+            try:
                 descriptor = os.pidfd_open(pid)
-                opened.callback(os.close, descriptor)
-                ends.register(descriptor, select.POLLIN)
-                left += 1
+            except ProcessLookupError:
+                continue
+            except OSError:  # no descriptor is left, or this is not permitted: nothing may outlive a desktop for that
+                time.sleep(min(NAP_S, at_most_s))
+                return
+            opened.callback(os.close, descriptor)
+            ends.register(descriptor, select.POLLIN)
+            left += 1
         while left and (wait_s := until - time.monotonic()) > 0:
             for descriptor, _ in ends.poll(wait_s * 1000):
                 ends.unregister(descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -65,6 +66,21 @@ async def test_which_letter_counts(came: list[Letter], said: str) -> None:
                 await codes.code()
         with pytest.raises(GaveUp, match="No code came"):  # each letter is used once
             await codes.code()
+
+
+async def test_nobody_looks_past_the_time_for_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    naps, nap = list[float](), asyncio.sleep
+
+    async def short(seconds: float) -> None:
+        naps.append(seconds)
+        await nap(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", short)
+    async with mailed_codes(Box(), sender=FROM, within_seconds=0.2) as codes:
+        with pytest.raises(GaveUp, match=r"within 0\.2 seconds"):
+            await codes.code()
+    assert naps
+    assert max(naps) <= 0.2
 
 
 @pytest.mark.parametrize(
