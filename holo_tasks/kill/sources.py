@@ -86,7 +86,7 @@ class VariableSource:
 
 
 class StateSource:
-    """The states of the flow run, of those that it is part of, and of the sub-goals at work."""
+    """The states of the flow run, of those that it is part of, and of the sub-goals at work: one request for all."""
 
     name = "cancelled"
 
@@ -100,27 +100,23 @@ class StateSource:
         return self._asking.every_s
 
     def look(self, inside: Sequence[str]) -> str:
-        if len(inside) > 1:  # the sub-goals of many desktops are asked for together
-            stopped = self._asking.find("/flow_runs/filter", _stopped(inside))
-            if stopped:
-                return f"killed by cancelling the flow run {stopped[0]['name']} in Prefect"
-            inside = ()
-        for flow_run_id in (*self._flow_runs, *inside):
-            found = self._asking.get(f"/flow_runs/{flow_run_id}")
-            if found is None:
-                continue
-            if found["state_type"] in STOPPED_STATES:
-                return f"killed by cancelling the flow run {found['name']} in Prefect"
-            if flow_run_id == self._part:
-                self._find_whole(found["parent_task_run_id"])
+        if known := [*self._flow_runs, *inside]:
+            for stopped in self._asking.find("/flow_runs/filter", _stopped(known)):
+                return f"killed by cancelling the flow run {stopped['name']} in Prefect"
+        if self._part:
+            self._find_whole()
         return ""
 
     def answer(self) -> None:
         """Prefect is told by the flow's own end."""
 
-    def _find_whole(self, task_run_id: str | None) -> None:
+    def _find_whole(self) -> None:
         """Find the flow run that the topmost one known is part of; this never changes."""
-        task_run = self._asking.get(f"/task_runs/{task_run_id}") if task_run_id else None
+        part = self._asking.get(f"/flow_runs/{self._part}")
+        if part is None:
+            return
+        above = part["parent_task_run_id"]
+        task_run = self._asking.get(f"/task_runs/{above}") if above else None
         self._part = (task_run or {}).get("flow_run_id") or ""
         if self._part:
             self._flow_runs.append(self._part)
