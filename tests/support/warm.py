@@ -39,6 +39,8 @@ HARMLESS = (
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONUNBUFFERED",
 )
+# What kills are injected by: a host that finds these arms itself.
+ARMED = ("PYTHON_HOLO_FAULT", "PYTHON_HOLO_FAULT_LOG", "PYTHON_HOLO_MUTANT")
 
 
 SERVERS = ("holo_tasks.prefect_server.process", "tests.support.prefect_process")
@@ -166,7 +168,7 @@ class HostPopen(Popen):
     _named, _as = ("holo_tasks.desktop.host",), "host"
 
     def _takes(self, args: Any, env: Any) -> bool:
-        return list(args)[:4] == [sys.executable, "-P", "-m", *self._named] and _alike(env, HARMLESS)
+        return list(args)[:4] == [sys.executable, "-P", "-m", *self._named] and _alike(env, (*HARMLESS, *ARMED))
 
     def _arguments(self, args: Any) -> list[str]:
         return list(map(str, args))[1:]

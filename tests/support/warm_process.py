@@ -348,11 +348,13 @@ def _begin_as_any() -> None:
 
 
 def _become_host(arguments: list[str]) -> NoReturn:
-    """Be the process of a desktop, found where its environment says."""
+    """Be the process of a desktop, found where its environment says; as there `sitecustomize` would, it arms itself."""
     from holo_tasks.desktop import host
 
     sys.argv = [host.__file__, *arguments]
     sys.path[:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    if "PYTHON_HOLO_FAULT_LOG" in os.environ:
+        importlib.import_module("kill_points").arm_desktop()
     _run(host.main)
 
 
