@@ -51,7 +51,7 @@ from holo_tasks.prefect_server.temporary import OPEN, is_open
 from holo_tasks.run.dead_letters import file_noted
 from holo_tasks.run.discovery import Discovery
 from holo_tasks.run.far_rules import check_far
-from holo_tasks.run.flow_context import attempt, deployment_id, flow_run_id
+from holo_tasks.run.flow_context import attempt, deployment_id, flow_run_id, in_part_of_another
 from holo_tasks.run.hooks import Subscribed
 from holo_tasks.run.journal import not_untouched
 from holo_tasks.run.listening import Listener, Overheard
@@ -191,7 +191,9 @@ async def open_agent(
                     folder=recorder.folder,
                     home=where,
                     guard=guard,
-                    switch=KillSwitch(desktop, under_way, where, sources_for(under_way, store)),
+                    switch=KillSwitch(
+                        desktop, under_way, where, sources_for(under_way, store, part=in_part_of_another())
+                    ),
                     ledger=Ledger(store),
                     items=Items(store),
                     handoffs=Handoffs(store),

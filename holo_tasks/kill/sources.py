@@ -25,12 +25,12 @@ EVERY_S, PATIENCE_S, MOST_EVERY_S = 0.5, 0.4, 5.0
 STOPPED_STATES = {"CANCELLING", "CANCELLED"}
 
 
-def sources_for(run: Running, store: Store) -> list[Source]:
-    """Return what there is to watch for a run, by Prefect's present settings."""
+def sources_for(run: Running, store: Store, *, part: bool) -> list[Source]:
+    """Return what there is to watch for a run, by Prefect's present settings; ``part`` as `StateSource` has it."""
     found: list[Source] = []
     if url := get_current_settings().api.url:
         # Each by itself, so that one does not wait for the other.
-        found += [VariableSource(Asking(url), run), StateSource(Asking(url), run)]
+        found += [VariableSource(Asking(url), run), StateSource(Asking(url), run, part=part)]
     if not store.local:
         found.append(DatabaseSource(Kills(store), run))
     return found
@@ -86,14 +86,17 @@ class VariableSource:
 
 
 class StateSource:
-    """The states of the flow run, of those that it is part of, and of the sub-goals at work: one request for all."""
+    """The states of the flow run, of those that it is part of, and of the sub-goals at work: one request for all.
+
+    Whether the flow run is ``part`` of another is known where it is made; what that is part of, Prefect knows.
+    """
 
     name = "cancelled"
 
-    def __init__(self, asking: Asking, run: Running) -> None:
+    def __init__(self, asking: Asking, run: Running, *, part: bool) -> None:
         self._asking = asking
         self._flow_runs = [run.flow_run_id] if run.flow_run_id else []
-        self._part = run.flow_run_id
+        self._part = run.flow_run_id if part else ""
 
     @property
     def every_s(self) -> float:
@@ -101,7 +104,7 @@ class StateSource:
 
     def look(self, inside: Sequence[str]) -> str:
         if known := [*self._flow_runs, *inside]:
-            for stopped in self._asking.find("/flow_runs/filter", _stopped(known)):
+            for stopped in self._asking.find("/flow_runs/filter", stopped_of(known)):
                 return f"killed by cancelling the flow run {stopped['name']} in Prefect"
         if self._part:
             self._find_whole()
@@ -122,7 +125,7 @@ class StateSource:
             self._flow_runs.append(self._part)
 
 
-def _stopped(flow_run_ids: Sequence[str]) -> dict[str, Any]:
+def stopped_of(flow_run_ids: Sequence[str]) -> dict[str, Any]:
     """Return the filter for those of some flow runs that were cancelled."""
     states = {"type": {"any_": sorted(STOPPED_STATES)}}
     return {"flow_runs": {"id": {"any_": list(flow_run_ids)}, "state": states}, "limit": 1}

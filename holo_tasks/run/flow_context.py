@@ -22,3 +22,9 @@ def flow_run_id() -> str:
     """Return the id of the Prefect flow run this code is in, or an empty string."""
     context = FlowRunContext.get()
     return str(context.flow_run.id) if context and context.flow_run else ""
+
+
+def in_part_of_another() -> bool:
+    """Say whether the Prefect flow run this code is in is part of another one, as that of a sub-goal is."""
+    context = FlowRunContext.get()
+    return bool(context and context.flow_run and context.flow_run.parent_task_run_id)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from uuid import uuid4
 
 import httpx
 import pytest
 
 from holo_tasks.kill.run_registry import Running
-from holo_tasks.kill.sources import Asking, StateSource
+from holo_tasks.kill.sources import VARIABLE, Asking, StateSource, stopped_of
+from tests.support.prefect_api import PrefectAPI
 
 URL = "http://prefect.invalid/api"
 
@@ -44,19 +45,27 @@ def prefect() -> Prefect:
     return Prefect({"agent": "part", "part": "whole"})
 
 
-@pytest.fixture
-def source(prefect: Prefect) -> Iterator[StateSource]:
+def source_of(prefect: Prefect, *, part: bool) -> StateSource:
     asking = Asking(URL)
-    asking._client.close()
     asking._client = httpx.Client(base_url=URL, transport=httpx.MockTransport(prefect))
-    yield StateSource(asking, Running.here("run", "title", "trace", "agent"))
-    asking._client.close()
+    return StateSource(asking, Running.here("run", "title", "trace", "agent"), part=part)
+
+
+@pytest.fixture
+def source(prefect: Prefect) -> StateSource:
+    return source_of(prefect, part=True)
 
 
 def test_once_it_is_known_what_a_run_is_part_of_one_request_asks_for_all(prefect: Prefect, source: StateSource) -> None:
     assert [source.look(["sub-goal"]), source.look(["sub-goal"]), source.look(["sub-goal"])] == ["", "", ""]
     assert prefect.since() == 2 * ["filter", "flow_runs", "task_runs"] + ["filter", "flow_runs"]
     assert source.look(["sub-goal", "another"]) == source.look([]) == ""
+    assert prefect.since() == ["filter", "filter"]
+
+
+def test_a_flow_run_that_is_no_part_is_not_looked_up(prefect: Prefect) -> None:
+    whole = source_of(prefect, part=False)
+    assert whole.look([]) == whole.look(["sub-goal"]) == ""
     assert prefect.since() == ["filter", "filter"]
 
 
@@ -72,3 +81,16 @@ def test_what_was_cancelled_before_stops_it_at_once(prefect: Prefect, source: St
     prefect.cancelled.add("agent")
     assert source.look([])
     assert prefect.since() == ["filter"]
+
+
+def test_a_server_that_tests_share_answers_as_prefect_itself(prefect_url: str) -> None:
+    api, nobody = PrefectAPI(prefect_url), [str(uuid4())]
+    run = api.post("/flow_runs/", {"flow_id": api.post("/flows/", {"name": "stopped"})["id"], "name": "it"})["id"]
+    asking, of_prefect = Asking(prefect_url), {"limit": 2}
+    assert asking.find("/flow_runs/filter", stopped_of([run])) == []
+    assert asking.find("/flow_runs/filter", stopped_of([run]) | of_prefect) == []
+    api.post(f"/flow_runs/{run}/set_state", {"state": {"type": "CANCELLED"}, "force": True})
+    for more in ({}, of_prefect):
+        found = asking.find("/flow_runs/filter", stopped_of([*nobody, run]) | more)
+        assert [one["name"] for one in found] == ["it"]
+    assert asking.get(f"/variables/name/{VARIABLE}") is asking.get("/variables/name/another") is None

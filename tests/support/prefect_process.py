@@ -5,7 +5,8 @@ Here the loop asks SQLite itself, which answers from memory. Only where another 
 thread wait for it, as ever. What is asked, in which order and in which transaction stays Prefect's.
 
 For each request, too, Prefect has a thread tell which database it is, and two tasks of their own for what looks at its
-headers. Here the loop does both; and nothing is looked at for being compressed, as nothing goes far.
+headers. Here the loop does both; and nothing is looked at for being compressed, as nothing goes far. What each run asks
+twice a second `prefect_polls` answers, as long as nothing was stopped.
 
 What events tell (each task's runs, what automations hear) is written down while the file is there that the second
 argument names (`recorded` in the conftest), else dropped. Servers that tests or commands start for themselves are as
@@ -106,6 +107,20 @@ def _with_less_between(create: Any, *arguments: Any, **named: Any) -> Any:
     return app
 
 
+def _behind_polls(create: Any, *arguments: Any, **named: Any) -> Any:
+    """Make Prefect's server with what answers polls before it."""
+    from prefect.settings import get_current_settings
+
+    from tests.support.prefect_polls import NothingStopped
+
+    settings = get_current_settings().server
+    url, login = settings.database.connection_url, settings.api.auth_string
+    assert url is not None
+    assert login is not None
+    database = url.get_secret_value().removeprefix("sqlite+aiosqlite:///")
+    return NothingStopped(create(*arguments, **named), database, login.get_secret_value())
+
+
 def _serve_less(*arguments: Any) -> None:
     """Serve, once Prefect may be loaded: it reads its settings as it is."""
     from burner_redis.pubsub import PubSub
@@ -127,6 +142,7 @@ def _serve_less(*arguments: Any) -> None:
     memory.Topic.publish = publish_if_asked
     utils.run_in_threadpool = _here  # type: ignore[attr-defined]
     server.create_api_app = functools.partial(_with_less_between, server.create_api_app)
+    server.create_app = functools.partial(_behind_polls, server.create_app)
     _serve(*arguments)
 
 
