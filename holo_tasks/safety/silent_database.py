@@ -43,8 +43,6 @@ class Watch:
         self._file = -1
         self._over = False
         self._lock = threading.Lock()
-        self._timer = threading.Timer(self.patience_s, self._cut)
-        self._timer.daemon = True
 
     def __enter__(self) -> Watch:
         return self
@@ -52,7 +50,8 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._timer.cancel()
+        if self._began_s is not None:
+            _alarm.clear(self)
         with self._lock:
             self._over = True
             self._keep(-1)
@@ -98,9 +97,10 @@ class Watch:
         # Not before: a process whose connections are all in use says nothing of the server.
         if self._began_s is None:
             self._began_s = time.monotonic()
-            self._timer.start()
+            _alarm.set(self, self._began_s + self.patience_s)
 
-    def _cut(self) -> None:
+    def cut(self) -> None:
+        """End the wait: its time is up."""
         with self._lock:
             if not self._over:
                 self.fired = True
@@ -116,3 +116,59 @@ class Watch:
         if self._file >= 0:
             os.close(self._file)
         self._file = file
+
+
+class _Alarm:
+    """Ends the waits of a process in time, from one thread: to begin one takes longer than most transactions do.
+
+    The thread ends when it looks again and nothing is waited for; it is not told of each wait that ends.
+    """
+
+    def __init__(self) -> None:
+        self._turn = threading.Condition()
+        self._due: dict[Watch, float] = {}
+        self._looks_s = math.inf
+        self._running = False
+
+    def set(self, watch: Watch, at_s: float) -> None:
+        with self._turn:
+            self._due[watch] = at_s
+            if not self._running:
+                threading.Thread(target=self._run, name="silent databases", daemon=True).start()
+                self._running = True
+            elif at_s < self._looks_s:
+                self._turn.notify()
+
+    def clear(self, watch: Watch) -> None:
+        with self._turn:
+            self._due.pop(watch, None)
+
+    def _run(self) -> None:
+        while (late := self._late()) is not None:
+            for watch in late:
+                watch.cut()
+
+    def _late(self) -> list[Watch] | None:
+        """Return the waits whose time is up, once there are some; None if nothing is waited for."""
+        with self._turn:
+            while self._due:
+                now_s = time.monotonic()
+                if late := [watch for watch, at_s in self._due.items() if at_s <= now_s]:
+                    for watch in late:
+                        del self._due[watch]
+                    return late
+                self._looks_s = min(self._due.values())
+                self._turn.wait(self._looks_s - now_s)
+            self._running = False
+            return None
+
+
+_alarm = _Alarm()
+
+
+def _begin_anew() -> None:
+    global _alarm
+    _alarm = _Alarm()  # a forked process has none of the threads
+
+
+os.register_at_fork(after_in_child=_begin_anew)

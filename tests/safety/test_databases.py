@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -304,6 +306,26 @@ class TestAServerThatFails:
                     db.execute(sa.text("SELECT 1"))
                 assert least_s <= time.monotonic() - began < most_s
         used(store)
+
+    def test_a_wait_is_ended_in_time_beside_longer_ones_and_in_a_process_that_was_forked_meanwhile(self) -> None:
+        ours, theirs = socket.socketpair()
+
+        def wait_in_vain() -> None:
+            with silent_database.Watch("the same", 0.1) as watch:
+                watch.over(ours.fileno())
+                ours.settimeout(20)
+                assert ours.recv(1) == b""
+
+        with ours, theirs, silent_database.Watch("another", 30.0) as longer:
+            longer.over(theirs.fileno())
+            forked = multiprocessing.get_context("fork").Process(target=wait_in_vain)
+            forked.start()
+            forked.join()
+            assert forked.exitcode == 0
+        ours, theirs = socket.socketpair()
+        with ours, theirs, silent_database.Watch("another", 30.0) as longer:
+            longer.over(theirs.fileno())
+            wait_in_vain()
 
     def test_one_that_hangs_in_the_middle_of_a_transaction_took_nothing_over(self, postgres: Postgres) -> None:
         store = open_store(postgres.new_database())
