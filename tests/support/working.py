@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from multiprocessing.synchronize import Barrier
+from multiprocessing.synchronize import Barrier, Semaphore
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -22,6 +21,8 @@ from tests.support.spending import open_store
 
 LEASE_S, RENEW_S = 1.5, 0.3
 GOAL = "flag"
+AT_ONCE = 5
+"""How many claim again when a turn has ended: all would be in each other's way for most of the time."""
 
 
 def hasten() -> None:
@@ -69,18 +70,22 @@ def once_each(url: str, make: type[Ledger], tokens: list[str], effects: Path, to
                     ledger.finish(claim, "", "1", "")
 
 
-def take_turns(url: str, folder: Path, threads: int, seed: int) -> None:
-    """Claim one item in some threads, over and over until each had it once, and write one intent each time."""
+def take_turns(url: str, folder: Path, threads: int, ended: Semaphore) -> None:
+    """Claim one item in some threads, over and over until each had it once, and write one intent each time.
+
+    After each turn some of those that wait claim again, at the same time.
+    """
     ledger = Ledger(open_store(url))
-    workers = [Thread(target=_one_turn, args=(ledger, folder, random.Random(seed * 100 + i))) for i in range(threads)]
+    workers = [Thread(target=_one_turn, args=(ledger, folder, ended)) for _ in range(threads)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
 
 
-def _one_turn(ledger: Ledger, folder: Path, chance: random.Random) -> None:
-    while True:
+def _one_turn(ledger: Ledger, folder: Path, ended: Semaphore) -> None:
+    had_it = False
+    while not had_it:
         with suppress(InvalidUsage), ledger.claim("R-1", GOAL) as claim:
             # Fails if somebody else is inside: then there were two holders at a time.
             mark = os.open(folder / "inside", os.O_CREAT | os.O_EXCL)
@@ -88,8 +93,11 @@ def _one_turn(ledger: Ledger, folder: Path, chance: random.Random) -> None:
             os.close(mark)
             (folder / f"turn {claim.epoch} {number}").touch(exist_ok=False)
             (folder / "inside").unlink()
-            return
-        time.sleep(chance.uniform(0.005, 0.1))
+            had_it = True
+        if not had_it:
+            ended.acquire(timeout=2)
+    for _ in range(AT_ONCE):
+        ended.release()
 
 
 def obey(url: str, orders: Connection, machine: str) -> None:
