@@ -38,6 +38,8 @@ LATENCY_S = 0.06
 """How far a naive budget is from its database."""
 BILLED_ERRORS = (500, 503, 520, 524)
 """What gateways answer when a server behind them may have done the work."""
+ROUNDS = 10
+"""How often each process holds and pays: locks that are taken in another order are met every time in fewer, too."""
 PROMPT, MAX_TOKENS = "Press OK. " * 600, 1024
 
 processes = multiprocessing.get_context("forkserver")
@@ -300,7 +302,7 @@ def hold_often(url: str, keys: str) -> None:
     """Hold and pay in scopes nested as their keys are written."""
     budgets = Budgets(open_store(url))
     scopes = [Guard(key, Limits(max_cost_usd=1), 0, key=key) for key in keys]
-    for _ in range(20):
+    for _ in range(ROUNDS):
         budgets.pay(budgets.hold(scopes, 5), 1)
 
 
@@ -310,7 +312,7 @@ def renew_often(url: str, keys: str) -> None:
         hold_often(url, keys)
         return
     store = open_store(url)
-    for _ in range(40):
+    for _ in range(2 * ROUNDS):
         with store.transaction() as db:  # not `do`, which would try again
             renew(db, "")
 
