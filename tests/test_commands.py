@@ -42,7 +42,10 @@ SHORT = {
 
 
 ON_A_SHARED_SERVER = {
-    *(f"tests/bench/bench{name}.py" for name in ("", "_cache", "_fleet", "_memory", "_pool", "_skipping", "_start")),
+    *(
+        f"tests/bench/bench{name}.py"
+        for name in ("", "_cache", "_discovery", "_fleet", "_memory", "_pool", "_skipping", "_start")
+    ),
     *("tests/faults/faults.py", "tests/faults/latch_trials.py", "tests/nasty/runs.py"),
 }
 
