@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from common import command, fresh_home, headline, served
+from common import command, fresh_home, headline, served, starter
 
 PARTS = {
     "holo-tasks run": "agent",
@@ -50,7 +50,7 @@ def _measured(environ: dict[str, str], steps: int) -> dict[str, tuple[int, int]]
         return Answer(json.dumps(step("answer", content="done")))
 
     with ScriptedModel(script) as model:
-        run = subprocess.Popen(command(model.base_url), env=environ, stdout=subprocess.DEVNULL)
+        run = starter()(command(model.base_url), env=environ, stdout=subprocess.DEVNULL)
         try:
             if not reached.wait(300):
                 raise SystemExit("The run did not come to its last step.")

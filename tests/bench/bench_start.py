@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from common import command, fresh_home, headline, served, starter
+from common import command, fresh_home, headline, script_starter, served, starter
 
 HOMES = ("fresh", "used")
 """A home is used by the second command in it."""
@@ -91,7 +91,8 @@ def _cpu() -> float:
 
 def _loading(module: str) -> float:
     started = time.monotonic()
-    subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
+    with script_starter()([sys.executable, "-c", f"import {module}"]) as loads:
+        assert loads.wait() == 0
     return time.monotonic() - started
 
 

@@ -109,6 +109,14 @@ def starter() -> type[subprocess.Popen[Any]]:
     return subprocess.Popen if warm.beside is None else warm.Popen
 
 
+def script_starter() -> type[subprocess.Popen[Any]]:
+    """Return what starts a script or a module of Python, in the same way."""
+    from tests.support import warm
+
+    warm.in_tests = warm.beside is not None
+    return warm.ScriptPopen
+
+
 def command(base_url: str) -> list[str]:
     """Return a command that runs a goal on a program with a button that counts."""
     from probe_counter import __file__ as counter
@@ -124,7 +132,7 @@ def rehearsal(*, latency_ms: int = 0) -> Iterator[str]:
     playbook = ROOT / "flows" / "expense_audit.playbook.yaml"
     command = [sys.executable, "-m", "holo_tasks.rehearsal", "--playbook", str(playbook)]
     command += ["--log", "warning", "--latency-ms", str(latency_ms)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with script_starter()(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         yield json.loads(server.stdout.readline())["base_url"]
         server.terminate()
