@@ -41,6 +41,7 @@ def main() -> int:
     parser.add_argument("--moments", type=int, default=300, metavar="N", help="(%(default)s)")
     parser.add_argument("--points", type=int, default=10_000, metavar="N", help="at most so many, spread evenly (all)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="(%(default)s)")
+    parser.add_argument("--receipts", nargs="+", default=SHORT, help="of most audits (%(default)s)")
     options = parser.parse_args()
     out: Path = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
@@ -89,7 +90,7 @@ def _all(options: argparse.Namespace, out: Path, bucket: dict[str, str]) -> int:
             runner = idle.pop()
         folder = work / name.replace(":", "-").replace("+", "_")
         seed = int(name.split()[1]) if name.startswith("moment") else None
-        receipts = OUTCOMES if seed is not None and seed % 5 == 0 else SHORT
+        receipts = OUTCOMES if seed is not None and seed % 5 == 0 else options.receipts
         in_bucket = seed is not None and seed % 3 == 0
         with Audit(folder, receipts, bucket if in_bucket else None) as audit:
             outcome = run(runner, audit, faults=faults)
