@@ -22,7 +22,7 @@ from botocore.config import Config
 from PIL import Image, ImageChops
 from s3_server import S3Server
 
-from tests.support.command_fixtures import command
+from tests.support.command_fixtures import command, free_display, x_servers
 from tests.support.command_line import EXECUTABLE, CommandLine, Ended, related, until
 from tests.support.long import few
 from tests.support.postgres import Postgres
@@ -39,11 +39,27 @@ XServer = Callable[..., "subprocess.Popen[bytes]"]
 Checks = dict[str, dict[str, Any]]
 
 
+OWN_SCREEN = {"DISPLAY": None}
+"""Has the doctor start a desktop, as it does where no display is set."""
+
+
+@pytest.fixture(scope="module")
+def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A display with a program on it."""
+    display, folder = free_display(), tmp_path_factory.mktemp("screen")
+    with x_servers(folder) as start:
+        start(display, *command("events", folder / "events"))
+        yield display
+
+
 @pytest.fixture
-def doctor(tmp_path: Path) -> CommandLine:
-    """`holo-tasks` on a machine where no Prefect API is configured."""
+def doctor(tmp_path: Path, screen: str) -> CommandLine:
+    """`holo-tasks` on a machine where no Prefect API is configured.
+
+    There is a display, which is looked at: a desktop of its own for each takes long, and is for those of `OWN_SCREEN`.
+    """
     cli = CommandLine(tmp_path, None)
-    cli.env["PREFECT_HOME"] = str(tmp_path / "prefect")
+    cli.env |= {"PREFECT_HOME": str(tmp_path / "prefect"), "DISPLAY": screen}
     return cli
 
 
@@ -142,7 +158,7 @@ def names_in(s3: S3Server) -> list[str]:
 
 
 def test_the_endpoint_cannot_be_reached(doctor: CommandLine) -> None:
-    found = checks(doctor("doctor", "--json", "--base-url", NOBODY), 14)
+    found = checks(doctor("doctor", "--json", "--base-url", NOBODY, env=OWN_SCREEN), 14)
     assert statuses(found) == {"endpoint": "failed", **dict.fromkeys(("key", "model", "image", "output"), "skipped")}
     says(found["endpoint"], NOBODY, "Cannot reach")
     says(found["image"], "endpoint")
@@ -337,7 +353,8 @@ def test_a_server_that_hangs_is_given_up(doctor: CommandLine, hung: str) -> None
     never = Answer("", delay_s=120)
     with ScriptedModel([never], models=never if hung == "list" else [MODEL]) as model:
         started = time.monotonic()
-        found = checks(doctor("doctor", "--json", "--base-url", model.base_url, "--timeout", "3"), 14)
+        asked = ("doctor", "--json", "--base-url", model.base_url, "--timeout", "3")
+        found = checks(doctor(*asked, env=OWN_SCREEN), 14)
     assert time.monotonic() - started < 30
     guilty = found["endpoint" if hung == "list" else "image"]
     assert guilty["status"] == "failed"
@@ -347,7 +364,7 @@ def test_a_server_that_hangs_is_given_up(doctor: CommandLine, hung: str) -> None
 
 def test_a_signal_ends_it_and_all_it_started(doctor: CommandLine) -> None:
     with ScriptedModel([], models=Answer("", delay_s=120)) as model:
-        running = doctor.start("doctor", "--json", "--base-url", model.base_url)
+        running = doctor.start("doctor", "--json", "--base-url", model.base_url, env=OWN_SCREEN)
         until(lambda: [line for line in related(str(doctor.home)) if "window.py" in line])
         ended = running.signal(signal.SIGTERM)
     assert (ended.code, json.loads(ended.stdout)) == (13, {"status": "failed", "checks": []})
@@ -413,7 +430,7 @@ def test_a_missing_package_is_named(doctor: CommandLine, tmp_path: Path, missing
         found = subprocess.run(["which", program], capture_output=True, text=True, check=True).stdout.strip()
         (path / program).symlink_to(found)
     with ScriptedModel(seen, models=[MODEL]) as model:
-        ended = doctor("doctor", "--json", "--base-url", model.base_url, env={"PATH": str(path)})
+        ended = doctor("doctor", "--json", "--base-url", model.base_url, env={"PATH": str(path), **OWN_SCREEN})
     found = checks(ended, 15)
     assert statuses(found) == {"display": "failed", "input": "skipped", "view": "warning"}
     says(found["view"], "apt-get install --no-install-recommends tigervnc-scraping-server`")

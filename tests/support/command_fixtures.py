@@ -7,6 +7,7 @@ import random
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,13 @@ def app(tmp_path: Path) -> str:
 @pytest.fixture
 def x_server(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     """Starts X servers without a window manager, and programs on them, whose window is waited for if they have one."""
+    with x_servers(tmp_path) as start:
+        yield start
+
+
+@contextmanager
+def x_servers(folder: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """What `x_server` gives a test, for as long as anybody likes; programs write what they say into a folder."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(display: str, *program: str, shows: bool = True) -> subprocess.Popen[bytes]:
@@ -50,7 +58,7 @@ def x_server(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]
         started.append(server)
         until(Path(f"/tmp/.X11-unix/X{display[1:]}").exists)
         if program:
-            log = (tmp_path / "program.log").open("wb")
+            log = (folder / "program.log").open("wb")
             started.append(subprocess.Popen(program, env={**os.environ, "DISPLAY": display}, stderr=log))
             if shows:
                 until(lambda: _shows_a_window(display))
@@ -77,6 +85,11 @@ def _shows_a_window(display: str) -> bool:
 @pytest.fixture
 def display() -> str:
     """A display nobody uses yet."""
+    return free_display()
+
+
+def free_display() -> str:
+    """Return a display nobody uses yet."""
     return next(f":{n}" for n in range(random.randrange(3000, 8000), 9000) if not Path(f"/tmp/.X11-unix/X{n}").exists())
 
 
