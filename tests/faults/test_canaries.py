@@ -28,6 +28,7 @@ from holo_tasks.core.geometry import Size
 from holo_tasks.desktop.processes import descendants
 from holo_tasks.safety.masking.likeness import folded_secret, secret_in
 from holo_tasks.vision.band_reader import BandReader
+from tests.support import warm
 from tests.support.long import few
 from tests.support.scripted_model import ScriptedModel, step
 
@@ -163,7 +164,7 @@ def leaks(tmp: Path, prefect_url: str, mutant: str = "") -> tuple[set[tuple[str,
             "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "DEBUG",
             "PREFECT_LOGGING_LEVEL": "DEBUG",
         }
-        with subprocess.Popen(
+        with warm.ScriptPopen(
             [sys.executable, "-m", "tests.faults.canary_runner"],
             env=env,
             stdin=subprocess.PIPE,
