@@ -251,10 +251,7 @@ def load_version(path: Path) -> tuple[Playbook, str]:
 def parse_playbook(text: str, source: str = "playbook", folder: Path | None = None) -> Playbook:
     """Read a playbook's text; ``source`` names it in errors, ``folder`` is where its pictures are."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        if root is not None:
-            _check_nodes(root, source, {})
-        value = yaml.safe_load(text)
+        root, value = _read(text, source)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{source}:{mark.line + 1}" if mark else source
@@ -268,6 +265,19 @@ def parse_playbook(text: str, source: str = "playbook", folder: Path | None = No
         raise BadPlaybook(_first_problem(error, root, source)) from None
     except RecursionError:
         raise BadPlaybook(f"{source}: it is nested too deeply") from None
+
+
+def _read(text: str, source: str) -> tuple[yaml.Node | None, Any]:
+    """Return the nodes of a text, which tell lines, and what they stand for."""
+    loader = yaml.SafeLoader(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            return None, None
+        _check_nodes(root, source, {})
+        return root, loader.construct_document(root)  # to parse a text takes longer than all else of reading it
+    finally:
+        loader.dispose()
 
 
 def _first_problem(error: ValidationError, root: yaml.Node | None, source: str) -> str:
