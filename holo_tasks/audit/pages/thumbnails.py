@@ -79,7 +79,8 @@ def _opened(data: bytes, *, at_least: int = 0) -> Image.Image | None:
         size = image.size
         if at_least:
             image.draft("RGB", (at_least, 1))  # a JPEG is decoded at a fraction of its size, which is faster
-        plain = image.convert("RGB")
+        image.load()
+        plain = image if image.mode == "RGB" else image.convert("RGB")  # which would be a copy
         plain.info["size"] = size
         return plain
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError):
