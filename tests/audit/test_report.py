@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import io
 import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from holo_tasks.audit import DamagedTrace, open_trace
+from holo_tasks.audit.pages import report
 from holo_tasks.audit.pages.gesture_marks import Arrow, Ring, caption, marks
 from holo_tasks.audit.pages.report import Effort, write_report
 from holo_tasks.audit.pages.report_head import came_to
@@ -53,6 +56,14 @@ document.body.append(out);
 @pytest.fixture(scope="session")
 def synthetic(loader: Any) -> ModuleType:
     return loader(Path(__file__).with_name("synthetic.py"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_picture_made_smaller_once() -> Iterator[None]:
+    """All these runs show the same pictures, which takes most of the time that their reports take."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "smaller", functools.cache(smaller))
+        yield
 
 
 def chromium(profile: Path, *options: str) -> str:
