@@ -24,7 +24,7 @@ from holo_tasks.scripts.playbook import Playbook, load_playbook
 from holo_tasks.scripts.rules import Decision, find, follow
 from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Sight
-from tests.support.recorded_runs import Act, Page, page, record, sight_of
+from tests.support.recorded_runs import Act, Page, page, page_reader, record, sight_of
 
 GOAL = "Look up the order {} and say what is in it. If you are asked who you are, it is {{{{secret:pin}}}}."
 FRAME = [(20, 10, "Harbor Stock"), (20, 390, "Press F1 for help")]
@@ -95,7 +95,7 @@ def run(home: Path, number: str, *, detour: bool = False, answer: Any = None, **
 def compiled(home: Path, *traces: str, params: tuple[str, ...] = ()) -> tuple[Playbook, dict[str, Any], str]:
     """Return the playbook of some traces, what the command says of it, and its text."""
     out = home / "made.yaml"
-    told = json.loads(compile_traces(traces, out, "look-up", params, None, home, as_json=True))
+    told = json.loads(compile_traces(traces, out, "look-up", params, None, home, as_json=True, reader=page_reader()))
     return load_playbook(out), told, out.read_text()
 
 

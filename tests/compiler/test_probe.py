@@ -19,8 +19,7 @@ from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.outside import quoted
 from holo_tasks.scripts.playbook import Playbook, Rule, load_playbook
 from holo_tasks.scripts.rules import follow
-from holo_tasks.vision.ocr_reader import shared_reader
-from tests.support.recorded_runs import Act, Page, Part, page, record_parts, sight_of
+from tests.support.recorded_runs import Act, Page, Part, page, page_reader, record_parts, sight_of
 
 PUT = "Put the note on the order {} and save it once."
 LOOK = "Look whether the order {} has just one note: answer done if so."
@@ -104,7 +103,7 @@ class Desk:
         """Return the playbook of some traces, what the command says of it, and its text."""
         out = self.home / "made.yaml"
         out.unlink(missing_ok=True)
-        how: dict[str, Any] = {"as_json": True, "reader": shared_reader(), "probes": probes}
+        how: dict[str, Any] = {"as_json": True, "reader": page_reader(), "probes": probes}
         told = json.loads(compile_traces(traces, out, goal, params, None, self.home, **how))
         return load_playbook(out), told, out.read_text()
 

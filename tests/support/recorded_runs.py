@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -19,10 +20,33 @@ from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.loop.take_picture import frame_taken
 from holo_tasks.models.encoding import JpegEncoder
 from holo_tasks.safety.redaction import painted
+from holo_tasks.vision.ocr_reader import Reader, Reading
+from holo_tasks.vision.screen_text import Sight
 
 SIZE = Size(720, 420)
 FONT = ImageFont.truetype("DejaVuSans.ttf", 16)
 GREY, WHITE, BLACK = (195, 195, 195), (255, 255, 255), (0, 0, 0)
+
+
+Made = TypeVar("Made")
+
+
+class OfPages(Generic[Made]):
+    """What is made of pages: once for those that are equal, as tests record the same ones again and again."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Made] = {}
+
+    def of(self, one: Page, make: Callable[[], Made]) -> Made:
+        """Return what was made of a page like this one, or is now."""
+        key = repr(one)
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+
+_PICTURES, _REDACTED, _SHOTS = OfPages[Image.Image](), OfPages[RedactedFrame](), OfPages[Shot]()
+_SIGHTS = OfPages[Sight]()
 
 
 @dataclass(frozen=True)
@@ -45,6 +69,9 @@ class Page:
     @property
     def picture(self) -> Image.Image:
         """The page as it looks on the screen."""
+        return _PICTURES.of(self, self._painted).copy()  # which may be drawn on
+
+    def _painted(self) -> Image.Image:
         picture = Image.new("RGB", (SIZE.width, SIZE.height), GREY)
         draw = ImageDraw.Draw(picture)
         for (left, top), text in self.fields.items():
@@ -63,12 +90,13 @@ class Page:
     @property
     def redacted(self) -> RedactedFrame:
         """The page as it is taken off the screen, with what is masked painted over."""
-        return painted(Frame(self.picture.tobytes(), SIZE, ":0"), [Mask("text", box) for box in self.masks])
+        masks = [Mask("text", box) for box in self.masks]
+        return _REDACTED.of(self, lambda: painted(Frame(self.picture.tobytes(), SIZE, ":0"), masks))
 
     @property
     def shot(self) -> Shot:
         """The page as it is sent to a model."""
-        return JpegEncoder().encode(self.redacted)
+        return _SHOTS.of(self, lambda: JpegEncoder().encode(self.redacted))
 
     def place(self, text: str) -> Point:
         """Return where one clicks on a text, or on the field beside it."""
@@ -186,9 +214,33 @@ def _told(act: Act) -> tuple[str, dict[str, Any], str, dict[str, Any]]:
     return "click", told, "click", {"at": {"x": at.x, "y": at.y}, "button": "left", "count": 1}
 
 
-def sight_of(one: Page) -> Any:
-    """Return what is read on a page."""
-    from holo_tasks.vision.ocr_reader import shared_reader
+class PageReader(Reader):
+    """Reads each picture once, where others forget all but the last few."""
 
-    with io.BytesIO(one.shot.data) as data, Image.open(data) as picture:
-        return shared_reader().read(picture.convert("RGB")).sight
+    def __init__(self) -> None:
+        super().__init__()
+        self._read: dict[tuple[bytes, tuple[int, int]], Reading] = {}
+
+    def read(self, picture: Image.Image) -> Reading:
+        """Read a picture, unless it was read before."""
+        picture = picture.convert("RGB")
+        key = picture.tobytes(), picture.size
+        if key not in self._read:
+            self._read[key] = super().read(picture)
+        return self._read[key]
+
+
+@functools.cache
+def page_reader() -> PageReader:
+    """Return the reader of all pages of this process's tests."""
+    return PageReader()
+
+
+def sight_of(one: Page) -> Sight:
+    """Return what is read on a page."""
+
+    def read() -> Sight:
+        with io.BytesIO(one.shot.data) as data, Image.open(data) as picture:
+            return page_reader().read(picture).sight
+
+    return _SIGHTS.of(one, read)
