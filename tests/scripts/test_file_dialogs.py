@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
+import os
 import shlex
+import shutil
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from holo_tasks.core.elements import NOWHERE
 from holo_tasks.core.errors import GaveUp, InvalidUsage
 from holo_tasks.core.geometry import Box, Size
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import VirtualDesktop, child, leftovers
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.file_dialogs import dialog_on, open_in_dialog, save_in_dialog, took
 from holo_tasks.scripts.hands import Hands
@@ -41,6 +45,34 @@ PAGE = """<!doctype html><meta charset=utf-8><title>Letters</title><body style="
 <script>document.querySelector("input").onchange = async event => {
 const [file] = event.target.files; document.title = await file.text();
 document.getElementById("status").textContent = `Read ${file.name}: ${document.title}`; }</script>"""
+
+
+SAME = Path("/tmp/holo-tests-letters")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for a program, beside that of its desktop: dialogs show both paths, so what is read there is known where
+    they are the same in each run. One run at a time has them; another one meanwhile has folders of its own.
+    """
+    with ExitStack() as ours:
+        try:
+            lock = ours.enter_context(SAME.with_suffix(".lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(SAME, ignore_errors=True)  # of a run that was killed
+            SAME.mkdir(0o755)
+        except OSError:
+            yield tmp_path
+            return
+        ours.callback(shutil.rmtree, SAME)
+
+        def named(prefix: str) -> str:
+            made = SAME / f"{leftovers.PREFIX}letters"
+            made.mkdir(0o700)
+            return str(made)
+
+        monkeypatch.setattr(child, "tempfile", SimpleNamespace(mkdtemp=named))
+        yield SAME
 
 
 async def store(hands: Hands, path: str) -> str:
@@ -74,31 +106,39 @@ async def desktop_of(toolkit: str, home: Path) -> AsyncIterator[VirtualDesktop]:
         yield desktop
 
 
+def made_old(folder: Path) -> None:
+    """Give files a time that is the same in each run: dialogs show that, too."""
+    for file in folder.iterdir():
+        os.utime(file, (1_600_000_000, 1_600_000_000))
+
+
 def walk_on(desktop: VirtualDesktop) -> Walk:
     return walk_of(as_model(MemoryModel([])), desktop=desktop)
 
 
 @pytest.mark.parametrize("toolkit", PROGRAMS)
-async def test_a_letter_is_saved_another_is_opened_and_none_replaced(toolkit: str, tmp_path: Path) -> None:
-    async with desktop_of(toolkit, tmp_path / "home") as desktop:
+async def test_a_letter_is_saved_another_is_opened_and_none_replaced(toolkit: str, home: Path) -> None:
+    async with desktop_of(toolkit, home / "home") as desktop:
         folder = (await desktop.shared_folder()).path
         saved, given = folder / "letter 1.txt", folder / "given.txt"
         given.write_text("Dear Ada")
         (folder / "letter 1.txt.bak").write_text("its name goes on where the other ends")
         for script in (Script(store, path=str(saved)), Script(load, path=str(given))):
+            made_old(folder)
             assert await done(walk_on(desktop), script.brain()) in {str(saved), str(given)}
         assert saved.read_text() == "Dear customer"
+        made_old(folder)
         with pytest.raises(GaveUp, match="there is a file of that name already"):
             await done(walk_on(desktop), Script(store, path=str(saved)).brain())
         assert saved.read_text() == "Dear customer", "and not Ada, whose letter was opened since"
 
 
-async def test_chromium_saves_a_download_and_takes_a_file_by_its_dialogs(tmp_path: Path) -> None:
-    profile = tmp_path / "profile" / "Default"
+async def test_chromium_saves_a_download_and_takes_a_file_by_its_dialogs(home: Path) -> None:
+    profile = home / "profile" / "Default"
     profile.mkdir(parents=True)
     (profile / "Preferences").write_text(json.dumps({"download": {"prompt_for_download": True}}))
-    (tmp_path / "page.html").write_text(PAGE)
-    words = ["chromium", *shlex.split(FLAGS), f"--user-data-dir={profile.parent}", f"--app=file://{tmp_path}/page.html"]
+    (home / "page.html").write_text(PAGE)
+    words = ["chromium", *shlex.split(FLAGS), f"--user-data-dir={profile.parent}", f"--app=file://{home}/page.html"]
 
     async def save(hands: Hands, path: str) -> None:
         await hands.click("Store letter", timeout_seconds=60)  # the browser may still be loading the page
@@ -108,10 +148,12 @@ async def test_chromium_saves_a_download_and_takes_a_file_by_its_dialogs(tmp_pat
         folder = (await desktop.shared_folder()).path
         saved, given = folder / "letter 1.txt", folder / "given.txt"
         given.write_text("Dear Ada")
+        made_old(folder)
         await done(walk_on(desktop), Script(save, path=str(saved)).brain())
         while not saved.exists():  # the dialog is gone before the browser has written it
             await asyncio.sleep(0.05)
         assert saved.read_text() == "Dear customer"
+        made_old(folder)
         assert await done(walk_on(desktop), Script(load, path=str(given)).brain()) == str(given)
 
 
