@@ -33,6 +33,8 @@ pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop]
 APPS = Path(__file__).parents[1] / "apps"
 SEED = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXQ"
 SECRET = "hunter2-harbour"
+CODES = ["402917", "583164"]
+"""What the program mails, one after the other: the same in each run, so that what is read of them is known."""
 
 
 @pytest.fixture
@@ -58,6 +60,7 @@ class Portal:
         self.folder.mkdir()
         told = {"user": "anna", "password": SECRET, "seed": f"otpauth://totp/anna?secret={SEED}&period=15"}
         told |= {"look_ups": look_ups, "maildir": str(maildir or ""), "pyotp": str(Path(pyotp.__file__).parents[1])}
+        told["codes"] = CODES
         (self.folder / "settings.json").write_text(json.dumps(told))
         self.desktop = HoloDesktop(
             app=shlex.join([tk_python(), str(APPS / "portal_tk.py"), str(self.folder)]),

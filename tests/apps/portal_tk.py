@@ -1,14 +1,14 @@
 """A program that asks for a password and then for a one-time code, and whose session ends after some look-ups.
 
 portal_tk.py FOLDER: `settings.json` there says user, password, seed (an otpauth address), where pyotp is, how many
-look-ups a session lasts, and a Maildir that codes are sent to. What happens is written to `log` there, a line each.
-A code is taken once, whatever program of this folder it is given to; what is shown beside it is for tests to search.
+look-ups a session lasts, a Maildir that codes are sent to, and these, one after the other. What happens is written to
+`log` there, a line each. A code is taken once, whatever program of this folder it is given to; what is shown beside it
+is for tests to search.
 """
 
 import email.message
 import email.utils
 import json
-import secrets
 import sys
 import time
 import tkinter as tk
@@ -102,7 +102,7 @@ class Portal(tk.Tk):
         return ""
 
     def send(self) -> None:
-        self.mailed = f"{secrets.randbelow(10**6):06d}"
+        self.mailed = TOLD["codes"].pop(0)
         letter = email.message.EmailMessage()
         letter["From"], letter["To"] = "Harbour Portal <codes@portal.example>", "anna@localhost"
         letter["Date"], letter["Subject"] = email.utils.localtime(), "Your code"
