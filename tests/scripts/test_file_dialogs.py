@@ -47,32 +47,31 @@ const [file] = event.target.files; document.title = await file.text();
 document.getElementById("status").textContent = `Read ${file.name}: ${document.title}`; }</script>"""
 
 
-SAME = Path("/tmp/holo-tests-letters")
-
-
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for a program, beside that of its desktop: dialogs show both paths, so what is read there is known where
     they are the same in each run. One run at a time has them; another one meanwhile has folders of its own.
     """
+    given = getattr(request.node, "callspec", None)
+    same = Path(f"/tmp/holo-tests-letters-{given.id if given else request.node.name}"[:40])
     with ExitStack() as ours:
         try:
-            lock = ours.enter_context(SAME.with_suffix(".lock").open("w"))
+            lock = ours.enter_context(same.with_suffix(".lock").open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(SAME, ignore_errors=True)  # of a run that was killed
-            SAME.mkdir(0o755)
+            shutil.rmtree(same, ignore_errors=True)  # of a run that was killed
+            same.mkdir(0o755)
         except OSError:
             yield tmp_path
             return
-        ours.callback(shutil.rmtree, SAME)
+        ours.callback(shutil.rmtree, same)
 
         def named(prefix: str) -> str:
-            made = SAME / f"{leftovers.PREFIX}letters"
+            made = same / f"{leftovers.PREFIX}{same.name}"  # by its name its processes are known
             made.mkdir(0o700)
             return str(made)
 
         monkeypatch.setattr(child, "tempfile", SimpleNamespace(mkdtemp=named))
-        yield SAME
+        yield same
 
 
 async def store(hands: Hands, path: str) -> str:
