@@ -65,7 +65,8 @@ def assembled(found: Sequence[Application], view: View) -> ElementTree:
         silent.pop(app.pid, None)
     told += (elements.Application(title, pid, "", "none", note=TELLS_NOTHING) for pid, title in silent.items())
     lacking = [app for app in told if app.note]
-    why_not = NOBODY if not merged else " ".join(f"{app.name or f'Process {app.pid}'}: {app.note}." for app in lacking)
+    heard = merged or any(app.note != TELLS_NOTHING for app in lacking)
+    why_not = " ".join(f"{app.name or f'Process {app.pid}'}: {app.note}." for app in lacking) if heard else NOBODY
     return ElementTree(tuple(merged), tuple(told), complete=not lacking and bool(merged), why_not=why_not)
 
 

@@ -232,6 +232,13 @@ async def test_a_program_that_hangs_holds_nobody_up(address, entered, silent) ->
     assert {each.name for each in tree.find("button", hidden=True)} == {"Save", "Hung"}
 
 
+async def test_the_only_program_that_hangs_is_said_to(address, entered) -> None:
+    hung = Liar(window(save=Told("Hung")), answers={"GetItems": lambda asked: None})
+    entered.append(hung)
+    await hung.enter(address)
+    assert (await read(address)).why_not == "liar: it did not answer in time."
+
+
 @pytest.mark.parametrize(
     "answers",
     [
