@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import os
 import shlex
 import shutil
+import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
@@ -56,8 +56,8 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     same = Path(f"/tmp/holo-tests-letters-{given.id if given else request.node.name}"[:40])
     with ExitStack() as ours:
         try:
-            lock = ours.enter_context(same.with_suffix(".lock").open("w"))
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whoever has this name has the folder, until its process ends; it leaves no file behind.
+            ours.enter_context(socket.socket(socket.AF_UNIX)).bind(f"\0{same}")
             shutil.rmtree(same, ignore_errors=True)  # of a run that was killed
             same.mkdir(0o755)
         except OSError:
