@@ -100,6 +100,24 @@ def test_prefect_logs_there_as_it_is_set(level: str) -> None:
     assert (said.stdout, said.stderr) == (f"{level}\n", "")
 
 
+FINDS = """
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from holo_tasks.prefect_server.database import prepare
+print([*find_spec("prefect").submodule_search_locations], "prefect" in sys.modules, prepare(Path(sys.argv[1])))
+"""
+
+
+def test_what_it_has_not_imported_yet_is_found_where_it_is(tmp_path: Path) -> None:
+    """Else nobody would know there which Prefect is installed, and each server would make its database by itself."""
+    command = [sys.executable, "-c", FINDS]
+    begun = warm.run_script([*command, tmp_path / "one"])
+    plain = subprocess.run([*command, tmp_path / "two"], capture_output=True, text=True, check=True)
+    assert (begun.stdout, begun.stderr) == (plain.stdout, plain.stderr)
+    assert plain.stdout.endswith(" False True\n")
+
+
 BESIDE = """
 import json, os, subprocess, sys
 from tests.support import warm, warm_process

@@ -106,7 +106,12 @@ class Later:
             del sys.modules[name]
 
     def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name in self._modules else None  # type: ignore[arg-type]
+        if name not in self._modules:
+            return None
+        spec = ModuleSpec(name, self)  # type: ignore[arg-type]
+        # Who only looks where a package is finds it, as in a process that has not loaded it.
+        spec.submodule_search_locations = getattr(self._modules[name], "__path__", None)
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = self._modules[spec.name]
