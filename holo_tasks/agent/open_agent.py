@@ -39,7 +39,7 @@ from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.element_tree import Elements
 from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.home import holo_home
-from holo_tasks.machine.memory import give_back
+from holo_tasks.machine.memory import reuse
 from holo_tasks.machine.patience import awaited
 from holo_tasks.models.address import shown
 from holo_tasks.models.build_model import model_at
@@ -118,7 +118,7 @@ async def open_agent(
     (`asyncio.CancelledError`).
     """
     options = options or RunOptions()
-    give_back()  # a flow's process sees thousands of pictures
+    reuse()  # a flow's process sees thousands of pictures
     close_process()  # keys and values of secrets are here, and the program that is driven may be of the same user
     prefect_url, limits, redaction = get_current_settings().api.url, options.limits, options.redaction
     if endpoint.local_only:

@@ -15,7 +15,7 @@ from holo_tasks.core.errors import HoloError, InvalidUsage, Killed
 from holo_tasks.core.printable import printable
 from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.lean import load_less
-from holo_tasks.machine.memory import collect_seldom, give_back
+from holo_tasks.machine.memory import collect_seldom, reuse
 from holo_tasks.machine.output import prepare_streams, put, release_streams, say
 from holo_tasks.machine.umask import narrow_umask
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the status's code."""
     close_process()
     collect_seldom()
-    give_back()
+    reuse()
     load_less()
     ended: list[int] = []
     if arguments is None:  # this process is that of a command, and does nothing after it

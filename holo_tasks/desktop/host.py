@@ -29,7 +29,7 @@ from holo_tasks.desktop.opengl import Asked
 from holo_tasks.desktop.sandbox import bounds
 from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.closed import close_process
-from holo_tasks.machine.memory import give_back
+from holo_tasks.machine.memory import QUIET_S, give_back, reuse
 from holo_tasks.machine.umask import narrow_umask
 
 # After the other side is gone, this long to end in good order.
@@ -40,7 +40,7 @@ def main() -> None:
     """Serve one desktop: arguments are the socket, the memories for pixels and the gate, and the parent's id."""
     close_process()  # the values of secrets are here
     narrow_umask()
-    give_back()
+    reuse()
     shared_libraries.find_at_once()
     channel, pixels, page, parent = (int(argument) for argument in sys.argv[1:5])
     with socket.socket(fileno=channel) as link:
@@ -68,12 +68,19 @@ class Host:
         self._folder = Path(order["folder"])
         try:
             self._open(order)
-            while (request := self._requests.get()) is not None and request["ask"] != "close":
+            while (request := self._next()) is not None and request["ask"] != "close":
                 self._answer(request)
         finally:
             self._end()
         if request is not None:
             self._say({"id": request["id"]})
+
+    def _next(self) -> Message | None:
+        try:
+            return self._requests.get(timeout=QUIET_S)
+        except queue.Empty:
+            give_back()
+            return self._requests.get()
 
     def _open(self, order: Message) -> None:
         from holo_tasks.desktop.x_session import XSession

@@ -22,6 +22,7 @@ from holo_tasks.core.money import Usage
 from holo_tasks.core.ports import Reply, ToolRequest
 from holo_tasks.core.this_machine import Lookup, NotThisMachine, pinned_url, switched_on
 from holo_tasks.loop.corrections import came
+from holo_tasks.machine.memory import giving_back
 from holo_tasks.models.address import check_base_url, check_key, no_base_url, shown
 from holo_tasks.models.bounded import BoundedClient
 from holo_tasks.models.breaker import Breaker
@@ -111,7 +112,8 @@ class ModelEndpoint:
         probe = await self._breaker.admit(timeout_s / 2)
         left = timeout_s - (time.monotonic() - arrived)
         try:
-            reply = await self._ask(body, left)
+            with giving_back():
+                reply = await self._ask(body, left)
         except TransientModelFault as fault:
             if isinstance(fault, _OutOfTime) and left < FAIR_S:
                 self._breaker.gave_up(probe=probe)

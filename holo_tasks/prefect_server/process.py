@@ -12,14 +12,14 @@ from contextlib import suppress
 
 from holo_tasks.machine.closed import close_process
 from holo_tasks.machine.lean import load_less
-from holo_tasks.machine.memory import collect_seldom, give_back
+from holo_tasks.machine.memory import collect_seldom, keep_little
 from holo_tasks.machine.umask import narrow_umask
 
 
 def main() -> None:
     """Serve at the socket whose number is the argument, until told to end."""
     collect_seldom()
-    give_back()
+    keep_little()
     load_less()
     close_process()  # it holds the login, and what it needs for its database
     narrow_umask()  # its database holds secrets, and the key to them beside them

@@ -33,6 +33,7 @@ from holo_tasks.contract.offered_tools import answer_only
 from holo_tasks.contract.question import asks_for_point, is_question
 from holo_tasks.contract.rulebook import STANDARD, Body, Terms
 from holo_tasks.contract.wire_messages import messages_of, newest_image, task_of, text_of, turns_of
+from holo_tasks.machine.memory import reuse
 from holo_tasks.rehearsal.conversations import Conversations
 from holo_tasks.rehearsal.errors import Refused
 from holo_tasks.rehearsal.point_finder import point_of
@@ -265,6 +266,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Serve a playbook until the parent process ends, unless that is ignored, or a signal comes."""
     options = _parser().parse_args(argv)
     end_with_parent()
+    reuse()
     logging.basicConfig(stream=sys.stderr, level=options.log.upper(), format="rehearsal model: %(message)s")
     if importlib.util.find_spec("rapidocr") is None:
         return _refuse_to_start("no OCR here: install it with pip install 'prefect-holo[rehearsal]'")

@@ -45,16 +45,16 @@ def test_what_watches_over_a_borrowed_display_is_closed() -> None:
         assert mender.poll() is None
 
 
-async def test_an_agent_closes_the_process_it_works_in_and_has_it_give_memory_back(
+async def test_an_agent_closes_the_process_it_works_in_and_has_it_use_memory_again(
     monkeypatch: pytest.MonkeyPatch, prefect: str
 ) -> None:
     done: list[str] = []
-    for name in ("close_process", "give_back"):
+    for name in ("close_process", "reuse"):
         monkeypatch.setattr(f"holo_tasks.agent.open_agent.{name}", lambda name=name: done.append(name))
     endpoint = ModelEndpoint("http://127.0.0.1:9/v1", None)
     terms = {"desktop": PaintedDesktop(), "endpoint": endpoint, "profile": profile_for("holo3-1-35b-a3b")}
     async with open_agent(title="t", destination=Destination.parse(str(holo_home() / "runs")), **terms):  # type: ignore[arg-type]
-        assert sorted(done) == ["close_process", "give_back"]
+        assert sorted(done) == ["close_process", "reuse"]
     await endpoint.close()
 
 

@@ -1,5 +1,6 @@
 """`make bench`: what one command takes of memory beside its program, after some steps, with a Prefect server running.
 
+That is at its most, as the model is asked, and a moment later, when what the last pictures took is given back.
 Memory that processes share is counted in parts (PSS): beside another X server or another Python a process has less.
 """
 
@@ -9,10 +10,13 @@ import argparse
 import json
 import subprocess
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 from common import command, fresh_home, headline, served, starter
+
+from holo_tasks.machine.memory import QUIET_S
 
 PARTS = {
     "holo-tasks run": "agent",
@@ -29,14 +33,17 @@ def main() -> None:
     options = parser.parse_args()
     headline(__file__, "what one command takes of memory")
     with fresh_home() as home, fresh_home() as server, served(server) as access:
-        parts = _measured(home | access, options.steps)
+        at_most, waiting = _measured(home | access, options.steps)
     print(f"\nafter {options.steps} steps, PSS (of which no file's)")
+    print(f"  {'':22}{'AT ITS MOST':>15}{'WAITING':>15}")
     for name in PARTS.values():
-        print(f"  {name:22}{_mb(parts[name][0])} ({parts[name][1] / 1024:.0f})")
-    print(f"  {'together':22}{_mb(sum(pss for pss, _ in parts.values()))}   (aim ≤ 220 MB)")
+        print(f"  {name:22}{_mb(*at_most[name])}{_mb(*waiting[name])}")
+    sums = (_mb(*map(sum, zip(*parts.values(), strict=True))) for parts in (at_most, waiting))
+    print(f"  {'together':22}{''.join(sums)}   (aim ≤ 220 MB)")
 
 
-def _measured(environ: dict[str, str], steps: int) -> dict[str, tuple[int, int]]:
+def _measured(environ: dict[str, str], steps: int) -> list[dict[str, tuple[int, int]]]:
+    """Return what each part has right after so many steps, and while the next one is waited for."""
     from tests.support.scripted_model import Answer, ScriptedModel, step
 
     reached, measured = threading.Event(), threading.Event()
@@ -54,10 +61,16 @@ def _measured(environ: dict[str, str], steps: int) -> dict[str, tuple[int, int]]
         try:
             if not reached.wait(300):
                 raise SystemExit("The run did not come to its last step.")
-            return dict(found for pid in tree_of(run.pid) if (found := part_of(pid)))
+            found = [_parts(run.pid)]
+            time.sleep(2 * QUIET_S)
+            return [*found, _parts(run.pid)]
         finally:
             measured.set()
             run.wait()
+
+
+def _parts(pid: int) -> dict[str, tuple[int, int]]:
+    return dict(found for each in tree_of(pid) if (found := part_of(each)))
 
 
 def tree_of(pid: int) -> list[int]:
@@ -75,8 +88,8 @@ def part_of(pid: int) -> tuple[str, tuple[int, int]] | None:
     return name and (name, (int(told["Pss:"]), int(told["Anonymous:"])))
 
 
-def _mb(kilobytes: int) -> str:
-    return f"{kilobytes / 1024:6.0f} MB"
+def _mb(kilobytes: int, of_no_file: int) -> str:
+    return f"{kilobytes / 1024:5.0f} MB ({of_no_file / 1024:4.0f})"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from holo_tasks.core.errors import HoloError, InvalidUsage, ModelFailed, TransientModelFault
 from holo_tasks.core.ports import Reply
+from holo_tasks.machine import memory
 from holo_tasks.models.client import RATE_REST_S, ModelEndpoint
 from tests.support.scripted_model import Answer, ScriptedModel, function_call
 
@@ -135,6 +136,17 @@ async def test_a_hung_server_meets_the_time_limit_and_may_be_billed() -> None:
     with pytest.raises(TransientModelFault) as caught:
         await ask(Answer(drop=True))
     assert caught.value.maybe_billed
+
+
+async def test_memory_is_given_back_while_the_model_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(memory, "give_back", lambda: given.append("back"))
+    monkeypatch.setattr(memory, "QUIET_S", 60)
+    await ask(Answer("x"))
+    assert given == []
+    monkeypatch.setattr(memory, "QUIET_S", 0.01)
+    await ask(Answer("x", delay_s=0.2))
+    assert given == ["back"]
 
 
 async def test_a_server_that_was_never_reached_bills_nothing() -> None:

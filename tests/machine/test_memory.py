@@ -1,0 +1,89 @@
+"""Pictures that are dropped leave their memory to the next ones, and nobody keeps it who does nothing with it."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from holo_tasks.desktop import host
+from holo_tasks.machine import memory
+
+PICTURES = """
+import resource, sys
+from holo_tasks.machine import memory
+
+def taken():
+    with open("/proc/self/statm") as told:
+        pages = int(told.read().split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt, pages
+
+for how in sys.argv[1:]:
+    getattr(memory, how)()
+def pictures(several):
+    for _ in range(several):
+        held = [bytearray(4_000_000), bytearray(3_000_000)]
+    return [bytes(1)]
+pictures(3)
+before = taken()[0]
+pictures(50)
+faults, pages = taken()
+memory.give_back()
+print(faults - before, pages - taken()[1])
+"""
+EACH = 7_000_000 // 4096
+"""So many pages have the pictures that a round drops."""
+
+
+def counted(*how: str) -> tuple[int, int]:
+    """Return how often a process got a page for 50 rounds of pictures, and how many pages it then gave back."""
+    said = subprocess.run([sys.executable, "-c", PICTURES, *how], capture_output=True, text=True, check=True).stdout
+    faults, given_back = said.split()
+    return int(faults), int(given_back)
+
+
+def test_the_memory_of_pictures_is_used_again_and_given_back() -> None:
+    faults, given_back = counted("reuse")
+    assert faults < EACH, "not even one round got new memory"
+    assert given_back > EACH / 2
+
+
+def test_who_keeps_little_gets_it_anew_each_time() -> None:
+    faults, given_back = counted("keep_little")
+    assert faults > 45 * EACH
+    assert given_back < EACH / 2
+
+
+async def test_memory_is_given_back_once_somebody_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(memory, "give_back", lambda: given.append("back"))
+    monkeypatch.setattr(memory, "QUIET_S", 60)
+    with memory.giving_back():
+        await asyncio.sleep(0)
+    monkeypatch.setattr(memory, "QUIET_S", 0.0)
+    assert given == []
+    with memory.giving_back():
+        while not given:
+            await asyncio.sleep(0.001)
+    assert given == ["back"]
+
+
+def test_a_desktops_process_gives_it_back_once_nothing_is_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk: Any = host.Host.__new__(host.Host)
+    desk._requests = queue.SimpleQueue()
+    given: list[str] = []
+
+    def give_back() -> None:
+        given.append("back")
+        desk._requests.put("late")
+
+    monkeypatch.setattr(host, "give_back", give_back)
+    monkeypatch.setattr(host, "QUIET_S", 60)
+    desk._requests.put("at once")
+    assert (desk._next(), given) == ("at once", [])
+    monkeypatch.setattr(host, "QUIET_S", 0.001)
+    assert (desk._next(), given) == ("late", ["back"])
