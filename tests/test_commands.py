@@ -25,7 +25,7 @@ SHORT = {
     "tests/bench/bench_fleet.py": "--items 2 --by model --desktops 1 --again 0 --model-seconds 0.1 --out OUT",
     "tests/bench/bench_images.py": "--repeats 1 --looks 2",
     "tests/bench/bench_mcp.py": "--starts 1",
-    "tests/bench/bench_memory.py": "--steps 2",
+    "tests/bench/bench_memory.py": "--steps 2 --actions 4",
     "tests/bench/bench_pool.py": "--desktops 2 --items 1 --steps 2 --model-seconds 0.1",
     "tests/bench/bench_prefix.py": "--steps 8",
     "tests/bench/bench_redaction.py": "4",

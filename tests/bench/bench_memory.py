@@ -7,15 +7,21 @@ Memory that processes share is counted in parts (PSS): beside another X server o
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import os
 import subprocess
+import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from common import command, fresh_home, headline, served, starter
 
+from holo_tasks.core.geometry import Point
+from holo_tasks.core.gestures import Click
+from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.machine.memory import QUIET_S
 
 PARTS = {
@@ -27,22 +33,48 @@ PARTS = {
 }
 
 
+class Part(NamedTuple):
+    """What a process has, in kB, all of it and what is no file's, and what it took of a core since it began."""
+
+    pss_kb: int
+    of_no_file_kb: int
+    cpu_s: float
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--actions", type=int, default=500, help="of a desktop that is looked at for growing")
     options = parser.parse_args()
     headline(__file__, "what one command takes of memory")
     with fresh_home() as home, fresh_home() as server, served(server) as access:
         at_most, waiting = _measured(home | access, options.steps)
     print(f"\nafter {options.steps} steps, PSS (of which no file's)")
-    print(f"  {'':22}{'AT ITS MOST':>15}{'WAITING':>15}")
+    print(f"  {'':22}{'AT ITS MOST':>15}{'WAITING':>15}{'CPU':>9}")
     for name in PARTS.values():
-        print(f"  {name:22}{_mb(*at_most[name])}{_mb(*waiting[name])}")
-    sums = (_mb(*map(sum, zip(*parts.values(), strict=True))) for parts in (at_most, waiting))
+        print(f"  {name:22}{_mb(at_most[name])}{_mb(waiting[name])}{at_most[name].cpu_s:7.2f} s")
+    sums = (_mb(Part(*map(sum, zip(*parts.values(), strict=True)))) for parts in (at_most, waiting))
     print(f"  {'together':22}{''.join(sums)}   (aim ≤ 220 MB)")
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_grows(options.actions, Path(folder)))
 
 
-def _measured(environ: dict[str, str], steps: int) -> list[dict[str, tuple[int, int]]]:
+async def _grows(actions: int, home: Path) -> None:
+    """Say what the process of one desktop has of its own as it waits, after few actions and after many."""
+    from probe_counter import __file__ as counter
+    from tk_python import tk_python
+
+    print("\nthe host of one desktop, waiting, PSS (of which no file's)")
+    async with VirtualDesktop(app=[tk_python(), counter, str(home / "state")]) as desktop:
+        for action in range(1, actions + 1):
+            await desktop.do(Click(Point(320 + 60 * (action % 2), 450)))
+            await desktop.look()
+            if action in (2, actions // 2, actions):
+                await asyncio.sleep(2 * QUIET_S)
+                print(f"  after {action:4} actions{_mb(_parts(os.getpid())[PARTS['holo_tasks.desktop.host']])}")
+
+
+def _measured(environ: dict[str, str], steps: int) -> list[dict[str, Part]]:
     """Return what each part has right after so many steps, and while the next one is waited for."""
     from tests.support.scripted_model import Answer, ScriptedModel, step
 
@@ -69,7 +101,7 @@ def _measured(environ: dict[str, str], steps: int) -> list[dict[str, tuple[int, 
             run.wait()
 
 
-def _parts(pid: int) -> dict[str, tuple[int, int]]:
+def _parts(pid: int) -> dict[str, Part]:
     return dict(found for each in tree_of(pid) if (found := part_of(each)))
 
 
@@ -80,16 +112,18 @@ def tree_of(pid: int) -> list[int]:
     return [pid, *(below for child in children for below in tree_of(child))]
 
 
-def part_of(pid: int) -> tuple[str, tuple[int, int]] | None:
-    """Return what a process is, and what it has in kB; None for the program and what it started."""
+def part_of(pid: int) -> tuple[str, Part] | None:
+    """Return what a process is, and what it has and took; None for the program and what it started."""
     line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     name = next((name for part, name in PARTS.items() if part in line), None)
     told = dict(entry.split()[:2] for entry in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:])
-    return name and (name, (int(told["Pss:"]), int(told["Anonymous:"])))
+    times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    seconds = sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+    return name and (name, Part(int(told["Pss:"]), int(told["Anonymous:"]), seconds))
 
 
-def _mb(kilobytes: int, of_no_file: int) -> str:
-    return f"{kilobytes / 1024:5.0f} MB ({of_no_file / 1024:4.0f})"
+def _mb(part: Part) -> str:
+    return f"{part.pss_kb / 1024:5.0f} MB ({part.of_no_file_kb / 1024:4.0f})"
 
 
 if __name__ == "__main__":
