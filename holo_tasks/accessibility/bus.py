@@ -136,12 +136,12 @@ def telling(command: Sequence[str]) -> list[str]:
 def launch(
     folder: Path,
     env: Mapping[str, str],
-    tie: Callable[[], None],
+    start: Callable[..., subprocess.Popen[bytes]],
     *,
     closed: bool = False,
     guest: Guest | None = None,
 ) -> Bus:
-    """Start a bus whose socket is in ``folder``; `listening` waits for it. ``tie`` is run in its process first.
+    """Start a bus whose socket is in ``folder``; `listening` waits for it. ``start`` is as `subprocess.Popen`.
 
     From a ``closed`` program, which is kept apart, and from a ``guest``'s, the bus takes no word on how to start its
     one service.
@@ -176,14 +176,13 @@ def launch(
     options = [f"--config-file={settings}", "--nofork", "--nopidfile", "--nosyslog", f"--print-address={tell}"]
     try:
         with (folder / "bus.log").open("wb") as log:
-            process = subprocess.Popen(
+            process = start(
                 [program, *options],
                 env=given,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 pass_fds=(tell,),
-                preexec_fn=tie,
             )
     except OSError as error:
         os.close(ready)

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import select
 import shutil
 import signal
+import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from holo_tasks.machine.proc import living, process, stat_of
 
@@ -28,6 +31,10 @@ MARK = "HOLO_DESKTOP"
 LOOK_S, NAP_S = 0.1, 0.005
 """How long ends of processes are waited for before it is looked whether there are others by now; and where they cannot
 be waited for."""
+
+
+_UNLESS_ENDED = '[ "$PPID" = "$0" ] && exec "$@"'
+"""What is run with our id and a program: that, unless we ended before it was known whose end to wait for."""
 
 
 def adopt_orphans() -> None:
@@ -49,6 +56,23 @@ def tied(signum: int) -> Callable[[], None]:
             os._exit(1)
 
     return tie
+
+
+def start_tied(signum: signal.Signals, command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+    """Start a program that gets a signal when we end, as by `tied`; ``how`` is for `subprocess.Popen`.
+
+    To run Python between fork and exec, this process's memory has to be copied, which takes ten times as long as two
+    small programs that do the same. Raises `FileNotFoundError` where the program is not found.
+    """
+    env = how.get("env") or os.environ
+    found, setpriv = shutil.which(command[0], path=env.get("PATH", os.defpath)), shutil.which("setpriv")
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    if setpriv is None:
+        return subprocess.Popen(command, **how, preexec_fn=tied(signum))
+    name = signum.name.removeprefix("SIG")
+    tie = [setpriv, "--pdeathsig", name, "/bin/sh", "-c", _UNLESS_ENDED, str(os.getpid())]
+    return subprocess.Popen([*tie, found, *command[1:]], **how)
 
 
 def descendants(pid: int) -> list[int]:

@@ -67,13 +67,13 @@ def launch(folder: Path, env: Mapping[str, str]) -> VncServer:
         "Log": "*:stderr:30",
     }
     with log.open("wb") as file:
-        process = subprocess.Popen(
+        process = processes.start_tied(
+            signal.SIGTERM,
             [command, *(f"-{option}={value}" for option, value in options.items())],
             env=dict(env),
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,
-            preexec_fn=processes.tied(signal.SIGTERM),
         )
     return VncServer(process, path, log)
 

@@ -132,9 +132,9 @@ class XSession:
         """Start the desktop's own message bus, which is soon ready, and is open to the program's user too."""
         from holo_tasks.desktop.other_user import OtherUser, bus_for
 
-        order, tied = self._order, processes.tied(signal.SIGTERM)
+        order, start = self._order, partial(processes.start_tied, signal.SIGTERM)
         guest = bus_for(OtherUser(**order["run_as"]), self._folder) if order["run_as"] else None
-        return bus.launch(self._runtime_folder, order["env"], tied, closed=order["closed"] is not None, guest=guest)
+        return bus.launch(self._runtime_folder, order["env"], start, closed=order["closed"] is not None, guest=guest)
 
     @property
     def _bus_pid(self) -> int:

@@ -66,14 +66,9 @@ def launch(folder: Path, size: Size, *, opengl: bool = True, shares_memory: bool
     ]
     try:
         with (folder / "xserver.log").open("wb") as log:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=(tell,),
-                # SIGTERM, not SIGKILL: the server then removes its socket and lock.
-                preexec_fn=processes.tied(signal.SIGTERM),
+            # SIGTERM, not SIGKILL: the server then removes its socket and lock.
+            process = processes.start_tied(
+                signal.SIGTERM, command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(tell,)
             )
     except FileNotFoundError:
         os.close(ready)

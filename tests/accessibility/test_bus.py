@@ -173,7 +173,7 @@ def command_of(pid: int) -> str:
 def test_a_path_that_is_too_long_for_a_socket_is_said(tmp_path) -> None:
     folder = tmp_path / ("x" * 100)
     folder.mkdir()
-    found = bus.launch(folder, os.environ, lambda: None)
+    found = bus.launch(folder, os.environ, subprocess.Popen)
     assert found.process is None
     assert "too long for a socket" in found.why_not
     assert found.environment() == {}

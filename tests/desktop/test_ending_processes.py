@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
+import select
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from holo_tasks.desktop import processes
 
+ROOT = Path(__file__).parents[2]
 POLITE = "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.3), sys.exit(7)))\n"
 DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 READY = "print('ready', flush=True)\nsignal.pause()\n"
@@ -82,3 +86,50 @@ def test_all_ends_where_nothing_can_be_waited_for(start: Start, monkeypatch: pyt
     look = Looks(start(POLITE))
     processes.end(look, grace_s=60)
     assert look.among[0].returncode == 7
+
+
+STARTER = """
+import os, signal
+from holo_tasks.desktop import processes
+print(processes.start_tied(signal.SIGTERM, ["sleep", "600"]).pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(params=["with setpriv", "without"])
+def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs are found where setpriv is, or is not."""
+    if request.param == "without":
+        program = shutil.which("sleep")
+        assert program is not None
+        (tmp_path / "sleep").symlink_to(program)
+        monkeypatch.setenv("PATH", str(tmp_path))
+    assert (shutil.which("setpriv") is not None) == (request.param == "with setpriv")
+
+
+@pytest.mark.usefixtures("path")
+def test_what_is_tied_ends_with_who_has_started_it() -> None:
+    ran = subprocess.run([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, cwd=ROOT, timeout=60)
+    assert ran.returncode == -signal.SIGKILL
+    try:
+        left = os.pidfd_open(int(ran.stdout))
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([left], [], [], 60)[0], "it goes on"
+    finally:
+        os.close(left)
+
+
+@pytest.mark.usefixtures("path")
+def test_what_is_tied_to_who_has_ended_already_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    monkeypatch.setattr(os, "getpid", lambda: ended.pid)
+    assert processes.start_tied(signal.SIGTERM, ["sleep", "600"]).wait(timeout=60) == 1
+
+
+@pytest.mark.usefixtures("path")
+def test_what_is_tied_and_is_not_there_is_told_at_once() -> None:
+    with pytest.raises(FileNotFoundError, match="no-such-program"):
+        processes.start_tied(signal.SIGTERM, ["no-such-program"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ def own_bus(folder: Path, guest: bus.Guest | None = None) -> Iterator[bus.Bus]:
     AT-SPI's registry, which it starts when somebody asks for it, would live on without it.
     """
     mark = str(folder)
-    started = bus.listening(bus.launch(folder, {**os.environ, processes.MARK: mark}, lambda: None, guest=guest))
+    started = bus.listening(bus.launch(folder, {**os.environ, processes.MARK: mark}, subprocess.Popen, guest=guest))
     try:
         yield started
     finally:
