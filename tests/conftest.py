@@ -85,7 +85,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(schedule.Durations())
 
 
-def pytest_sessionstart() -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
     from holo_tasks.desktop import child
     from holo_tasks.prefect_server import temporary
     from holo_tasks.vision.ocr import Ocr
@@ -93,6 +93,7 @@ def pytest_sessionstart() -> None:
     child.subprocess = warm.Starting(warm.HostPopen)  # type: ignore[attr-defined]
     temporary.subprocess = warm.Starting(warm.ServerPopen)  # type: ignore[attr-defined]
     warm.in_tests = True
+    schedule.tell_less(session.config)
     Ocr.loaded = read_before.one_engine(Ocr.loaded)  # type: ignore[method-assign]
 
 

@@ -45,14 +45,17 @@ def s3_module() -> ModuleType:
     return load(HERE.parent.parent / "flows" / "demo" / "s3_server.py")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def s3(s3_module: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A real SeaweedFS. A test that stops it starts it again."""
+    """A real SeaweedFS for a module: to start one takes less than one takes that nobody asks for minutes.
+
+    A test that stops it starts it again.
+    """
     with s3_module.S3Server(tmp_path_factory.mktemp("s3")) as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bucket(s3: Any) -> Any:
     """A boto3 client for the server."""
     import boto3

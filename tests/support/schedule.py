@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from xdist.remote import WorkerInteractor
 from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ TOGETHER = {
     for name in ("calling_somebody", "deployment", "hand_off_in_pages", "killed_deployment", "suspending")
 }
 """Modules that share a server which takes long to start, by what they are called together."""
+
+UNTOLD_S = 0.005
 
 
 def unit(test: str) -> str:
@@ -71,6 +74,25 @@ class Durations:
     def pytest_sessionfinish(self) -> None:
         kept = {name: round(took, 1) for name, took in sorted(self._seconds.items()) if took >= 0.1}
         self._path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def tell_less(config: pytest.Config) -> None:
+    """Have a worker tell of a test what somebody reads: each message takes as long as what many tests do.
+
+    A set-up or an end that went well and took no time is in no list, and nobody asks when a test begins and ends.
+    """
+    worker = next((one for one in config.pluginmanager.get_plugins() if isinstance(one, WorkerInteractor)), None)
+    if worker is None:
+        return
+    send = worker.sendevent
+
+    def said(name: str, **told: Any) -> None:
+        report = told.get("data", {})
+        quick = name == "testreport" and report["when"] != "call" and report["duration"] < UNTOLD_S
+        if name not in ("logstart", "logfinish") and not (quick and report["outcome"] == "passed"):
+            send(name, **told)
+
+    worker.sendevent = said
 
 
 def known(path: Path = KEPT) -> dict[str, float]:
