@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from holo_tasks.core.geometry import Box, Point, Size
+from holo_tasks.vision.colors import differing, most_common
 from holo_tasks.vision.outlines import areas_of, edges_of
 
 if TYPE_CHECKING:
@@ -104,12 +105,8 @@ def _with_part_behind_caret(box: Box, every: Sequence[Box], pixels: Any) -> Box:
 
 def _ink(pixels: Any) -> Any:
     """Return where an area has another color than most of it, without its rim; None if it is not even."""
-    import numpy as np
-
-    inside = pixels[3:-3, 3:-3].astype(np.int32)
-    colors, counts = np.unique(inside @ (65536, 256, 1), return_counts=True)
-    paper = divmod(int(colors[counts.argmax()]), 65536)
-    ink: np.ndarray[Any, Any] = np.abs(inside - (paper[0], *divmod(paper[1], 256))).max(axis=2) > _LIKE
+    inside = pixels[3:-3, 3:-3]
+    ink = differing(inside, most_common(inside), _LIKE)
     return None if ink.mean() > 1 - _PAPER else ink
 
 

@@ -156,14 +156,15 @@ def _likeness(part: Pixels, wanted: Pixels, most_off: float) -> float:
     import cv2
     import numpy as np
 
-    one, other = part.astype(np.float32), wanted.astype(np.float32)
-    difference = np.abs(one - other).mean(axis=2)
-    if float(difference.mean()) > most_off:
+    difference = cv2.absdiff(part, wanted)
+    if sum(cv2.sumElems(difference)) > most_off * wanted.size:
         return 0.0
     # Another word on the same button correlates well as a whole, but not where the letters are.
     block = (min(_BLOCK, part.shape[1]), min(_BLOCK, part.shape[0]))
-    if float(cv2.blur(difference, block).max()) > 3 * most_off + 4:
+    red, green, blue = cv2.split(difference.astype(np.float32))
+    if float(cv2.blur((red + green + blue) / 3, block).max()) > 3 * most_off + 4:
         return 0.0
+    one, other = part.astype(np.float32), wanted.astype(np.float32)
     one, other = one - one.mean(), other - other.mean()
     scale = float(np.sqrt((one * one).sum() * (other * other).sum()))
     return max(0.0, float((one * other).sum()) / scale) if scale else 0.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holo_tasks.core.geometry import Box
+from holo_tasks.vision.colors import differing, most_common
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -43,14 +44,12 @@ def without_caret(pixels: Pixels, text: str, box: Box, field: Box) -> Pixels | N
         return None
     left, right = max(box.left, field.left), min(box.right + _BEHIND, field.right)
     first_row, last_row = max(field.top, box.top - box.height // 2), min(field.bottom, box.bottom + box.height // 2)
-    part = pixels[first_row:last_row, left:right].astype(np.int32)
+    part = pixels[first_row:last_row, left:right]
     if part.size == 0:
         return None
-    packed = part @ (65536, 256, 1)
-    colors, counts = np.unique(packed, return_counts=True)
-    color = int(colors[counts.argmax()])
-    paper = (color >> 16, color >> 8 & 255, color & 255)
-    ink = np.abs(part - paper).max(axis=2) > _LIKE
+    packed = part.astype(np.int32) @ (65536, 256, 1)
+    paper = most_common(part)
+    ink: Any = differing(part, paper, _LIKE)
     ink[ink.mean(axis=1) > 0.95] = False  # the edge of the field
     columns = ink.any(axis=0).nonzero()[0]
     if not len(columns):

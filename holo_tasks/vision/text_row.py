@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.geometry import Box
+from holo_tasks.vision.colors import differing, most_common
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,8 +39,8 @@ def row_in(pixels: Pixels) -> tuple[Pixels, Box] | None:
         inner = pixels[edge : pixels.shape[0] - edge, edge : pixels.shape[1] - edge]
         if min(inner.shape[:2]) < LEAST:
             continue
-        ground = _ground(inner)
-        ink = (np.abs(inner.astype(np.int16) - ground) > INK).any(axis=2)
+        ground = most_common(inner)
+        ink = differing(inner, ground, INK)
         if edge and (ink[0].any() or ink[-1].any() or ink[:, 0].any() or ink[:, -1].any()):
             continue
         if ink[0].mean() >= FRAMED or ink[-1].mean() >= FRAMED:
@@ -53,13 +54,3 @@ def row_in(pixels: Pixels) -> tuple[Pixels, Box] | None:
         row[ROOM:-ROOM, ROOM:-ROOM] = inner[box.top : box.bottom, box.left : box.right]
         return row, box.moved(edge, edge)
     return None
-
-
-def _ground(pixels: Pixels) -> Pixels:
-    """Return the color that most of some pixels have."""
-    import numpy as np
-
-    wide = pixels.astype(np.int32)
-    found, counts = np.unique(wide[:, :, 0] << 16 | wide[:, :, 1] << 8 | wide[:, :, 2], return_counts=True)
-    most = int(found[counts.argmax()])
-    return np.array([most >> 16, most >> 8 & 255, most & 255], np.uint8)
