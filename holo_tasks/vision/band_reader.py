@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box
+from holo_tasks.vision.colors import bgr_of
 from holo_tasks.vision.ocr import Ocr
 from holo_tasks.vision.screen_text import Line
 
@@ -88,7 +89,7 @@ class BandReader:
 
     def _band(self, band: Pixels, first: int) -> tuple[Line, ...]:
         """Return the lines whose middle is in the core of a band, which begins at its row ``first``."""
-        key = hashlib.blake2b(band.tobytes(), digest_size=16).digest() + repr((band.shape, first)).encode()
+        key = hashlib.sha256(band.tobytes()).digest() + repr((band.shape, first)).encode()
         known = self._bands.get(key)
         if known is not None:
             self._bands.move_to_end(key)
@@ -113,7 +114,7 @@ def _pixels(frame: Frame) -> Pixels:
     import numpy as np
 
     rgb = np.frombuffer(frame.rgb, np.uint8).reshape(frame.size.height, frame.size.width, 3)
-    return np.ascontiguousarray(rgb[:, :, ::-1])
+    return bgr_of(rgb)
 
 
 def _stretched(piece: Pixels) -> Pixels:

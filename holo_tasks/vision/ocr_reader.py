@@ -1,12 +1,11 @@
 """Reading a picture with OCR, and only the part of it that no earlier picture showed.
 
-It takes seconds for a whole screen on a busy machine, so what was read before is kept: pictures by their
-digest, pieces of text by their pixels, and the lines of a recent picture wherever this one shows the same.
+It takes seconds for a whole screen on a busy machine, so what was read before is kept: pictures and
+pieces of text by their pixels, and the lines of a recent picture wherever this one shows the same.
 """
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections import OrderedDict
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.vision.changed_regions import BLOCK, boxes_of, changed_blocks, field_boxes, flat_blocks, grown
+from holo_tasks.vision.colors import bgr_of
 from holo_tasks.vision.input_fields import areas_and_fields
 from holo_tasks.vision.ocr import Ocr
 from holo_tasks.vision.screen_text import Line, Sight, in_reading_order
@@ -51,22 +51,23 @@ class Reader:
     def __init__(self, threads: int = 1) -> None:
         self._ocr = Ocr(threads)
         self._lock = threading.Lock()
-        self._pictures: OrderedDict[bytes, tuple[Pixels, Sight]] = OrderedDict()
+        self._pictures: OrderedDict[tuple[bytes, tuple[int, int]], tuple[Pixels, Sight]] = OrderedDict()
 
     def read(self, picture: Image.Image) -> Reading:
         """Read a picture of any size."""
         import numpy as np
 
         started = time.perf_counter()
-        pixels = np.asarray(picture.convert("RGB"))
-        digest = hashlib.blake2b(pixels.tobytes(), digest_size=16).digest() + repr(pixels.shape).encode()
+        picture = picture if picture.mode == "RGB" else picture.convert("RGB")
+        shown = picture.tobytes(), picture.size
+        pixels: Pixels = np.frombuffer(shown[0], np.uint8).reshape(picture.height, picture.width, 3)
         with self._lock:
-            known = self._pictures.get(digest)
+            known = self._pictures.get(shown)
             if known is not None:
-                self._pictures.move_to_end(digest)
+                self._pictures.move_to_end(shown)
                 return Reading(known[1], time.perf_counter() - started, "remembered")
             sight, from_scratch = self._read_new(pixels)
-            self._pictures[digest] = (pixels, sight)
+            self._pictures[shown] = (pixels, sight)
             if len(self._pictures) > _RECENT_PICTURES:
                 self._pictures.popitem(last=False)
         return Reading(sight, time.perf_counter() - started, "whole" if from_scratch else "changes")
@@ -79,7 +80,7 @@ class Reader:
     def read_row(self, pixels: Pixels) -> tuple[str, float]:
         """Read a piece of a picture that is one row of text; return what it says, and how sure that is."""
         with self._lock:
-            return self._ocr.read(pixels[:, :, ::-1].copy())
+            return self._ocr.read(bgr_of(pixels))
 
     def warm_up(self) -> None:
         """Load the engine now instead of at the first picture."""
@@ -113,15 +114,14 @@ class Reader:
         piece = None if field is None else without_caret(pixels, line.text, line.box, field)
         if piece is None:
             return line
-        text, score = self._ocr.read(piece[:, :, ::-1].copy())
+        text, score = self._ocr.read(bgr_of(piece))
         return Line(text, line.box, score) if score >= LEAST_SCORE and less_its_last(line.text, text) else line
 
     def _read_region(self, pixels: Pixels, region: Box) -> list[Line]:
         part = pixels[region.top : region.bottom, region.left : region.right]
         if int(part.max()) - int(part.min()) < 24:
             return []
-        # The engine was trained on OpenCV's channel order.
-        part = part[:, :, ::-1].copy()
+        part = bgr_of(part)
         lines = []
         for box in self._ocr.find(part):
             text, score = self._ocr.read(part[box.top : box.bottom, box.left : box.right])

@@ -90,10 +90,12 @@ async def test_a_person_answers_in_the_form_of_prefects_pages(
         await page.go(f"{pages.url.removesuffix('/api')}/runs/flow-run/{flow_run}")
         await page.press(by_text("button", "Resume"))
         submit = by_text("[role=dialog] button", "Submit")
+        # Its form is made of what Prefect answers later, and until then there is nothing to submit.
+        await page.becomes(f"{dialog}?.querySelector('select') != null", True)
+        await page.becomes(f"{dialog}.querySelector('.markdown-renderer img')?.naturalWidth", 640)
         await page.press(submit)
         await page.becomes(f"{dialog}.innerText.includes(\"'choice' is a required property\")", True)
         assert QUESTION in await page.value(f"{dialog}.innerText")
-        await page.becomes(f"{dialog}.querySelector('.markdown-renderer img').naturalWidth", 640)
         assert await page.value(f"{dialog}.querySelector('.markdown-renderer a')?.href") == waiting.live
         assert pages.state(flow_run) == "PAUSED"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holo_tasks.vision.changed_regions import BLOCK, changed_blocks, flat_blocks
-from holo_tasks.vision.colors import differing, most_common
+from holo_tasks.vision.colors import bgr_of, differing, most_common
 
 PAPER, INK = (250, 251, 3), (0, 128, 255)
 
@@ -58,3 +58,9 @@ def test_blocks_are_those_in_which_something_differs(height: int, width: int) ->
             wanted[row // BLOCK, column // BLOCK] = True
             assert (changed_blocks(pixels, other) == wanted).all()
             assert (~flat_blocks(other) == wanted).all()
+
+
+def test_channels_change_their_order_and_nothing_else() -> None:
+    pixels = noise(20, 30, 256, 3)[2:-3, 4:-1]
+    assert (bgr_of(pixels) == pixels[:, :, ::-1]).all()
+    assert bgr_of(pixels).flags.c_contiguous
