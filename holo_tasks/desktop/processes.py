@@ -31,8 +31,6 @@ MARK = "HOLO_DESKTOP"
 LOOK_S, NAP_S = 0.1, 0.005
 """How long ends of processes are waited for before it is looked whether there are others by now; and where they cannot
 be waited for."""
-
-
 _UNLESS_ENDED = '[ "$PPID" = "$0" ] && exec "$@"'
 """What is run with our id and a program: that, unless we ended before it was known whose end to wait for."""
 
@@ -64,8 +62,8 @@ def start_tied(signum: signal.Signals, command: Sequence[str], **how: Any) -> su
     To run Python between fork and exec, this process's memory has to be copied, which takes ten times as long as two
     small programs that do the same. Raises `FileNotFoundError` where the program is not found.
     """
-    env = how.get("env") or os.environ
-    found, setpriv = shutil.which(command[0], path=env.get("PATH", os.defpath)), shutil.which("setpriv")
+    path = how.get("env", os.environ).get("PATH", os.defpath)
+    found, setpriv = shutil.which(command[0], path=path), shutil.which("setpriv")
     if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
     if setpriv is None:

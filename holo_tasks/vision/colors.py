@@ -17,7 +17,7 @@ _SPARSE = 4
 def most_common(pixels: Pixels) -> Color:
     """Return the color, of 0 to 255 each, that most pixels (height x width x 3, one at least) have.
 
-    To count all colors takes sorting all pixels: so the few of a grid name one, and it is that if half have it.
+    To count all colors takes sorting all pixels: so the few of a grid name one, and it is that if most have it.
     """
     import cv2
 
