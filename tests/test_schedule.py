@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from xdist.remote import WorkerInteractor
 
 from tests.support import schedule
 
@@ -35,6 +36,36 @@ def test_the_longest_that_is_left_is_next() -> None:
     while scheduler.workqueue:
         scheduler._assign_work_unit(worker)
     assert worker.given == [tests[1], *tests[2:], tests[0]], "a module that nobody measured counts as its tests"
+
+
+class Telling(WorkerInteractor):
+    """A worker of which what it tells is kept."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Any]] = []
+
+    def sendevent(self, name: str, **told: Any) -> None:
+        self.told.append((name, *told.get("data", {}).values()))
+
+
+def test_a_worker_tells_all_but_quick_beginnings_and_ends_that_went_well() -> None:
+    worker = Telling()
+    config: Any = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugins=lambda: [object(), worker]))
+    schedule.tell_less(config)
+    reports = [
+        (when, outcome, duration)
+        for when in ("setup", "call", "teardown")
+        for outcome in ("passed", "failed", "skipped")
+        for duration in (schedule.UNTOLD_S / 2, schedule.UNTOLD_S)
+    ]
+    worker.sendevent("logstart")
+    for when, outcome, duration in reports:
+        worker.sendevent("testreport", data={"when": when, "outcome": outcome, "duration": duration})
+    worker.sendevent("logfinish")
+    worker.sendevent("runtest_protocol_complete", item_index=0)
+    untold = {(when, "passed", schedule.UNTOLD_S / 2) for when in ("setup", "teardown")}
+    expected: list[tuple[Any, ...]] = [("testreport", *one) for one in reports if one not in untold]
+    assert worker.told == [*expected, ("runtest_protocol_complete",)]
 
 
 def test_modules_whose_tests_share_nothing_are_taken_apart() -> None:

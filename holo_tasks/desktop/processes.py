@@ -59,8 +59,8 @@ def tied(signum: int) -> Callable[[], None]:
 def start_tied(signum: signal.Signals, command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
     """Start a program that gets a signal when we end, as by `tied`; ``how`` is for `subprocess.Popen`.
 
-    To run Python between fork and exec, this process's memory has to be copied, which takes ten times as long as two
-    small programs that do the same. Raises `FileNotFoundError` where the program is not found.
+    To run Python between fork and exec, this process's memory has to be copied, which takes longer than two small
+    programs that do the same. Raises `FileNotFoundError` where the program is not found.
     """
     path = how.get("env", os.environ).get("PATH", os.defpath)
     found, setpriv = shutil.which(command[0], path=path), shutil.which("setpriv")

@@ -28,7 +28,7 @@ BACKGROUND = 0x46637A
 def launch(folder: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start the window manager; `managing` waits for it. Its theme is this machine's, whatever programs are told."""
     private = {name: str(folder) for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
-    # Nobody types characters of two keys into it, and to read how those are made takes a quarter of its start.
+    # Nobody types characters of two keys into it, and to read how those are made is much of its start.
     private["XCOMPOSEFILE"] = os.devnull
     env = {name: text for name, text in env.items() if name not in ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS")}
     try:

@@ -91,7 +91,7 @@ def _of_blocks(most: np.ufunc, pixels: Pixels) -> Pixels:
     """Return the most, or least, of each channel in each block.
 
     Rows go first, which are long; then one half of a block's row with the other, until one pixel is left: NumPy takes
-    twenty times as long for what is as short as a pixel.
+    many times as long for an axis that is as short as a pixel.
     """
     height, width, channels = pixels.shape
     rows = most.reduce(pixels.reshape(height // BLOCK, BLOCK, width * channels), axis=1)

@@ -37,7 +37,7 @@ def differing(pixels: Pixels, color: Color, levels: int) -> Mask:
 
 
 def bgr_of(rgb: Pixels) -> Pixels:
-    """Return a picture with its channels in OpenCV's order, on which OCR was trained; NumPy takes 30 times as long."""
+    """Return a picture with its channels in OpenCV's order, on which OCR was trained; NumPy takes much longer."""
     import cv2
     import numpy as np
 

@@ -158,8 +158,10 @@ async def test_processes_of_a_desktop_get_what_they_need_of_our_environment(monk
             found[program] = dict(line.partition("=")[::2] for line in around.split("\0"))
     own = {*PRIVATE, "APP_LOG", "PASSED", "MINE"}
     for program in ("xterm", "sleep"):
+        assert "XCOMPOSEFILE" not in found[program]
         assert own & set(found.pop(program)) == {"PASSED", "MINE"} | plain
     assert {"Xvfb", "openbox", "dbus-daemon"} < set(found)
+    assert [name for name, around in found.items() if "XCOMPOSEFILE" in around] == ["openbox"], "nobody types into it"
     assert len(found) == 5, "and the host, the message bus and the VNC server"
     for around in found.values():
         assert not own & set(around)

@@ -184,7 +184,7 @@ def test_a_display_of_somebody_elses_is_left_as_it_was(cli: CommandLine, x_serve
     with ScriptedModel([TEXT]) as model:
         options = ("--display", display, "--allow", "act", "--base-url", model.base_url, "--json")
         command = cli.start("run", "Type.", *options, env={"XAUTHORITY": "/dev/null"})
-        until(lambda: len(inputs.sent()) > 50)
+        command.until(lambda: len(inputs.sent()) > 50)
         said, last_s = kill(cli, "--all")
         assert said.code == 0
         assert until(lambda: not inputs.held())

@@ -108,6 +108,11 @@ class Running:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
+    def until(self, true: Callable[[], Any]) -> None:
+        """Wait for something that it does; that it ends before is a failure, which tells of the end."""
+        until(lambda: true() or self.process.poll() is not None)
+        assert true(), self.end()
+
     def signal(self, number: signal.Signals) -> Ended:
         """Send it a signal, then wait for its end."""
         self.process.send_signal(number)
