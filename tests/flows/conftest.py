@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from holo_tasks.prefect_server.temporary import TemporaryServer
+from tests.support import prefect_shared
 from tests.support.schedule import unit
 
 IDLE = ("EVENT_PERSISTER", "TASK_RUN_RECORDER", "SCHEDULER", "LATE_RUNS", "DB_VACUUM", "FOREMAN")
@@ -23,11 +25,13 @@ def _deployments_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 
 @pytest.fixture
 def server(_deployments_home: str) -> str:
-    """A whole Prefect server, with the services that watch for events."""
+    """A Prefect server with its pages, and with the services that watch for events."""
     if not _running:
         off = {f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "0" for service in IDLE}
         environ = {**os.environ, **off, "PREFECT_HOME": _deployments_home}
-        _running.append(TemporaryServer(environ, ui=True, login=os.environ["PREFECT_API_AUTH_STRING"]))
+        recording = Path(_deployments_home, "recording")
+        recording.touch()  # what automations hear are events
+        _running.append(prefect_shared.start(environ, os.environ["PREFECT_API_AUTH_STRING"], recording, ui=True))
     return _running[0].wait()
 
 

@@ -90,11 +90,11 @@ async def test_a_run_that_says_nothing_any_more_has_crashed_and_one_that_ended_i
         at = datetime.now(UTC) - timedelta(seconds=ago_s)
         emit_event(event="prefect.flow-run.heartbeat", resource=resource, occurred=at)
     await client.set_flow_run_state(over.id, Failed(name="Needs person", message="It is on the list."))
-    for _ in range(600):
+    for _ in range(120):
         state = (await client.read_flow_run(gone.id)).state
         if state is not None and state.is_crashed():
             break
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(1)
     else:
         pytest.fail("nobody has noted that it is gone")
     assert "no heartbeat" in str(state.message)

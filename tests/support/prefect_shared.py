@@ -15,8 +15,8 @@ from tests.support import warm
 MODULE = "tests.support.prefect_process"
 
 
-def start(environ: Mapping[str, str], login: str, recording: Path) -> temporary.TemporaryServer:
-    """Start one; it writes down what events tell while a file is there."""
+def start(environ: Mapping[str, str], login: str, recording: Path, *, ui: bool = False) -> temporary.TemporaryServer:
+    """Start one, with its pages if wanted; it writes down what events tell while a file is there."""
 
     def other(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         python, private, _, _, *arguments = command
@@ -24,4 +24,4 @@ def start(environ: Mapping[str, str], login: str, recording: Path) -> temporary.
 
     # The product's own object, but for the name of the module that it starts.
     with mock.patch.object(temporary, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": other})):
-        return temporary.TemporaryServer(environ, login=login)
+        return temporary.TemporaryServer(environ, ui=ui, login=login)

@@ -22,8 +22,8 @@ LOADED = Path(__file__).with_name("serve_loaded.py")
 class Served(PrefectAPI):
     """Serves what a script serves, with ``HOLO_HOME`` at ``home``; what it prints goes to a file in a folder.
 
-    ``reports`` is where it writes the files that a run asks for by name. With ``loaded`` what is started has loaded
-    already what it loads; else all of it starts as its users' does.
+    ``reports`` is where it writes the files that a run asks for by name. With ``loaded`` its runs' processes have
+    loaded already what they load; else Prefect starts Python anew for each, as its users' does.
     """
 
     patience_s = 120.0
@@ -44,9 +44,8 @@ class Served(PrefectAPI):
         self.env = {**os.environ, "PREFECT_API_URL": url, "HOLO_HOME": str(self.home)}
         if reports is not None:
             self.env["HOLO_REPORTS"] = str(reports)
-        start = warm.ScriptPopen if loaded else subprocess.Popen
         with self._log.open("w") as log:
-            self._process = start(
+            self._process = warm.ScriptPopen(
                 [sys.executable, *[str(LOADED)] * loaded, str(script), *arguments],
                 env=self.env | {"PREFECT_RUNNER_POLL_FREQUENCY": "1"},
                 stdout=log,
@@ -89,5 +88,5 @@ class Served(PrefectAPI):
         deadline = time.monotonic() + self.patience_s
         while not (found := true()):
             assert time.monotonic() < deadline, self.log
-            time.sleep(0.3)
+            time.sleep(0.5)
         return found
