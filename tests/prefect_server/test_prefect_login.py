@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ from websockets.typing import Subprotocol
 
 from holo_tasks.core.person import Answer
 from holo_tasks.handoff.hand_over import hand_over
-from holo_tasks.prefect_server.temporary import TemporaryServer
 from tests.handoff.test_handoff import Stage
 from tests.handoff.test_handoff import stage as stage  # a fixture
 from tests.support.browser import Tab
@@ -72,32 +70,6 @@ async def test_events_are_taken_from_nobody_without_the_login(prefect_url: str) 
             while "auth_success" not in str(await socket.recv()):
                 pass
             pytest.fail("it was taken")
-
-
-def test_the_login_is_new_each_time_and_cannot_be_seen_from_outside(tmp_path: Path) -> None:
-    environ = {"PATH": os.environ["PATH"], "PREFECT_HOME": str(tmp_path / "a" / "home")}
-    environ |= {"PREFECT_API_AUTH_STRING": "me:Kranich", "PREFECT_SERVER_API_AUTH_STRING": "me:Kranich"}
-    before = os.umask(0o000)
-    try:
-        server = TemporaryServer(environ)
-        server.wait()
-    finally:
-        os.umask(before)
-    try:
-        process = Path(f"/proc/{server._process.pid}")
-        shown = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
-        assert len(server.login) >= 32
-        assert server.login.encode() not in shown
-        assert b"Kranich" not in shown
-        assert httpx.get(f"{server.url}/admin/version").status_code == 401
-        assert httpx.get(f"{server.url}/admin/version", auth=("me", "Kranich")).status_code == 401
-        assert httpx.get(f"{server.url}/admin/version", auth=(*server.login.split(":"),)).status_code == 200
-        made = [tmp_path / "a", *(tmp_path / "a").rglob("*")]
-        wide = {str(path): oct(path.stat().st_mode) for path in made if path.stat().st_mode & 0o077}
-        assert {path.name for path in made} >= {"home", "prefect.db", ".holo-ready"}
-        assert not wide
-    finally:
-        server.stop()
 
 
 async def test_a_page_in_a_browser_of_this_machine_cannot_answer_for_a_person(stage: Stage, tmp_path: Path) -> None:

@@ -107,7 +107,9 @@ def test_a_database_that_is_away_is_no_wrong_usage_and_one_that_refuses_the_logi
     with ScriptedModel([DONE]) as model:
         away = {"HOLO_DATABASE_URL": "postgresql://somebody@127.0.0.1:9/holo"}
         for more in ([], ["--token", "one"]):
-            unavailable(cli(*asked(model, display, "--json", *more), env=away, real=True), "no server listens there")
+            unavailable(
+                cli(*asked(model, display, "--json", *more), env=away, real=not more), "no server listens there"
+            )
         wrong = {"HOLO_DATABASE_URL": f"{url.rpartition('/')[0]}/nowhere"}
         ended = cli(*asked(model, display, "--json", "--token", "one"), env=wrong)
         assert (ended.code, ended.told["status"]) == (2, "invalid")

@@ -1,0 +1,116 @@
+"""A temporary Prefect server as its users start one, in a fresh home; it is started once for all tests of it here."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from holo_tasks.prefect_server import temporary
+from holo_tasks.prefect_server.temporary import TemporaryServer
+from tests.support import forked, warm
+
+
+@dataclass(frozen=True)
+class Own:
+    """A server that was started, its home, and whether its database was there before it was up."""
+
+    server: TemporaryServer
+    home: Path
+    made: bool
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
+    home = tmp_path_factory.mktemp("own") / "a" / "home"
+    environ = {"PATH": os.environ["PATH"], "PREFECT_HOME": str(home)}
+    environ |= {"PREFECT_API_AUTH_STRING": "me:Kranich", "PREFECT_SERVER_API_AUTH_STRING": "me:Kranich"}
+    before = os.umask(0o000)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(temporary, "subprocess", subprocess)
+            server = TemporaryServer(environ, blocks=False)
+        made = (home / "prefect.db").exists()
+        server.wait()
+    finally:
+        os.umask(before)
+    try:
+        yield Own(server, home, made)
+    finally:
+        server.stop()
+
+
+def test_in_a_fresh_home_it_finds_its_database_made(own: Own) -> None:
+    assert own.made
+    with closing(sqlite3.connect(own.home / "prefect.db")) as database:
+        assert database.execute("SELECT count(*) FROM block_type").fetchone() == (0,)
+
+
+def test_the_login_is_new_each_time_and_cannot_be_seen_from_outside(own: Own) -> None:
+    process = Path(f"/proc/{own.server._process.pid}")
+    shown = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+    assert len(own.server.login) >= 32
+    assert own.server.login.encode() not in shown
+    assert b"Kranich" not in shown
+    version = f"{own.server.url}/admin/version"
+    assert httpx.get(version).status_code == 401
+    assert httpx.get(version, auth=("me", "Kranich")).status_code == 401
+    assert httpx.get(version, auth=(*own.server.login.split(":"),)).status_code == 200
+    made = [own.home.parent, *own.home.parent.rglob("*")]
+    wide = {str(path): oct(path.stat().st_mode) for path in made if path.stat().st_mode & 0o077}
+    assert {path.name for path in made} >= {"home", "prefect.db", ".holo-ready"}
+    assert not wide
+
+
+def test_one_that_has_loaded_before_what_it_loads_is_a_process_like_it(
+    own: Own, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Temporary Prefect servers of other rooms are started so; all else of them is as ever."""
+    was = forked.watch(monkeypatch)
+    monkeypatch.setattr(temporary, "subprocess", warm.Starting(warm.ServerPopen))
+    server = TemporaryServer({**os.environ, "PREFECT_HOME": str(tmp_path)}, blocks=False)
+    try:
+        server.wait()
+        seen = [seen_of(server, tmp_path), seen_of(own.server, own.home)]
+    finally:
+        server.stop()
+    for home in (tmp_path, own.home):
+        with closing(sqlite3.connect(home / "prefect.db")) as database:
+            assert database.execute("SELECT name FROM flow").fetchall() == [("seen",)]
+    assert len(was) == 1
+    assert seen[0] == seen[1]
+    assert seen[0]["parent"]
+
+
+def seen_of(server: TemporaryServer, home: Path) -> dict[str, Any]:
+    """Have a server write something down; return what the kernel tells of its process."""
+    login = (*server.login.split(":"),)
+    assert httpx.get(f"{server.url}/admin/version").status_code == 401
+    kept = httpx.get(f"{server.url}/admin/settings", auth=login).json()
+    assert kept["home"] == str(home)
+    assert httpx.post(f"{server.url}/flows/", json={"name": "seen"}, auth=login).status_code == 201
+    return told_by_kernel(server._process.pid)
+
+
+def told_by_kernel(pid: int) -> dict[str, Any]:
+    entry = Path("/proc", str(pid))
+    after_name = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+    limits = (entry / "limits").read_text().splitlines()
+    return {
+        "arguments": [one for one in (entry / "cmdline").read_bytes().split(b"\0") if not one.isdigit()],
+        "name": (entry / "comm").read_text(),
+        "parent": after_name[1] == str(os.getpid()).encode(),
+        "session": after_name[3] == str(pid).encode(),
+        "folder": (entry / "cwd").readlink(),
+        "owner": entry.stat().st_uid,
+        "core": [line for line in limits if "core" in line],
+        "streams": [(entry / "fd" / str(number)).readlink().name for number in (1, 2)],
+    }
