@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,11 +18,17 @@ MODULE = "tests.support.prefect_process"
 
 def start(environ: Mapping[str, str], login: str, recording: Path, *, ui: bool = False) -> temporary.TemporaryServer:
     """Start one, with its pages if wanted; it writes down what events tell while a file is there."""
+    with in_its_place(recording):
+        return temporary.TemporaryServer(environ, ui=ui, login=login)
+
+
+@contextmanager
+def in_its_place(recording: Path) -> Iterator[None]:
+    """Have what starts a temporary server meanwhile start this one: the product's own object, but for the module."""
 
     def other(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         python, private, _, _, *arguments = command
         return warm.ServerPopen([python, private, "-m", MODULE, *arguments, str(recording)], **options)
 
-    # The product's own object, but for the name of the module that it starts.
     with mock.patch.object(temporary, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": other})):
-        return temporary.TemporaryServer(environ, ui=ui, login=login)
+        yield
