@@ -22,6 +22,7 @@ from holo_tasks.safety.ledger import WORKS, Ledger, Work
 from holo_tasks.safety.store import store_at
 from tests.support.agents import agent
 from tests.support.interruptions import BABBLE, World
+from tests.support.long import few
 from tests.support.scripted_model import ScriptedModel, step
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -66,7 +67,7 @@ async def outcome(world: World, pay: Any, *script: Any) -> str:
     return str(await world.run(lambda: pay("A-1"), list(script)))
 
 
-@pytest.mark.parametrize("place", ["b.py", "b/flow.py"])
+@pytest.mark.parametrize("place", few(["b/flow.py", "b.py"]))
 async def test_a_function_of_that_name_in_another_flow_gets_no_foreign_result(
     world: World, written: Any, place: str
 ) -> None:
@@ -113,8 +114,11 @@ async def test_a_function_stays_the_same_however_it_is_imported(
     ]
     sys.modules.pop("ways_of_import", None)
     again.append(importlib.import_module("ways_of_import").pay)
-    for pay in again:
-        assert await outcome(world, pay, PAID) == "paid"
+
+    async def each() -> list[str]:
+        return [await pay("A-1") for pay in again]
+
+    assert await world.run(each, [PAID]) == ["paid"] * 4
     written("ways/ways_of_import.py", "another wording")
     assert await outcome(world, loaded(path), PAID) == "paid"
     assert world.calls == 1
@@ -138,16 +142,30 @@ def checked_out(folder: Path, commit: str, work_tree: bool = False) -> None:
     (git / "HEAD").write_text(f"{commit}\n")
 
 
+RELEASES = (("3fa9c1d0" * 5, "A"), ("0123456789" * 4, "A, since spring"))
+
+
 @pytest.mark.parametrize(
     ("name", "given", "work_tree"),
     [("flows-{}", 40, False), ("flows@{}", 12, True), ("releases/{}", 40, False)],
 )
-async def test_a_new_release_checked_out_by_its_commit_is_the_same_work(
-    world: World, written: Any, name: str, given: int, work_tree: bool
+def test_a_new_release_checked_out_by_its_commit_has_the_name_of_the_old_one(
+    written: Any, name: str, given: int, work_tree: bool
 ) -> None:
-    for commit, wording in (("3fa9c1d0" * 5, "A"), ("0123456789" * 4, "A, since spring")):
+    known = []
+    for commit, wording in RELEASES:
         path = written(f"{name.format(commit[:given])}/flow.py", wording)
         checked_out(path.parent, commit, work_tree=work_tree)
+        known.append(work_of(loaded(path).fn))
+    old, new = known
+    assert old.name == new.name
+    assert old.code != new.code
+
+
+async def test_a_new_release_is_the_same_work(world: World, written: Any) -> None:
+    for commit, wording in RELEASES:
+        path = written(f"flows-{commit}/flow.py", wording)
+        checked_out(path.parent, commit)
         assert await outcome(world, loaded(path), PAID) == "paid"
     assert world.calls == 1
 
