@@ -1,26 +1,139 @@
-"""The shipped automation calls somebody when a run waits for a person."""
+"""The shipped automations, created by Prefect's own command on a real server: what they do when it comes to it."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from prefect import flow
 from prefect.blocks.notifications import CustomWebhookNotificationBlock
-from prefect.client.orchestration import get_client
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.events import emit_event
 from prefect.events.schemas.automations import AutomationCore
+from prefect.events.worker import EventsWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Failed, Running
 
-from holo_tasks import hand_over
+from holo_tasks import WorkList, hand_over, step
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
+from janitor import janitor
+from tests.support import warm
 from tests.support.agents import agent
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel
 
-SHIPPED = Path(__file__).parents[2] / "deployments" / "call-somebody.yaml"
+pytestmark = pytest.mark.slow
+
+SHIPPED = Path(__file__).parents[2] / "deployments"
+NOBODY = "00000000-0000-0000-0000-000000000000"
+SOONEST_S = 10
+"""What Prefect takes for the shortest time in which something must happen."""
+
+
+@step(key="{report}")
+async def file(report: str) -> str:
+    return report
+
+
+@flow(name="is at work", persist_result=False)
+async def at_work() -> None:
+    """What is started by nobody: the tests say what it tells of itself."""
+
+
+async def until(true: Callable[[], Any]) -> None:
+    for _ in range(1200):
+        if true():
+            return
+        await asyncio.sleep(0.1)
+    pytest.fail("it did not come to it")
+
+
+def shipped(name: str) -> dict[str, dict[str, Any]]:
+    """Return the automations of a file, by their names."""
+    return {one["name"]: one for one in yaml.safe_load((SHIPPED / name).read_text())["automations"]}
+
+
+def create(server: str, folder: Path, automations: Sequence[dict[str, Any]]) -> None:
+    """Have Prefect's command create them on a server."""
+    path = folder / "automations.yaml"
+    path.write_text(yaml.safe_dump({"automations": list(automations)}))
+    words = ("automation", "create", "--from-file", str(path))
+    warm.run_prefect(words, {**os.environ, "PREFECT_API_URL": server})
+
+
+@pytest.fixture
+async def client(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PrefectClient]:
+    monkeypatch.setenv("HOLO_HOME", str(tmp_path / "holo"))
+    with temporary_settings({PREFECT_API_URL: server}):
+        await EventsWorker.drain_all(at_exit=False)  # it tells the server that was there when it began
+        async with get_client() as client:
+            yield client
+            for one in await client.read_automations():
+                await client.delete_automation(one.id)
+        await EventsWorker.drain_all(at_exit=False)
+
+
+async def test_a_run_that_says_nothing_any_more_has_crashed_and_one_that_ended_in_our_words_has_not(
+    client: PrefectClient, server: str, tmp_path: Path
+) -> None:
+    automations = shipped("automations.yaml")
+    ending = automations["Holo: end runs that nobody works on any more"]
+    assert ending["trigger"]["within"] > 3 * 180
+    ending["trigger"]["within"] = SOONEST_S
+    await asyncio.to_thread(create, server, tmp_path, list(automations.values()))
+    over, gone = [await client.create_flow_run(at_work, state=Running()) for _ in range(2)]
+    # The one that is over is a look of the server's earlier: were it for that, it would crash first.
+    for run, ago_s in ((over, 6.0), (gone, 0.0)):
+        resource = {"prefect.resource.id": f"prefect.flow-run.{run.id}", "prefect.resource.name": run.name}
+        at = datetime.now(UTC) - timedelta(seconds=ago_s)
+        emit_event(event="prefect.flow-run.heartbeat", resource=resource, occurred=at)
+    await client.set_flow_run_state(over.id, Failed(name="Needs person", message="It is on the list."))
+    for _ in range(120):
+        state = (await client.read_flow_run(gone.id)).state
+        if state is not None and state.is_crashed():
+            break
+        await asyncio.sleep(1)
+    else:
+        pytest.fail("nobody has noted that it is gone")
+    assert "no heartbeat" in str(state.message)
+    ended = (await client.read_flow_run(over.id)).state
+    assert ended is not None
+    assert (ended.name, ended.type.value) == ("Needs person", "FAILED")
+
+
+async def test_somebody_is_called_once_an_hour_for_a_list_that_is_due(
+    client: PrefectClient, server: str, tmp_path: Path
+) -> None:
+    soon = datetime.now(UTC) + timedelta(minutes=20)
+    with ScriptedModel(["thanks"] * 4) as phone:
+        block = CustomWebhookNotificationBlock(
+            name="due", url=f"{phone.base_url}/call", json_data={"said": "{{subject}}\n{{body}}"}
+        )
+        automations = shipped("call-somebody.yaml").values()
+        assert all(one["actions"][0]["block_document_id"] == NOBODY for one in automations)
+        document = str(await block.asave("due", overwrite=True))
+        for one in automations:
+            one["actions"][0]["block_document_id"] = document
+        await asyncio.to_thread(create, server, tmp_path, list(automations))
+        reports, invoices = WorkList("reports", file), WorkList("invoices", file)
+        await reports.add_rows([{"report": "R-1"}, {"report": "R-2"}], deadline=soon)
+        await reports.add({"report": "R-3"}, deadline=soon - timedelta(hours=2))
+        await invoices.add({"report": "I-1"}, deadline=soon + timedelta(days=1))
+        await janitor()
+        await until(lambda: phone.requests)
+        await invoices.add({"report": "I-2"}, deadline=soon)
+        await janitor()
+        await until(lambda: len(phone.requests) > 1)
+    first, second = [call["said"] for call in phone.requests]
+    assert first.startswith("3 items of reports are due within the hour\n1 of them are late.")
+    assert second.startswith("1 items of invoices are due within the hour\n0 of them are late.")
 
 
 @pytest.mark.long  # Prefect's events take their time where three workers share two cores
@@ -36,7 +149,7 @@ async def test_a_hand_off_calls_somebody_by_the_shipped_automation(server: str, 
         block = CustomWebhookNotificationBlock(
             name="phone", url=f"{phone.base_url}/call", json_data={"said": "{{subject}}\n{{body}}"}
         )
-        automations = yaml.safe_load(SHIPPED.read_text())["automations"]
+        automations = yaml.safe_load((SHIPPED / "call-somebody.yaml").read_text())["automations"]
         (shipped,) = (one for one in automations if one["name"] == "Holo: call somebody")
         shipped["actions"][0]["block_document_id"] = await block.asave("phone", overwrite=True)
         async with get_client() as client:
