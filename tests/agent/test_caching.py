@@ -16,7 +16,7 @@ from holo_tasks import LimitReached, ModelFailed, PolicyRefused, pursue, subgoal
 from holo_tasks.core.frame import Frame
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.encoding import ENCODERS, Tier
-from holo_tasks.models.profile import profile_for
+from holo_tasks.models.profile import Profile, profile_for
 from holo_tasks.run.run import Run
 from tests.support.agents import agent, events
 from tests.support.painted_desktop import SIZE, PaintedDesktop
@@ -113,33 +113,30 @@ async def test_nothing_is_reused_unless_it_is_asked_for(tmp_path: Path) -> None:
     with ScriptedModel(by_turn) as model:
         assert (await Visit(model, tmp_path)())[2] == 3
         assert (await Visit(model, tmp_path, cache_decisions=False)())[2] == 3
-        assert (await Visit(model, tmp_path, cache_decisions=False)())[2] == 3
 
 
-@pytest.mark.parametrize(
-    ("other", "calls"),
-    [
-        ({"desktop": Sign("7")}, 3),
-        ({"goal": "Press OK!"}, 3),
-        ({"image_quality": "full"}, 3),
-        ({"profile": profile_for("holo3-1-35b-a3b", temperature=0.7)}, 3),
-        ({"profile": profile_for("holo3-1-35b-a3b", image_budget=1)}, 2),
-        ({"profile": profile_for("holo3-122b-a10b")}, 3),
-        ({"profile": profile_for("holo3-1-35b-a3b", max_output_tokens=2000)}, 0),
-        ({"profile": profile_for("holo3-1-35b-a3b", price={"input": 9, "output": 9})}, 0),
-        ({"profile": profile_for("holo3-1-35b-a3b", call_timeout_s=9, note="slow")}, 0),
-        ({"max_steps": 7}, 0),
-    ],
-    ids=lambda value: str(value)[:60],
-)
-async def test_what_the_decision_rests_on_makes_another_one_and_what_does_not_does_not(
-    tmp_path: Path, other: dict[str, Any], calls: int
-) -> None:
-    asking = {name: value for name, value in other.items() if name in ("desktop", "goal")}
-    options = {name: value for name, value in other.items() if name not in asking}
+async def test_what_the_decision_rests_on_makes_another_one_and_what_does_not_does_not(tmp_path: Path) -> None:
+    """One after the other, as they are all held against what the first visit was told: no two of them are alike."""
+
+    def holo(**changes: Any) -> Profile:
+        return profile_for("holo3-1-35b-a3b", **changes)
+
     with ScriptedModel(by_turn) as model:
-        await Visit(model, tmp_path)()
-        assert (await Visit(model, tmp_path, **options)(**asking))[::2] == ("done", calls)
+        assert await Visit(model, tmp_path)() == ("done", 2, 3)
+        for other, calls in (
+            ({"profile": holo(max_output_tokens=2000)}, 0),
+            ({"profile": holo(price={"input": 9, "output": 9})}, 0),
+            ({"profile": holo(call_timeout_s=9, note="slow"), "max_steps": 7}, 0),
+            ({"desktop": Sign("7")}, 3),
+            ({"goal": "Press OK!"}, 3),
+            ({"image_quality": "full"}, 3),
+            ({"profile": holo(temperature=0.7)}, 3),
+            ({"profile": holo(image_budget=1)}, 2),
+            ({"profile": profile_for("holo3-122b-a10b")}, 3),
+        ):
+            asking = {name: value for name, value in other.items() if name in ("desktop", "goal")}
+            options = {name: value for name, value in other.items() if name not in asking}
+            assert (await Visit(model, tmp_path, **options)(**asking))[::2] == ("done", calls), other
 
 
 async def test_another_endpoint_is_another_model(tmp_path: Path) -> None:
@@ -209,7 +206,7 @@ def numbers(value: int) -> Frame:
     return Frame(rgb=image.tobytes(), size=SIZE, display=":painted")
 
 
-async def test_five_hundred_screens_that_differ_in_one_digit_are_all_different_situations() -> None:
+async def test_a_hundred_pairs_of_screens_that_differ_in_one_digit_are_all_different_situations() -> None:
     found: list[str] = []
     model = as_model(MemoryModel([]))
 
@@ -224,11 +221,11 @@ async def test_five_hundred_screens_that_differ_in_one_digit_are_all_different_s
         found.append(walk.situation())
         return found[-1]
 
-    for value in range(500):
+    for value in range(0, 500, 5):
         one, other = await situation(value), await situation(value + 10_000)
         assert one != other
-    assert len(set(found)) == 1000
-    assert await situation(3) == found[6]
+    assert len(set(found)) == 200
+    assert await situation(15) == found[6]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from PIL import Image
 from prefect import flow
 
@@ -25,15 +26,16 @@ from tests.support.command_line import until
 from tests.support.conformance import ConformanceServer
 from tests.support.scripted_model import Answer, ScriptedModel
 
-pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop]
+# One loop for all, as the desktop belongs to one: it is only looked at.
+pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
 ASKED = Terms(dialect="localize")
 SIZE = Size(1000, 800)
 
 
-@pytest.fixture
-async def screen(tmp_path: Path) -> AsyncIterator[tuple[VirtualDesktop, Fields]]:
-    fields = Fields(tmp_path / "state")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def screen(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[VirtualDesktop, Fields]]:
+    fields = Fields(tmp_path_factory.mktemp("fields") / "state")
     desktop = await VirtualDesktop.start(size=SIZE, app=command("fields", fields.path))
     try:
         await asyncio.to_thread(until, lambda: "at" in fields.read())
@@ -94,20 +96,22 @@ async def test_what_is_masked_is_black_in_what_is_sent_and_named_in_the_trace(
 
 async def test_a_marks_number_is_resolved_to_the_element(screen: tuple[VirtualDesktop, Fields], tmp_path: Path) -> None:
     desktop, fields = screen
-    number = [0]
+    left, top = fields.read()["at"]["entry"][2:4]
+    number = 0
 
-    def choose(turn: int) -> dict[str, Any]:
-        return {"number": number[0]}
+    @flow(name="locating", persist_result=False)
+    async def on_the_entry() -> bool:
+        nonlocal number
+        async with agent(model, desktop, tmp_path):
+            for number in range(1, 30):
+                # In other words each time, as nothing is asked twice.
+                point = await localize(f"the entry field ({number})", marks=True)
+                if left <= point.x <= left + 640 and top <= point.y <= top + 30:
+                    return True
+        return False
 
-    at = fields.read()["at"]["entry"]
-    for candidate in range(1, 30):
-        number[0] = candidate
-        with ConformanceServer(choose, ASKED) as model:
-            point, _ = await located(model, desktop, tmp_path, {}, marks=True)
-        left, top = at[2], at[3]
-        if left <= point.x <= left + 640 and top <= point.y <= top + 30:
-            return
-    raise AssertionError("no mark is on the entry field")
+    with ConformanceServer(lambda turn: {"number": number}, ASKED) as model:
+        assert await on_the_entry(), "no mark is on the entry field"
 
 
 @pytest.mark.parametrize("said", [{"number": 0}, {"number": 99}])
@@ -116,14 +120,24 @@ async def test_no_mark_is_no_place(screen: tuple[VirtualDesktop, Fields], tmp_pa
         await located(model, screen[0], tmp_path, {}, marks=True)
 
 
-@pytest.mark.parametrize("fault", ["fenced", "prose", "x1001", "ranges", "status503", "dropped", "null_usage"])
 async def test_every_fault_ends_in_the_place_that_was_meant(
-    screen: tuple[VirtualDesktop, Fields], tmp_path: Path, fault: str
+    screen: tuple[VirtualDesktop, Fields], tmp_path: Path
 ) -> None:
-    with ConformanceServer([{"x": 500, "y": 500}], ASKED, {0: fault}) as model:
-        point, _ = await located(model, screen[0], tmp_path, {})
-    assert point == Point(500, 400)
-    assert model.injected == [fault]
+    faults = ["fenced", "prose", "x1001", "ranges", "status503", "dropped", "null_usage"]
+    now = ""
+
+    @flow(name="locating", persist_result=False)
+    async def places() -> dict[str, Point]:
+        nonlocal now
+        found = {}
+        async with agent(model, screen[0], tmp_path):
+            for now in faults:
+                found[now] = await localize(f"the entry field, in spite of {now}")
+        return found
+
+    with ConformanceServer([{"x": 500, "y": 500}], ASKED, lambda turn: now) as model:
+        assert await places() == dict.fromkeys(faults, Point(500, 400))
+    assert model.injected == faults
 
 
 @pytest.mark.parametrize("marks", [False, True])
