@@ -31,6 +31,7 @@ from holo_tasks.cli.index import export, index
 from holo_tasks.core import events as e
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.person import SUSPENDED
+from tests.support import warm
 from tests.support.pages import HOSTILE, tags
 
 
@@ -391,19 +392,17 @@ def test_a_file_that_never_ends_is_damage_and_ends_nothing(
         with file.open("r+b") as sparse:
             sparse.truncate(6 << 30)
     out = tmp_path / "page.html"
+    # In one process: which has no room for such a file.
     code = (
-        "import resource, sys; from holo_tasks.cli.commands import main\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); main(sys.argv[1:])"
+        "import resource, sys; from holo_tasks.cli.commands import exit_code\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); runs, run, out = sys.argv[1:]\n"
+        "assert exit_code(['index', runs, '--out', out, '--json', '--reports']) == 0\n"
+        "assert exit_code(['report', run, '--out', out]) == 0"
     )
-    for arguments in (
-        ["index", str(root), "--out", str(out), "--json", "--reports"],
-        ["report", str(folder), "--out", str(out)],
-    ):
-        ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
-        assert ended.returncode == 0, ended.stderr
-        if arguments[0] == "index":
-            found = json.loads(ended.stdout)
-            assert (found["runs"], found["damaged"]) == (3, int(what == "line"))
+    ended = warm.run_script([sys.executable, "-c", code, str(root), str(folder), str(out)])
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout.splitlines()[0])
+    assert (found["runs"], found["damaged"]) == (3, int(what == "line"))
     page = out.read_text()
     assert ("This trace is not what was written" in page) == (what == "line")
     assert ("This picture is not in the trace" in page) == (what == "picture")

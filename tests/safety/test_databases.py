@@ -90,12 +90,15 @@ class TestItsForm:
             assert db.execute(sa.text("SELECT version FROM holo_version")).scalars().all() == [schema.newest()]
             assert schema.has_table(db, "calls")
 
-    def test_whoever_opens_it_first_makes_every_table(self, store_url: str, tmp_path: Path) -> None:
-        make = "import sys; from tests.support.spending import open_store; open_store(sys.argv[1]).examine()"
-        subprocess.run([sys.executable, "-c", make, store_url], check=True, cwd=Path(__file__).parent.parent.parent)
-        with closing(sa.create_engine(open_store(store_url).url).connect()) as db:
-            made = set(sa.inspect(db).get_table_names())
-        assert {*TABLES.tables, "handoffs", "kills", "approvals", "meters", "holo_version"} <= made
+    def test_whoever_opens_it_first_makes_every_table(self, postgres: Postgres, tmp_path: Path) -> None:
+        """In a process that has loaded nothing else: the first of them is opened by one that knows of no table yet."""
+        urls = [f"sqlite:///{tmp_path / 'holo.db'}", postgres.new_database()]
+        make = "import sys; from holo_tasks.safety.store import Store; [Store(url).examine() for url in sys.argv[1:]]"
+        subprocess.run([sys.executable, "-c", make, *urls], check=True, cwd=Path(__file__).parent.parent.parent)
+        for url in urls:
+            with closing(sa.create_engine(open_store(url).url).connect()) as db:
+                made = set(sa.inspect(db).get_table_names())
+            assert {*TABLES.tables, "handoffs", "kills", "approvals", "meters", "holo_version"} <= made
 
     def test_every_module_with_a_table_is_known(self) -> None:
         modules = Path(schema.__file__).parent.glob("*.py")

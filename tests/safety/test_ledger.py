@@ -16,6 +16,7 @@ from holo_tasks.core.input_digest import digest_of
 from holo_tasks.safety import ledger as ledger_module
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import store_at
+from tests.support import warm
 
 
 @dataclass
@@ -55,7 +56,7 @@ def test_the_claim_of_a_killed_process_is_free_again(tmp_path: Path) -> None:
         "with Ledger(store_at(Path(sys.argv[1]))).claim('R-1', 'flag'): print('claimed', flush=True); time.sleep(60)"
     )
     ledger = Ledger(store_at(tmp_path))
-    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE) as other:
+    with warm.ScriptPopen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         other.stdout.readline()
         with pytest.raises(InvalidUsage), ledger.claim("R-1", "flag"):
@@ -131,7 +132,7 @@ def test_the_digest_of_inputs_is_the_same_in_every_process() -> None:
             text=True,
             check=True,
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }
     assert len(found) == 1
 
