@@ -12,7 +12,7 @@ import pytest
 from holo_tasks.contract.rulebook import Dialect, Terms
 from tests.support.command_line import until
 from tests.support.conformance import CANARY, ConformanceServer
-from tests.support.faults import ALL_FAULTS, DIALECTS, Fault
+from tests.support.faults import ALL_FAULTS, DIALECTS, Fault, cases
 from tests.support.good_client import Line, play
 from tests.support.handmade import TERMS, Talk, made, turns
 from tests.support.turn_taking import Sequel
@@ -46,7 +46,7 @@ def test_a_good_conversation_breaks_nothing(dialect: Dialect) -> None:
     assert server.completion_tokens > 0
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=[f"{fault.dialect}-{fault.name}" for fault in FAULTS])
+@pytest.mark.parametrize("fault", cases(FAULTS))
 def test_a_fault_is_taken_as_it_should_be(fault: Fault) -> None:
     terms = TERMS[fault.dialect]
     with ConformanceServer(script(fault.dialect), terms, {0: fault.name, 2: fault.name}) as server:

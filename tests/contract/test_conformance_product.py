@@ -22,7 +22,7 @@ from holo_tasks.loop.walk import Walk
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
 from tests.support.conformance import ConformanceServer, Script
-from tests.support.faults import ALL_FAULTS, Fault
+from tests.support.faults import ALL_FAULTS, Fault, cases
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.shots import as_model, shot, walk_of
 from tests.support.terms import terms_of
@@ -94,7 +94,7 @@ async def test_a_conversation_keeps_the_contract(name: str, dialect: Dialect) ->
     assert len(server.requests) == len(SCRIPT)
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=[f"{fault.dialect}-{fault.name}" for fault in FAULTS])
+@pytest.mark.parametrize("fault", cases(FAULTS))
 async def test_a_fault_is_taken_as_it_should_be(fault: Fault) -> None:
     async with served(PLAIN[fault.dialect], fault.dialect, {0: fault.name, 2: fault.name}) as (server, model):
         if fault.sequel == "terminal":
@@ -114,7 +114,7 @@ async def test_the_last_call_keeps_the_contract(name: str, dialect: Dialect) -> 
 
 @pytest.mark.parametrize(("name", "dialect"), MODELS[:3])
 async def test_long_wandering_keeps_the_contract(name: str, dialect: Dialect) -> None:
-    wandering = [*({**SCRIPT[n % 2], "note": f"Fact {n}. " * 60} for n in range(38)), SCRIPT[-1]]
+    wandering = [*({**SCRIPT[n % 2], "note": f"Fact {n}. " * 60} for n in range(25)), SCRIPT[-1]]
     changes = {"context_tokens": 12_000, "tool_suffix": "_desktop"}
     async with served(name, dialect, {9: "prose", 20: "status500"}, wandering, **changes) as (server, model):
         assert await work(model) == "saved"

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holo_tasks.core.actions import MoveToCall
@@ -54,6 +54,7 @@ def flat_calls(draw: st.DrawFn, tool: str, toolbox: Toolbox) -> dict[str, Any]:
 
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("tool", CALLS)
+@settings(max_examples=30)
 @given(st.data())
 def test_a_call_that_is_replayed_is_the_call_that_was_read(tool: str, space: Space, data: st.DataObject) -> None:
     toolbox = everything(suffix="_desktop", names={"wait": "pause"}, space=space)

@@ -119,8 +119,17 @@ def test_the_newest_notes_are_kept_when_there_are_too_many() -> None:
 NOTE = "Beleg Nr. 4711: 1.234,56 € an Müller – geprüft, 記録済み. "
 
 
-@pytest.mark.parametrize(("context", "most"), [(4_096, 1_024), (8_192, 4_096), (16_384, 4_096), (65_536, 32_768)])
-@pytest.mark.parametrize("dialect", ["structured", "tools"])
+ROOMS = [(4_096, 1_024), (8_192, 4_096), (16_384, 4_096)]
+
+
+@pytest.mark.parametrize(
+    ("context", "most", "dialect"),
+    [
+        *((*room, dialect) for room in ROOMS for dialect in ("structured", "tools")),
+        (65_536, 32_768, "structured"),
+        pytest.param(65_536, 32_768, "tools", marks=pytest.mark.long),
+    ],
+)
 def test_hundreds_of_steps_with_long_notes_always_fit(context: int, most: int, dialect: str) -> None:
     client = MemoryModel([])
     tools = ("click",) if context < 8_192 else None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 from holo_tasks.contract.rulebook import Dialect
 from tests.support.replies import Draft, function
@@ -237,3 +239,21 @@ _fault("status401", "terminal")(_status(401))
 @_fault("not_json", "retried", "terminal")
 def _not_json(draft: Draft) -> None:
     draft.raw = b"upstream connect error or disconnect/reset before headers"
+
+
+_BILLS = {"null_usage", "missing_usage", "null_details"}
+_PASSING = {"status429", "status429_whole", "status500", "status503", "dropped", "dropped_before_headers", "hung"}
+ALIKE_IN_ALL = _BILLS | _PASSING | {"no_choices", "html_200", "status401", "not_json"}
+"""What comes beside a reply or in its place, which nobody reads as a dialect's."""
+
+
+def cases(faults: Iterable[Fault]) -> list[Any]:
+    """Return faults as cases of a test: of those that are alike in all dialects the others are `long`."""
+    return [
+        pytest.param(
+            fault,
+            id=f"{fault.dialect}-{fault.name}",
+            marks=[pytest.mark.long] if fault.name in ALIKE_IN_ALL and fault.dialect != DIALECTS[0] else [],
+        )
+        for fault in faults
+    ]
