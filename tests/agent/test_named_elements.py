@@ -39,34 +39,46 @@ class Lying(VirtualDesktop):
         return replace(tree, elements=tuple(map(self.lie, tree.elements)))
 
 
+Asked = tuple[str, dict[str, Any]]
+Answered = tuple[Point, str, int]
+"""Where something is, who said so, and how many requests that took."""
+
+
 async def located(
-    desktop: VirtualDesktop, folder: Path, said: str, options: dict[str, Any] | None = None, **given: Any
-) -> tuple[Point, str, int]:
-    """Return where something is, who said so, and how many requests that took."""
+    desktop: VirtualDesktop, folder: Path, *asked: Asked, before: Callable[[], None] = lambda: None, **options: Any
+) -> list[Answered]:
+    """Ask in one run where things are, one after the other; ``before`` is called ahead of each."""
 
     @flow(name="locating", persist_result=False)
-    async def locating() -> tuple[Point, str]:
-        async with agent(model, desktop, folder, **options or {}) as run:
-            return await localize(said, **given), run.trace
+    async def locating() -> tuple[list[Point], str]:
+        async with agent(model, desktop, folder, **options) as run:
+            points = []
+            for said, given in asked:
+                before()
+                points.append(await localize(said, **given))
+            return points, run.trace
 
     with ScriptedModel([{"x": 0, "y": 0}]) as model:
-        point, trace = await locating()
-    told = events(trace)
-    (where,) = [event for event in told if isinstance(event, Located)]
-    assert where.point == [point.x, point.y]
-    asked = sum(isinstance(event, RequestSent) for event in told)
+        points, trace = await locating()
+    found, requests = list[Answered](), 0
+    for event in events(trace):
+        requests += isinstance(event, RequestSent)
+        if isinstance(event, Located):
+            found.append((Point(*event.point), event.by, requests))
+            requests = 0
+    assert [point for point, _, _ in found] == points
+    without = sum(not requests for _, _, requests in found)
     page = write_report(trace, folder / "report.html").read_text()
-    assert ("1 without a call" in page) == (asked == 0)
-    return point, where.by, asked
+    assert (f"{without} without a call" in page) == (without > 0)
+    return found
 
 
 async def test_a_program_says_where_its_elements_are_and_no_model_is_asked(form: Any, tmp_path: Path) -> None:
     async with Lying(app=form("gtk3", tmp_path / "done")) as desktop:
         tree = await until_there(desktop, "button", "Save")
         (save,), (name,) = tree.find("button", "Save"), tree.find("text field", "Name")
-        assert await located(desktop, tmp_path, "the Save button") == (save.box.center, "accessibility", 0)
-        assert await located(desktop, tmp_path, "the field Name") == (name.box.center, "accessibility", 0)
-        for_the_model = [
+        told: list[Asked] = [("the Save button", {}), ("the field Name", {})]
+        for_the_model: list[Asked] = [
             ("the save button", {}),
             ("the Save button", {"by": "model"}),
             ("the Save button", {"data": {"name": "Save"}}),
@@ -74,10 +86,13 @@ async def test_a_program_says_where_its_elements_are_and_no_model_is_asked(form:
             ("the Urgent button", {}),
             ("the field Address", {}),
         ]
-        for said, given in for_the_model:
-            assert await located(desktop, tmp_path, said, **given) == (MODEL, "model", 1), (said, given)
-        masked = {"redaction": Redaction.read({"regions": [{"box": box_of(save), "kind": "button"}], "texts": []})}
-        assert await located(desktop, tmp_path, "the Save button", masked) == (MODEL, "model", 1)
+        assert await located(desktop, tmp_path, *told, *for_the_model) == [
+            (save.box.center, "accessibility", 0),
+            (name.box.center, "accessibility", 0),
+            *[(MODEL, "model", 1)] * len(for_the_model),
+        ]
+        masked = Redaction.read({"regions": [{"box": box_of(save), "kind": "button"}], "texts": []})
+        assert await located(desktop, tmp_path, told[0], redaction=masked) == [(MODEL, "model", 1)]
 
         def swapped(element: Element) -> Element:
             names = {"Save": "Don't save", "Don't save": "Save", "Name": "Password", "Password": "Name"}
@@ -89,21 +104,25 @@ async def test_a_program_says_where_its_elements_are_and_no_model_is_asked(form:
         def doubled(element: Element) -> Element:
             return replace(element, name="Save") if element.name == "Close" else element
 
-        for desktop.lie in (swapped, moved, doubled):
-            for said in ("the Save button", "the field Name"):
-                point, by, _ = await located(desktop, tmp_path, said)
-                right = save.box if "Save" in said else name.box
-                assert by == "model" or right.contains(point), (desktop.lie, said)
+        lies = [lie for lie in (swapped, moved, doubled) for _ in told]
+        coming = iter(lies)
+
+        def lie() -> None:
+            desktop.lie = next(coming)
+
+        answers = await located(desktop, tmp_path, *told * 3, before=lie)
+        for (point, by, _), right, lied in zip(answers, [save.box, name.box] * 3, lies, strict=True):
+            assert by == "model" or right.contains(point), lied
         with pytest.raises(InvalidUsage, match="any"):
-            await located(desktop, tmp_path, "the Save button", by="text")
+            await located(desktop, tmp_path, ("the Save button", {"by": "text"}))
 
 
 async def test_where_a_program_tells_nothing_its_buttons_are_read(tmp_path: Path) -> None:
     async with VirtualDesktop(app=[tk_python(), str(APPS / "probe_counter.py")]) as desktop:
-        point, by, asked = await located(desktop, tmp_path, "the Count button")
+        (point, by, asked), other = await located(desktop, tmp_path, ("the Count button", {}), ("the Reset button", {}))
         assert (by, asked) == ("text", 0)
         assert Box(200, 150, 500, 300).contains(point)
-        assert await located(desktop, tmp_path, "the Reset button") == (MODEL, "model", 1)
+        assert other == (MODEL, "model", 1)
 
 
 def box_of(element: Element) -> list[int]:
