@@ -18,6 +18,7 @@ from holo_tasks.safety.ledger import CLAIMS, Claim, Ledger
 from holo_tasks.safety.store import Store
 from holo_tasks.safety.work_items import GOAL, WORK_ITEMS, Counts, NewItem, Taken, WorkItems
 from tests.support import warm
+from tests.support.command_line import until
 from tests.support.spending import open_store
 
 ROOT = Path(__file__).parent.parent.parent
@@ -170,9 +171,7 @@ def test_a_worker_on_another_machine_is_watched_whatever_the_clock_says(
         with store.transaction() as db:
             db.execute(sa.update(CLAIMS).values(expires_s=store.now_s(db) + set_by_s + 1))  # it renews
         assert work.return_lapsed() == 0
-        returned = 0
-        while not returned:
-            returned = work.return_lapsed()
+        until(work.return_lapsed)
         with pytest.raises(Killed):
             work.done(item)  # it comes back, and is refused
     assert work.counts("reports").ready == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
@@ -39,8 +40,9 @@ Said = Reply | Exception
 EVERY = Toolbox(offered=("click", "double_click", "move_to", "write", "write_at", "scroll", "hotkey", "wait"))
 
 
+@functools.cache
 def shot(number: int = 0, size: Size | None = None) -> Shot:
-    """Return a small picture; other numbers are other pictures."""
+    """Return a small picture; other numbers are other pictures. A large one takes longer than most of what uses it."""
     size = size or Size(64, 48)
     buffer = io.BytesIO()
     Image.new("RGB", (size.width, size.height), (number % 256, number // 256, 0)).save(buffer, "PNG")
