@@ -114,10 +114,20 @@ async def test_a_marks_number_is_resolved_to_the_element(screen: tuple[VirtualDe
         assert await on_the_entry(), "no mark is on the entry field"
 
 
-@pytest.mark.parametrize("said", [{"number": 0}, {"number": 99}])
-async def test_no_mark_is_no_place(screen: tuple[VirtualDesktop, Fields], tmp_path: Path, said: dict[str, Any]) -> None:
-    with ScriptedModel([said]) as model, pytest.raises(ModelFailed):
-        await located(model, screen[0], tmp_path, {}, marks=True)
+async def test_no_mark_is_no_place(screen: tuple[VirtualDesktop, Fields], tmp_path: Path) -> None:
+    number = 0
+
+    @flow(name="locating", persist_result=False)
+    async def nowhere() -> None:
+        nonlocal number
+        async with agent(model, screen[0], tmp_path):
+            for wrong in (0, 99):
+                number = wrong
+                with pytest.raises(ModelFailed):
+                    await localize("the entry field", marks=True)
+
+    with ScriptedModel(lambda turn, body: {"number": number}) as model:
+        await nowhere()
 
 
 async def test_every_fault_ends_in_the_place_that_was_meant(

@@ -200,12 +200,14 @@ async def _read_once(model: ScriptedModel, folder: Path) -> Total:
     ("script", "options", "error"),
     [
         ([CLICK], {"allow": "read"}, PolicyRefused),
-        ([step("move_to", element="OK", x=1, y=1)], {"allow": "read"}, PolicyRefused),
+        pytest.param(
+            [step("move_to", element="OK", x=1, y=1)], {"allow": "read"}, PolicyRefused, marks=pytest.mark.long
+        ),
         ([step("ask_human", question="Please solve the captcha.")], {}, NeedsPerson),
         (["I think I should click the button."], {}, ModelFailed),
         ([step("click", element="OK", x=1001, y=1)], {}, ModelFailed),
         ([Answer("", finish_reason="length")], {}, ModelFailed),
-        ([Answer(None)], {}, ModelFailed),
+        pytest.param([Answer(None)], {}, ModelFailed, marks=pytest.mark.long),
         ([Answer(status=401, body=b"{}")], {}, InvalidUsage),
         ([Answer(status=404, body=b"{}")], {}, InvalidUsage),
         ([Answer(status=400, body=b'{"error": {"message": "tools: [] is rejected"}}')], {}, ModelFailed),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from holo_tasks.audit.trace import LocalTrace
 from holo_tasks.cli.verify import in_words, public_pem, verify_trace
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import RunClosed, RunOpened
+from tests.support import warm
 
 ROOT = Path(__file__).parents[2]
 OPENED = RunOpened(run_id="run-1", title="t", library="l")
@@ -168,7 +168,7 @@ for n in range(100):
 def test_processes_that_anchor_at_once_do_not_mix_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "anchors.jsonl"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    writers = [subprocess.Popen([sys.executable, "-c", MANY, str(path), name], env=environment) for name in "ab"]
+    writers = [warm.ScriptPopen([sys.executable, "-c", MANY, str(path), name], env=environment) for name in "ab"]
     assert [writer.wait() for writer in writers] == [0, 0]
     lines = path.read_text().splitlines()
     assert sorted(set(lines)) == ["a" * 300, "b" * 300]
