@@ -18,6 +18,7 @@ from holo_tasks.core.ports import Redactor
 from holo_tasks.loop.walk import Walk
 from holo_tasks.safety.masking.places import FixedRegions
 from holo_tasks.safety.redaction import Painter, painted
+from tests.support.long import few
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, work, wrote
@@ -127,7 +128,7 @@ async def test_screens_that_differ_under_a_mask_give_the_same_requests_situation
     assert not await differs(lambda: Painter([FixedRegions(MASKS)]))
 
 
-@pytest.mark.parametrize("naive", [Blurred, Pixelated])
+@pytest.mark.parametrize("naive", few([Blurred, Pixelated]))
 async def test_blurring_and_pixelating_do_not_pass(naive: Callable[[], Redactor]) -> None:
     assert await differs(naive)
 

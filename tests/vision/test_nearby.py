@@ -64,8 +64,18 @@ def pressed(box: Box, written: str, *, font: Any = FONT, paper: Any = (250, 250,
     return Frame(image.tobytes(), Size(1280, 800), ":0")
 
 
-@pytest.mark.parametrize("font", [FONT, BIG], ids=["small", "big"])
-@pytest.mark.parametrize("box", [Box(5, 200, 1270, 90), Box(50, 100, 700, 600)], ids=["wide", "high"])
+WIDE, HIGH = Box(5, 200, 1270, 90), Box(50, 100, 700, 600)
+
+
+@pytest.mark.parametrize(
+    ("box", "font"),
+    [
+        pytest.param(WIDE, FONT, id="wide-small"),
+        pytest.param(HIGH, FONT, id="high-small"),
+        pytest.param(HIGH, BIG, id="high-big"),
+        pytest.param(WIDE, BIG, id="wide-big", marks=pytest.mark.long),
+    ],
+)
 async def test_a_control_is_read_as_a_whole_wherever_it_is_pressed(text: ScreenText, font: Any, box: Box) -> None:
     frame = pressed(box, "Submit payment", font=font)
     for at in (
