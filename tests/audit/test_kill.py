@@ -16,7 +16,6 @@ import pytest
 from holo_tasks.audit import Destination, open_trace
 from holo_tasks.audit.resume import resume_spool
 from tests.support import warm
-from tests.support.long import few
 
 CHILD = Path(__file__).with_name("recording_child.py")
 ROOT = Path(__file__).parents[2]
@@ -79,17 +78,16 @@ def mother(tmp_path, request):
         process.stdin.close()
 
 
-@pytest.mark.parametrize("kills", few([6, 20]))
-def test_kills_lose_nothing_that_was_acknowledged(mother, tmp_path, kills):
+def test_twenty_kills_lose_nothing_that_was_acknowledged(mother, tmp_path):
     chance = random.Random(7)
     acknowledged = 0
-    for number in range(kills):
-        said = record_and_die(mother, f"run-{number}", chance.uniform(0.02, 0.2))
+    for number in range(20):
+        said = record_and_die(mother, f"run-{number}", chance.uniform(0.02, 0.3))
         acknowledged += len(said)
         folder = tmp_path / "audit" / f"run-{number}"
         if said or (folder / "events.jsonl").exists():
             check(said, open_trace(folder))
-    assert acknowledged > 10 * kills
+    assert acknowledged > 300
 
 
 @pytest.mark.parametrize("mother", ["s3://evidence/kills"], indirect=True)
