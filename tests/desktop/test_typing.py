@@ -11,11 +11,12 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Hotkey, Write
 from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop.typist import AHEAD
 
 ASCII = "".join(map(chr, range(0x20, 0x7F)))
 UNICODE = "Zoë – €10 – 東京 – 🙂"
 MANY = "".join(map(chr, range(0x4E00, 0x4E00 + 120)))  # more than there are free keys
-LONG = "".join(random.Random(7).choices(ASCII, k=2000))
+LONG = "".join(random.Random(7).choices(ASCII, k=3 * AHEAD + 10))  # the program is waited for three times
 CASES = {"ascii": ASCII, "unicode": UNICODE, "accents": "ËëÀàßçÇøØ¿", "many": MANY, "long": LONG, "empty": ""}
 LINES = "one\n\ttwo\n\nthree é\n"
 
