@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -68,28 +70,47 @@ def test_a_store_goes_on_after_the_program_is_started_again(store: Store) -> Non
         store.prepare()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["nice", "--store", "{store}"], "invalid choice: 'nice'"),
-        (["deaf"], "--store"),
-        (["deaf", "--store", "{store}", "--seed", "x"], "invalid int value"),
-        (["deaf", "--store", "{store}", "--delay", "-1"], "from 0 to 3600"),
-        (["deaf", "--store", "{folder}/none/store.db"], "as store"),
-        (["deaf", "--store", "{text}"], "as store"),
-        (["deaf", "--store", "{store}"], "DISPLAY"),
-        (["expiry", "--store", "{store}"], "no password"),
-        (["expiry", "--store", "{store}", "--secret-file", "{folder}/none"], "secret file"),
-    ],
-)
-def test_what_stops_a_program_is_one_line_and_exit_code_2(tmp_path: Path, arguments: list[str], said: str) -> None:
-    text = tmp_path / "text"
-    text.write_text("hello, this is no database of any kind")
-    places = {"store": tmp_path / "store.db", "folder": tmp_path, "text": text}
-    command = [tk_python(), str(PROGRAM), *(argument.format(**places) for argument in arguments)]
-    environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "CASHBOOK_PASSWORD")}
+REFUSED = [
+    (["nice", "--store", "{store}"], "invalid choice: 'nice'"),
+    (["deaf"], "--store"),
+    (["deaf", "--store", "{store}", "--seed", "x"], "invalid int value"),
+    (["deaf", "--store", "{store}", "--delay", "-1"], "from 0 to 3600"),
+    (["deaf", "--store", "{folder}/none/store.db"], "as store"),
+    (["deaf", "--store", "{text}"], "as store"),
+    (["expiry", "--store", "{store}"], "no password"),
+    (["expiry", "--store", "{store}", "--secret-file", "{folder}/none"], "secret file"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED)
+def test_what_stops_a_program_is_one_line_and_exit_code_2(
+    tmp_path: Path,
+    arguments: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "path", ["", *sys.path])  # as it is loaded it puts its folders in place of its own
+    monkeypatch.delenv("CASHBOOK_PASSWORD", raising=False)
+    program = import_module("benchmarks.nasty.programs.program")
+    (tmp_path / "text").write_text("hello, this is no database of any kind")
+    places = {"store": tmp_path / "store.db", "folder": tmp_path, "text": tmp_path / "text"}
+    try:
+        code = program.main([argument.format(**places) for argument in arguments])
+    except SystemExit as ended:
+        code = ended.code
+    told = capsys.readouterr()
+    assert code == 2
+    [line] = told.err.splitlines()
+    assert said in line
+    assert told.out == ""
+
+
+def test_its_process_without_a_screen_ends_with_one_line_and_code_2(tmp_path: Path) -> None:
+    command = [tk_python(), str(PROGRAM), "deaf", "--store", str(tmp_path / "store.db")]
+    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
-    assert said in line
+    assert "DISPLAY" in line
     assert done.stdout == ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,15 @@ async def ledger(tmp_path: Path) -> AsyncIterator[tuple[VirtualDesktop, LedgerFi
         yield desktop, file
 
 
+@pytest.fixture(scope="module")
+def signed_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualDesktop]:
+    """One for the tests that leave nobody signed on; each test has an event loop of its own."""
+    started = gtk_ledger(tmp_path_factory.mktemp("signed-off"))
+    desktop, _ = asyncio.run(started.__aenter__())
+    yield desktop
+    asyncio.run(started.__aexit__(None, None, None))
+
+
 def walk_on(desktop: Any, **options: Any) -> Any:
     return walk_of(as_model(MemoryModel([])), desktop=desktop, **options)
 
@@ -123,16 +133,16 @@ async def test_texts_are_read_only_where_the_program_tells_of_them(ledger) -> No
     assert reader.wholes < walk.step / 2
 
 
-async def test_a_text_that_is_told_and_not_shown_is_not_there(ledger) -> None:
-    desktop, _ = ledger
+async def test_a_text_that_is_told_and_not_shown_is_not_there(signed_off: VirtualDesktop) -> None:
+    desktop = signed_off
     lying = Told(desktop, lambda tree: replace(tree, elements=tuple(map(as_menu, tree.elements))))
     with pytest.raises(GaveUp, match="no rule of goal 'leave' for this screen"):
         await done(walk_on(lying, now_s=Fast()), Script(BY_TEXT, "leave").brain())
     assert (await desktop.elements()).find("label", "MERIDIAN LEDGER - SIGN ON"), "nobody has left the screen"
 
 
-async def test_without_the_tree_nothing_is_found_and_nothing_is_clicked(ledger) -> None:
-    desktop, _ = ledger
+async def test_without_the_tree_nothing_is_found_and_nothing_is_clicked(signed_off: VirtualDesktop) -> None:
+    desktop = signed_off
     silent = Told(desktop)
     with pytest.raises(GaveUp, match="No program on this screen tells of its elements"):
         await done(walk_on(silent, now_s=Fast()), Script(signing_on).brain())
@@ -146,8 +156,8 @@ async def test_without_the_tree_nothing_is_found_and_nothing_is_clicked(ledger) 
     assert await ScreenRecognizer(elements=desktop.elements).holds(frame, gone)
 
 
-async def test_where_tree_and_picture_disagree_nothing_is_clicked(ledger) -> None:
-    desktop, _ = ledger
+async def test_where_tree_and_picture_disagree_nothing_is_clicked(signed_off: VirtualDesktop) -> None:
+    desktop = signed_off
 
     def swapped(tree: ElementTree) -> ElementTree:
         other = {"Log in": "Exit", "Exit": "Log in"}
@@ -191,8 +201,8 @@ async def test_a_value_that_is_masked_or_protected_is_not_read(ledger) -> None:
         await done(walk_on(Told(desktop, wrong)), Script(reading_the_amount).brain())
 
 
-async def test_a_password_is_never_read(ledger) -> None:
-    desktop, _ = ledger
+async def test_a_password_is_never_read(signed_off: VirtualDesktop) -> None:
+    desktop = signed_off
     with pytest.raises(GaveUp, match=r"No value can be read|the picture shows nothing there"):
         await done(walk_on(desktop), Script(reading_the_password).brain())
 
