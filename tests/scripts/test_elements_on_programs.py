@@ -98,9 +98,10 @@ async def ledger(tmp_path: Path) -> AsyncIterator[tuple[VirtualDesktop, LedgerFi
 def signed_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualDesktop]:
     """One for the tests that leave nobody signed on; each test has an event loop of its own."""
     started = gtk_ledger(tmp_path_factory.mktemp("signed-off"))
-    desktop, _ = asyncio.run(started.__aenter__())
-    yield desktop
-    asyncio.run(started.__aexit__(None, None, None))
+    with asyncio.Runner() as runner:
+        desktop, _ = runner.run(started.__aenter__())
+        yield desktop
+        runner.run(started.__aexit__(None, None, None))
 
 
 def walk_on(desktop: Any, **options: Any) -> Any:
