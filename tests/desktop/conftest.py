@@ -7,16 +7,19 @@ import json
 import os
 import random
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+import xcffib
+import xcffib.randr
+import xcffib.xproto
 from tk_python import tk_python
 
 from holo_tasks.core.frame import Frame
@@ -75,55 +78,62 @@ def x_client() -> Callable[..., str]:
     return run
 
 
-HELD = """
-import sys, xcffib, xcffib.xproto
-conn = xcffib.connect(display=sys.argv[1])
-root = conn.get_setup().roots[0].root
-keys = bytes(conn.core.QueryKeymap().reply().keys)
-mask = conn.core.QueryPointer(root).reply().mask
-print(*[k for k in range(256) if keys[k // 8] >> k % 8 & 1], *[f"b{b}" for b in range(1, 6) if mask >> 7 + b & 1])
-"""
+@contextmanager
+def connected(desktop: Any) -> Iterator[xcffib.Connection]:
+    """A connection to the display of a desktop, as a program on it has one."""
+    with pytest.MonkeyPatch.context() as around:
+        around.setenv("XAUTHORITY", str(desktop.authority))
+        conn = xcffib.connect(display=desktop.display)
+    try:
+        yield conn
+    finally:
+        conn.disconnect()
 
 
 @pytest.fixture(scope="session")
-def pressed(x_client: Callable[..., str]) -> Callable[[Any], list[str]]:
+def pressed() -> Callable[[Any], list[str]]:
     """Returns the keys and buttons that a server thinks are down."""
-    return lambda desktop: x_client(desktop, sys.executable, "-c", HELD, desktop.display).split()
 
+    def held(desktop: Any) -> list[str]:
+        with connected(desktop) as conn:
+            keys = bytes(conn.core.QueryKeymap().reply().keys)
+            mask = conn.core.QueryPointer(conn.get_setup().roots[0].root).reply().mask
+        buttons = [f"b{button}" for button in range(1, 6) if mask >> 7 + button & 1]
+        return [*(str(key) for key in range(256) if keys[key // 8] >> key % 8 & 1), *buttons]
 
-KEYMAP = """
-import sys, xcffib, xcffib.xproto
-conn = xcffib.connect(display=sys.argv[1])
-setup = conn.get_setup()
-reply = conn.core.GetKeyboardMapping(setup.min_keycode, setup.max_keycode - setup.min_keycode + 1).reply()
-symbols, width = list(reply.keysyms), reply.keysyms_per_keycode
-print([symbols[i:i + width] for i in range(0, len(symbols), width)])
-"""
-
-RESIZE = """
-import sys, xcffib, xcffib.xproto, xcffib.randr
-conn = xcffib.connect(display=sys.argv[1])
-root = conn.get_setup().roots[0].root
-randr = conn(xcffib.randr.key)
-randr.QueryVersion(1, 3).reply()
-now = randr.GetScreenResourcesCurrent(root).reply()
-for crtc in now.crtcs:
-    randr.SetCrtcConfig(crtc, 0, now.config_timestamp, 0, 0, 0, 1, 0, []).reply()
-width, height = int(sys.argv[2]), int(sys.argv[3])
-randr.SetScreenSizeChecked(root, width, height, width // 4, height // 4).check()
-"""
+    return held
 
 
 @pytest.fixture(scope="session")
-def keymap(x_client: Callable[..., str]) -> Callable[[Any], str]:
+def keymap() -> Callable[[Any], list[list[int]]]:
     """Returns the keyboard map of a display."""
-    return lambda desktop: x_client(desktop, sys.executable, "-c", KEYMAP, desktop.display)
+
+    def symbols(desktop: Any) -> list[list[int]]:
+        with connected(desktop) as conn:
+            setup = conn.get_setup()
+            asked = conn.core.GetKeyboardMapping(setup.min_keycode, setup.max_keycode - setup.min_keycode + 1)
+            reply = asked.reply()
+        flat, width = list(reply.keysyms), reply.keysyms_per_keycode
+        return [flat[first : first + width] for first in range(0, len(flat), width)]
+
+    return symbols
 
 
 @pytest.fixture(scope="session")
-def resize(x_client: Callable[..., str]) -> Callable[..., str]:
+def resize() -> Callable[..., None]:
     """Changes the size of a screen."""
-    return lambda desktop, *size: x_client(desktop, sys.executable, "-c", RESIZE, desktop.display, *map(str, size))
+
+    def change(desktop: Any, width: int, height: int) -> None:
+        with connected(desktop) as conn:
+            root = conn.get_setup().roots[0].root
+            randr = conn(xcffib.randr.key)
+            randr.QueryVersion(1, 3).reply()
+            now = randr.GetScreenResourcesCurrent(root).reply()
+            for crtc in now.crtcs:
+                randr.SetCrtcConfig(crtc, 0, now.config_timestamp, 0, 0, 0, 1, 0, []).reply()
+            randr.SetScreenSizeChecked(root, width, height, width // 4, height // 4).check()
+
+    return change
 
 
 @pytest.fixture
@@ -156,8 +166,6 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[], bool]]:
     """Returns a quick question: is any key or button down on that display?"""
 
     def on(display: str, authority: Path) -> Callable[[], bool]:
-        import xcffib.xproto
-
         monkeypatch.setenv("XAUTHORITY", str(authority))
         conn = xcffib.connect(display=display)
         root = conn.get_setup().roots[0].root
@@ -227,7 +235,12 @@ function post() {
 function soon() { clearTimeout(due); due = setTimeout(post, 20); }
 i.oninput = t.oninput = document.onfocusin = document.onscroll = soon;
 document.addEventListener('keydown', e => { keys.push([e.key, e.ctrlKey, e.shiftKey]); soon(); });
-source.onmousedown = () => { const busy = performance.now() + 600; while (performance.now() < busy); };
+source.onmousedown = () => {
+  dropped = '';
+  const ask = new XMLHttpRequest();
+  ask.open('GET', '/busy', false);
+  ask.send();
+};
 source.ondragstart = e => e.dataTransfer.setData('text/plain', 'carried');
 target.ondragover = e => e.preventDefault();
 target.ondrop = e => { e.preventDefault(); dropped = e.dataTransfer.getData('text/plain'); soon(); };
@@ -244,6 +257,8 @@ class Page:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                if self.path == "/busy":
+                    time.sleep(0.6)  # the page waits for this, and does nothing else
                 body = PAGE.encode() if self.path == "/" else b""
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -268,6 +283,10 @@ class Page:
     async def becomes(self, key: str, value: Any) -> Any:
         await until(lambda: self.state.get(key) == value)
         return self.state.get(key)
+
+    def forget(self) -> None:
+        """Have what it said before of its fields and of what was dropped not count."""
+        self.state = {**self.state, "input": None, "area": None, "dropped": None}
 
     def close(self) -> None:
         self._server.shutdown()

@@ -14,7 +14,7 @@ import pytest
 
 from holo_tasks.core.errors import PolicyRefused, ScreenChanged
 from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Drag, Gesture, Write
+from holo_tasks.core.gestures import Click, Drag, Gesture
 from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.desktop import Settle, VirtualDesktop
 
@@ -80,16 +80,3 @@ async def test_a_permitted_press_raises_and_focuses_a_window_and_arrives(
             for program in started:
                 program.kill()
                 program.wait()
-
-
-async def test_a_browser_takes_a_permitted_press_as_any_other(browser: Any) -> None:
-    await permitted(browser.desktop, Click(Point(100, 150)), Point(100, 150))
-    await browser.desktop.do(Write("area", overwrite=True))
-    assert await browser.told.becomes("area", "area") == "area"
-    await permitted(browser.desktop, Click(Point(100, 50)), Point(100, 50))
-    await browser.desktop.do(Write("first second third", overwrite=True))
-    await permitted(browser.desktop, Click(Point(75, 50), count=2), Point(75, 50))
-    await browser.desktop.do(Write("X"))
-    assert await browser.told.becomes("input", "first X third") == "first X third"
-    await permitted(browser.desktop, Drag(Point(60, 18 + 350), Point(520, 18 + 400)), Point(60, 18 + 350))
-    assert await browser.told.becomes("dropped", "carried") == "carried"

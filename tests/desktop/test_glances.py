@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.core.geometry import Point
-from holo_tasks.core.gestures import Click, Drag, Gesture, Receipt, Write
+from holo_tasks.core.gestures import Click, Drag, Gesture, Receipt
 from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.desktop import Settle, VirtualDesktop
 from tests.support.painted_desktop import PaintedDesktop
@@ -102,17 +102,6 @@ async def test_the_model_and_the_trace_are_told_what_was_left_out() -> None:
     assert len(recorder.of("receipt")) == 1
 
 
-async def test_a_double_click_selects_a_word_in_a_browser(browser: Any) -> None:
-    await browser.desktop.do(Click(Point(100, 50)))
-    await browser.desktop.do(Write("first second third", overwrite=True))
-    # A busy browser draws it late, and what is decided by a picture from before that is refused.
-    await browser.told.becomes("input", "first second third")
-    receipt = await decided(browser.desktop, Click(Point(75, 50), count=2))
-    assert receipt.left_out == ""
-    await browser.desktop.do(Write("X"))
-    assert await browser.told.becomes("input", "first X third") == "first X third"
-
-
 @pytest.mark.parametrize(("control", "end"), [("actions", "menu end"), ("drawer", "drawer end")])
 async def test_a_drag_does_not_end_on_what_its_press_opened(stage: Presses, control: str, end: str) -> None:
     receipt, said = await stage.do(Drag(stage.at(control), stage.at(end)))
@@ -134,9 +123,3 @@ async def test_what_is_dragged_arrives(stage: Presses, start: str, end: str, got
     receipt, said = await stage.do(Drag(stage.at(start), stage.at(end)))
     kind, what = said[-1]  # on a busy machine what the gesture before came to is said late
     assert (receipt.left_out, kind, bool(what)) == ("", got, True)
-
-
-async def test_a_drag_drops_in_a_browser_that_shows_where(browser: Any) -> None:
-    receipt = await decided(browser.desktop, Drag(Point(60, 18 + 350), Point(520, 18 + 400)))
-    assert receipt.left_out == ""
-    assert await browser.told.becomes("dropped", "carried") == "carried"

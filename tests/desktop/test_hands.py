@@ -63,27 +63,10 @@ async def test_a_drag_presses_moves_in_steps_and_releases(events):
     assert [x for _, _, x, _ in moves] == sorted(x for _, _, x, _ in moves)
 
 
-async def test_a_drag_drops_in_a_browser(browser):
-    """Also where the page is busy with the press, while the browser itself answers: as on a machine under load."""
-    await browser.desktop.do(Drag(Point(60, 18 + 350), Point(520, 18 + 400)))
-    assert await browser.told.becomes("dropped", "carried") == "carried"
-
-
 @pytest.mark.parametrize(("direction", "button"), [("up", 4), ("down", 5), ("left", 6), ("right", 7)])
 async def test_a_scroll_turns_the_wheel_once_for_each_notch(events, direction, button):
     await events.desktop.do(Scroll(SPOT, direction, 3))
     assert await events.told.has(3, "wheel") == [["wheel", button, 200, 200]] * 3
-
-
-async def test_scrolling_down_and_right_shows_what_is_below_and_to_the_right(browser, until):
-    spot = Point(800, 600)
-    await browser.desktop.do(Scroll(spot, "down", 3))
-    assert await until(lambda: browser.told.state["down"] > 0)
-    await browser.desktop.do(Scroll(spot, "right", 3))
-    assert await until(lambda: browser.told.state["right"] > 0)
-    await browser.desktop.do(Scroll(spot, "up", 10))
-    await browser.desktop.do(Scroll(spot, "left", 10))
-    assert await until(lambda: (browser.told.state["down"], browser.told.state["right"]) == (0, 0))
 
 
 KEYS = {

@@ -12,11 +12,11 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.child import Child
+from tests.desktop.conftest import connected
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 PROGRAM = Path(__file__).parent.parent / "apps" / "probe_asking.py"
 MIDDLE = Point(640, 400)
-HAS = "import xcffib.xproto; print(xcffib.connect().core.QueryExtension(3, 'GLX').reply().present)"
 
 
 @pytest.fixture
@@ -38,8 +38,12 @@ def start(told, starts):
 
 
 @pytest.fixture
-def has(x_client):
-    return lambda desktop: x_client(desktop, sys.executable, "-c", HAS).strip() == "1"
+def has():
+    def glx(desktop):
+        with connected(desktop) as conn:
+            return bool(conn.core.QueryExtension(3, "GLX").reply().present)
+
+    return glx
 
 
 async def test_a_program_that_never_asks_gets_none_and_is_started_once(start, starts, told, has):

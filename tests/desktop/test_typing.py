@@ -1,4 +1,4 @@
-"""What is typed is what arrives, in Tk, Chromium and xterm."""
+"""What is typed is what arrives, in Tk and xterm; `test_in_a_browser` has the same of Chromium."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.core.errors import InvalidUsage
-from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Hotkey, Write
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.typist import AHEAD
@@ -30,28 +29,11 @@ async def test_tk_gets_every_character_in_place_of_what_it_held(fields, field, c
     assert await fields.told.becomes(field, CASES[case]) == CASES[case]
 
 
-@pytest.mark.parametrize("field", ["input", "area"])
-@pytest.mark.parametrize("case", list(CASES))
-async def test_chromium_gets_every_character_in_place_of_what_it_held(browser, field, case):
-    await browser.desktop.do(Click(at_page(field)))
-    await browser.desktop.do(Write("left over", overwrite=True))
-    await browser.desktop.do(Write(CASES[case], overwrite=True))
-    assert await browser.told.becomes(field, CASES[case]) == CASES[case]
-
-
 async def test_lines_and_tabs_arrive_in_a_tk_text_of_many_lines(fields):
     await fields.desktop.do(Click(fields.told.at("text")))
     await fields.desktop.do(Write("first\nsecond\nthird", overwrite=True))
     await fields.desktop.do(Write(LINES, overwrite=True))
     assert await fields.told.becomes("text", LINES) == LINES
-
-
-async def test_lines_arrive_in_a_textarea_and_are_replaced(browser):
-    await browser.desktop.do(Click(at_page("area")))
-    await browser.desktop.do(Write("first\r\nsecond\nthird", overwrite=True))
-    assert await browser.told.becomes("area", "first\nsecond\nthird") == "first\nsecond\nthird"
-    await browser.desktop.do(Write("only", overwrite=True))
-    assert await browser.told.becomes("area", "only") == "only"
 
 
 async def test_without_overwrite_text_is_added(fields):
@@ -137,8 +119,3 @@ async def test_xterm_gets_every_character(tmp_path, until):
         await desktop.do(Write(ASCII + UNICODE + MANY))
         await until(lambda: len(got.read_bytes()) >= len((ASCII + UNICODE + MANY).encode()))
     assert got.read_text() == ASCII + UNICODE + MANY
-
-
-def at_page(field: str) -> Point:
-    """Where a field of the page is, below a frame of 1 and a title of 18 pixels."""
-    return {"input": Point(60, 48), "area": Point(60, 118)}[field]
