@@ -13,6 +13,7 @@ from holo_tasks.core.gestures import Click
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.desktop.child import Child
 from tests.desktop.conftest import connected
+from tests.support.long import few
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 PROGRAM = Path(__file__).parent.parent / "apps" / "probe_asking.py"
@@ -77,7 +78,7 @@ async def test_one_that_asks_later_goes_without_and_that_is_said_once(start, sta
     assert "set HOLO_OPENGL=1" in line
 
 
-@pytest.mark.parametrize(("given", "said"), [(True, ""), (True, "0"), (None, "1")])
+@pytest.mark.parametrize(("given", "said"), few([(True, "0"), (None, "1"), (True, "")], 2))
 async def test_one_that_is_given_it_is_started_once(monkeypatch, start, starts, told, has, given, said):
     monkeypatch.setenv("HOLO_OPENGL", said)
     async with start("needs", opengl=given) as desktop:
@@ -85,7 +86,7 @@ async def test_one_that_is_given_it_is_started_once(monkeypatch, start, starts, 
     assert (starts.read_text(), told) == ("needs\n", [])
 
 
-@pytest.mark.parametrize(("given", "said"), [(False, "1"), (None, "0")])
+@pytest.mark.parametrize(("given", "said"), few([(False, "1"), (None, "0")]))
 async def test_one_that_is_refused_it_goes_without(monkeypatch, start, starts, told, has, given, said):
     monkeypatch.setenv("HOLO_OPENGL", said)
     with pytest.raises(DesktopFailed, match="no visual"):
