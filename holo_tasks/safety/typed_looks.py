@@ -8,7 +8,7 @@ only reading finds it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,8 +79,9 @@ class Pattern:
         width, (across, down) = screen.width, self.shape.size
         corners: dict[tuple[int, int], None] = {}
         for column, row, piece in self.rows:
-            at = -1
-            while (at := lines.find(piece, at + 1)) >= 0 and len(corners) < MOST:
+            for at in places(lines, piece):
+                if len(corners) >= MOST:
+                    break
                 if at % width + len(piece) <= width:
                     corners[at % width - column, at // width - row] = None
         found = []
@@ -89,6 +90,19 @@ class Pattern:
             if part >= DOUBTFUL:
                 found.append((part, left - self.left, top - self.top))
         return sorted(found, key=lambda each: -each[0])
+
+
+def places(lines: bytes, piece: bytes) -> Iterator[int]:
+    """Find a piece wherever it is, from the left.
+
+    It is looked for by its longest part without a zero: most of a screen is zeros, which are then leapt over.
+    """
+    core = max(piece.split(b"\0"), key=len)
+    before = piece.index(core)
+    at = before - 1
+    while (at := lines.find(core, at + 1)) >= 0:
+        if lines.startswith(piece, at - before):
+            yield at - before
 
 
 @dataclass(eq=False)
