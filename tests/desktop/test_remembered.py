@@ -7,10 +7,12 @@ import time
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from PIL import Image, ImageDraw
 
 from holo_tasks.core.geometry import Size
-from holo_tasks.desktop.recent_frames import AT_HAND, FEWEST, MOST_BYTES, Remembered
+from holo_tasks.desktop import recent_frames
+from holo_tasks.desktop.recent_frames import AT_HAND, FEWEST, Remembered
 from holo_tasks.desktop.screen import Picture
 
 SIZE = Size(640, 400)
@@ -56,10 +58,10 @@ def test_the_same_screen_has_the_same_number_also_when_it_is_packed() -> None:
     assert pictures.keep(taken("First")) != first
 
 
-def test_what_is_kept_has_a_bound_but_for_the_newest() -> None:
-    pictures = remembered()
-    size = Size(4000, 1000)
+def test_what_is_kept_has_a_bound_but_for_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent_frames, "MOST_BYTES", RAW)
+    pictures, size = remembered(), Size(400, 200)
     for _ in range(FEWEST + 3):
         pictures.keep(Picture(size, os.urandom(4 * size.width * size.height)))
     assert len(pictures._kept) == FEWEST
-    assert FEWEST * 4 * size.width * size.height > MOST_BYTES
+    assert FEWEST * 4 * size.width * size.height > RAW

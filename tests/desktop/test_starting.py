@@ -76,10 +76,10 @@ async def test_a_window_that_comes_before_the_window_manager_is_up_is_shown(tmp_
 
 
 async def test_several_desktops_work_side_by_side(probe, tmp_path, state):
-    told = [state(tmp_path / str(n)) for n in range(3)]
+    told = [state(tmp_path / str(n)) for n in range(2)]
     desktops = await asyncio.gather(*(VirtualDesktop.start(app=probe("fields", one.path)) for one in told))
     try:
-        assert len({desktop.display for desktop in desktops}) == 3
+        assert len({desktop.display for desktop in desktops}) == 2
 
         async def use(desktop, one, text):
             await desktop.do(Click(one.at("entry")))
@@ -87,7 +87,7 @@ async def test_several_desktops_work_side_by_side(probe, tmp_path, state):
             await desktop.look(after_action=True)
             return await one.becomes("entry", text)
 
-        texts = ["first é", "second 東", "third 🙂"]
+        texts = ["first é", "second 東 🙂"]
         assert await asyncio.gather(*map(use, desktops, told, texts)) == texts
     finally:
         await asyncio.gather(*(desktop.close() for desktop in desktops))
@@ -95,8 +95,8 @@ async def test_several_desktops_work_side_by_side(probe, tmp_path, state):
 
 async def test_requests_to_one_desktop_take_turns():
     async with VirtualDesktop(size=SMALL) as desktop:
-        frames = await asyncio.gather(*(desktop.look() for _ in range(8)), desktop.do(Pause(0.01)))
-        assert len({frame.digest for frame in frames[:8]}) == 1
+        frames = await asyncio.gather(*(desktop.look() for _ in range(4)), desktop.do(Pause(0.01)))
+        assert len({frame.digest for frame in frames[:4]}) == 1
 
 
 @pytest.mark.parametrize(
