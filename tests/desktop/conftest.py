@@ -25,6 +25,7 @@ from tk_python import tk_python
 from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Point
 from holo_tasks.desktop import Settle, VirtualDesktop, xauth
+from tests.support import warm
 
 APPS = Path(__file__).parent.parent / "apps"
 PATIENCE_S = 60.0
@@ -76,6 +77,12 @@ def x_client() -> Callable[..., str]:
         return subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=120).stdout
 
     return run
+
+
+class Agent(warm.ScriptPopen):
+    """A line of Python that uses a desktop, in a process of its own that has loaded what those load."""
+
+    _named = ("holo_tasks.desktop.host",)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Drag, HoldAndTap, Write
 from holo_tasks.core.remote_input import Key, Pointing
 from holo_tasks.desktop import AttachedDesktop
+from tests.desktop.conftest import Agent
 
 CONTROL = 0xFFE3
 UNICODE = "Zoë – €10 – 東京 – 🙂"
@@ -100,7 +101,7 @@ async def test_a_borrowed_display_is_put_right_when_host_and_agent_are_killed(x_
     async with AttachedDesktop(display) as watcher:
         before = keymap(watcher)
         command = [sys.executable, "-c", AGENT, display, what]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as agent:
+        with Agent(command, stdout=subprocess.PIPE, text=True) as agent:
             host = int(await asyncio.to_thread(agent.stdout.readline))
             caught = False
             while not caught:

@@ -27,6 +27,7 @@ from holo_tasks.desktop import gate as gates
 from holo_tasks.desktop.shared_flags import Page
 from holo_tasks.machine.clock import boot_s
 from holo_tasks.safety.policy import Rules
+from tests.desktop.conftest import Agent
 from tests.support.inputs import APPS, Inputs, witnessed
 
 SPOT, OTHER = Point(200, 200), Point(400, 300)
@@ -397,7 +398,7 @@ def test_input_stops_with_the_process_that_asked_for_it(tmp_path: Path, number: 
     log = tmp_path / "inputs"
     inputs, folder = Inputs(log), kill_files.folder_in(tmp_path)
     command = [sys.executable, "-c", DRIVER, str(folder), *witnessed(log)]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as driver:
+    with Agent(command, stderr=subprocess.DEVNULL) as driver:
         try:
             until_s = time.monotonic() + 30
             while len(inputs.sent()) < 100 and time.monotonic() < until_s:
