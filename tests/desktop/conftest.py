@@ -244,9 +244,8 @@ i.oninput = t.oninput = document.onfocusin = document.onscroll = soon;
 document.addEventListener('keydown', e => { keys.push([e.key, e.ctrlKey, e.shiftKey]); soon(); });
 source.onmousedown = () => {
   dropped = '';
-  const ask = new XMLHttpRequest();
-  ask.open('GET', '/busy', false);
-  ask.send();
+  const busy = performance.now() + 600;
+  while (performance.now() < busy);
 };
 source.ondragstart = e => e.dataTransfer.setData('text/plain', 'carried');
 target.ondragover = e => e.preventDefault();
@@ -264,8 +263,6 @@ class Page:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                if self.path == "/busy":
-                    time.sleep(0.6)  # the page waits for this, and does nothing else
                 body = PAGE.encode() if self.path == "/" else b""
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
