@@ -19,7 +19,7 @@ from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.desktop import Settle, VirtualDesktop
 
 APPS = Path(__file__).parent.parent / "apps"
-TRIES = 8
+TRIES = 15
 
 
 async def permitted(desktop: VirtualDesktop, gesture: Gesture, at: Point) -> None:
