@@ -14,7 +14,7 @@ import io
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -33,6 +33,8 @@ MODEL = "holo3-1-35b-a3b"
 REPEATS = 7
 LOOKS = 15
 STEPS = 1000
+LEDGERS, TABLES = ("1280x800", "1920x1080"), ("1280x800", "1600x1000", "3840x2160")
+"""The sizes of screens that the legacy program is shown on, and the dense table."""
 # The cells whose numbers have to be read: columns and rows of the dense table, near its top left corner.
 KNOWN_COLUMNS, KNOWN_ROWS = range(1, 7), range(4, 29)
 QUIET = ("--slow", "0,0", "--tip-after", "0", "--session-actions", "0", "--position", "60,40")
@@ -77,6 +79,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="a folder to write the pictures to, to be looked at")
     parser.add_argument("--repeats", type=int, default=REPEATS, help="of each encoding (%(default)s)")
     parser.add_argument("--looks", type=int, default=LOOKS, help="at each screen (%(default)s)")
+    parser.add_argument("--sizes", nargs="+", choices=sorted({*LEDGERS, *TABLES}), default=[*LEDGERS, *TABLES])
     options = parser.parse_args()
     headline(__file__, "pictures by quality tier")
     with scratch_home() as home:
@@ -84,14 +87,12 @@ def main() -> None:
 
 
 async def _bench(home: Path, options: argparse.Namespace) -> None:
-    from holo_tasks.core.geometry import Size
-
     screens: list[Screen] = []
-    for size in (Size(1280, 800), Size(1920, 1080)):
+    for size in _wanted(LEDGERS, options):
         screens += await _ledger_screens(home, size)
     screens.append(await _browser_screen(home))
     looks = []
-    for size in (Size(1280, 800), Size(1600, 1000), Size(3840, 2160)):
+    for size in _wanted(TABLES, options):
         async with _dense_table(size) as desktop:
             looks.append(await _unchanged(desktop, size, options.looks))
             if size.width > 1280:
@@ -103,6 +104,12 @@ async def _bench(home: Path, options: argparse.Namespace) -> None:
     print(f"  read: of {known} numbers of the dense table, 12 pixels high on the screen, how many OCR gets right")
     title = f"a second look at the very same screen, default tier, medians of {options.looks}"
     table(title, ("screen", "encoded again, ms", "recognized, ms", "saved, ms", "times as fast"), looks)
+
+
+def _wanted(sizes: Sequence[str], options: argparse.Namespace) -> list[Size]:
+    from holo_tasks.core.geometry import Size
+
+    return [Size(*map(int, size.split("x"))) for size in sizes if size in options.sizes]
 
 
 def _rows(screen: Screen, kept: float, options: argparse.Namespace) -> list[list[str]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.doc_pages import DOCS, blocks
 from tests.support.prefect_api import PrefectAPI
 
@@ -36,7 +37,7 @@ def model(tmp_path: Path) -> Iterator[str]:
     playbook = next(block for block in blocks("yaml", pages=[TUTORIAL]) if block.title.endswith("playbook.yaml"))
     (tmp_path / playbook.title).write_text(playbook.text, encoding="utf-8")
     command = [sys.executable, "-m", "holo_tasks.rehearsal", "--playbook", playbook.title, "--log", "warning"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=dict(os.environ), stdout=subprocess.PIPE, text=True)
+    process = warm.ScriptPopen(command, cwd=tmp_path, env=dict(os.environ), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
         yield json.loads(process.stdout.readline())["base_url"]

@@ -1,4 +1,4 @@
-"""Hostile actions from a malicious model, on a real display: none sends an input event (250; `make test-long`: 1,000).
+"""Hostile actions from a malicious model, on a real display: none sends an input event (130; `make test-long`: 1,000).
 
 A witness inside the X server counts every key, button and motion, wherever it goes. Before and after, what is allowed
 is done, so that a desktop which does nothing at all does not pass; and naive rules, which the count catches.
@@ -69,7 +69,7 @@ async def harmless(adversary: Adversary) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("many", few([250, MANY]))
+@pytest.mark.parametrize("many", few([130, MANY]))
 async def test_hostile_actions_send_nothing(arena: Arena, many: int) -> None:
     found: Counter[tuple[str, str]] = Counter()
     async with Adversary(arena) as adversary:

@@ -21,7 +21,7 @@ from tests.support.postgres import Postgres
 pytestmark = pytest.mark.usefixtures("prefect")
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_S = 120.0
-ITEMS = 8
+ITEMS = 4
 
 
 async def pay(report: str, effects: Path) -> str:

@@ -26,7 +26,7 @@ def model() -> Iterator[RehearsalServer]:
         yield server
 
 
-@pytest.mark.parametrize("kind", few(sorted(KINDS, key=lambda kind: kind != "double")))
+@pytest.mark.parametrize("kind", few(sorted(KINDS), first=0))  # one of them `test_suite` files in the same way
 async def test_with_care_an_entry_is_filed_once_or_handed_over_where_it_has_to_be(
     prefect: str, model: RehearsalServer, tmp_path: Path, kind: str
 ) -> None:

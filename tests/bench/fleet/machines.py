@@ -16,16 +16,30 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from common import script_starter
+
 from tests.bench.fleet.parts import PREFECT, wait_until
+from tests.support import warm
 
 ROOT = Path(__file__).parents[3]
 POOL = "fleet"
 X_SERVERS = ("Xvfb", "openbox")
+FORKED = """
+import asyncio.unix_events
+from tests.support import warm
+warm.in_tests = True
+asyncio.unix_events.subprocess = warm.Starting(warm.ScriptPopen)
+from prefect.cli import app
+app()
+"""
+"""The worker of a short form, and the processes of its flow runs, are forked from what has loaded Prefect."""
 
 
 @cache
 def can_close() -> bool:
     """Say whether machines can be closed in."""
+    if warm.beside is not None:
+        return False  # what is forked for a short form lives among all others
     try:
         done = subprocess.run([*_closed("trial", Path(tempfile.gettempdir())), "true"], capture_output=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
@@ -70,10 +84,11 @@ class Machine:
         own = {"HOLO_HOME": str(self.folder / "holo"), "PREFECT_HOME": str(self.folder / "prefect")}
         env = {**os.environ, **self.env, **own, "FLEET_DESKTOPS": str(self.desktops)}
         env |= {"PREFECT_WORKER_QUERY_SECONDS": "2", "TMPDIR": "/tmp" if can_close() else str(self._tmp())}
-        command = [PREFECT, "worker", "start", "--pool", POOL, "--type", "process", "--limit", "1"]
+        command = [PREFECT] if warm.beside is None else [sys.executable, "-c", FORKED]
+        command += ["worker", "start", "--pool", POOL, "--type", "process", "--limit", "1"]
         command += ["--name", f"{self.name}-{self.starts}", "--install-policy", "never"]
         with (self.folder / "worker.log").open("ab") as log:
-            self.process = subprocess.Popen(
+            self.process = script_starter()(
                 [*(_closed(self.name, self.folder.parent) if can_close() else []), *command],
                 env=env,
                 stdout=log,
@@ -172,7 +187,8 @@ def command_of(pid: int) -> str:
 
 def _is_worker(pid: int) -> bool:
     words = command_of(pid).split()
-    return "worker" in words and "bwrap" not in words[:1] and any(word.endswith("prefect") for word in words)
+    prefect = any(word.endswith("prefect") or word == "prefect.cli" for word in words)
+    return prefect and "worker" in words and "bwrap" not in words[:1]
 
 
 def _is_run(pid: int) -> bool:
