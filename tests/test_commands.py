@@ -34,7 +34,7 @@ SHORT = {
     "tests/bench/bench_start.py": "--starts 1 --at-once 1 --homes fresh --loaded openai",
     "tests/bench/bench_states.py": "--rounds 1",
     "tests/bench/bench_trace.py": "50",
-    "tests/faults/faults.py": "--points 1 --moments 0 --workers 1 --receipts wrong_amount --out OUT",
+    "tests/faults/faults.py": "--only settle:inside:5:flow --moments 0 --workers 1 --receipts wrong_amount --out OUT",
     "tests/faults/latch_trials.py": "1",
     "tests/nasty/runs.py": "--kinds popups --seeds 0 --mode careful --latency 0.4 --out OUT",
     "tests.fuzz.fuzz": "--seconds 2 --seed 1",
