@@ -224,6 +224,7 @@ def tell(line: str) -> None:
 def main(arguments: Sequence[str]) -> None:
     told: dict[str, Any] = json.loads(arguments[0])
     board, output, start = Board.on(told["board"]), Path(told["output"]), told.get("seed", 0)
+    os.nice(5)
     limits.prepare()
     if told.get("again"):
         trial = Trial(target_of(told["targets"][0]), board, start, output)

@@ -27,6 +27,7 @@ from typing import Any
 
 from tests.fuzz.crash import OUTPUT, ROOT, Crash
 from tests.fuzz.targets import MODULES, names_in
+from tests.support import warm
 
 SLICE_S = 40.0
 WALL_S = 60.0
@@ -104,20 +105,15 @@ class Campaign:
         ):
             memory.truncate(BOARD_BYTES)
             board = Board.on(memory.fileno())
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "tests.fuzz.child",
-                    json.dumps({**told, "board": memory.fileno(), "output": str(self.output)}),
-                ],
+            asked = json.dumps({**told, "board": memory.fileno(), "output": str(self.output)})
+            process = warm.ScriptPopen(  # where tests start it, it is forked from what has loaded most of it
+                [sys.executable, "-m", "tests.fuzz.child", asked],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 pass_fds=[memory.fileno()],
                 cwd=home,
                 env=_environment(home),
                 start_new_session=True,
-                preexec_fn=lambda: os.nice(5),
             )
             hung = self._listen(process, board, lines)
             count, name, data = board.seen()
@@ -212,7 +208,7 @@ def _environment(home: str) -> dict[str, str]:
         "TMPDIR": home,
         "PREFECT_SERVER_ANALYTICS_ENABLED": "0",
         "DO_NOT_TRACK": "1",
-        "PYTHONHASHSEED": "0",
+        **({} if warm.in_tests else {"PYTHONHASHSEED": "0"}),  # what is forked has the seed of what it is forked from
         "PYTHONPATH": os.pathsep.join(paths),
     }
 
