@@ -37,7 +37,7 @@ SHORT = {
     "tests/faults/faults.py": "--only settle:inside:5:flow --moments 0 --workers 1 --receipts wrong_amount --out OUT",
     "tests/faults/latch_trials.py": "1",
     "tests/nasty/runs.py": "--kinds popups --seeds 0 --mode careful --latency 0.4 --out OUT",
-    "tests.fuzz.fuzz": "--seconds 2 --seed 1",
+    "tests.fuzz.fuzz": "--seconds 1.2 --seed 1",
 }
 
 
