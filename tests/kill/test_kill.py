@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from holo_tasks.kill.run_registry import running
+from tests.support import warm
 from tests.support.agent_process import ROOT, AgentProcess
 from tests.support.command_line import CommandLine, related, until
 from tests.support.inputs import Inputs
@@ -272,8 +273,7 @@ def test_a_script_of_ones_own_that_was_killed_ends_with_a_line(
     script = "import asyncio; from tests.support.typing_agent import typing; asyncio.run(typing({asked}))"
     inputs = Inputs(tmp_path / "inputs")
     asked = {"model": text.base_url, "inputs": str(inputs.path)}
-    # What it says at its end is up to a Python of its own.
-    process = subprocess.Popen(
+    process = warm.ScriptPopen(
         [sys.executable, "-c", script.replace("{asked}", repr(asked))],
         env={**cli.env, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "flows" / "demo")])},
         stdout=subprocess.DEVNULL,

@@ -209,6 +209,13 @@ class ServerPopen(ScriptPopen):
         )
 
 
+class RunPopen(ScriptPopen):
+    """A run of an MCP server that has loaded what it loads."""
+
+    def _takes(self, args: Any, env: Any) -> bool:
+        return list(args)[:4] == [sys.executable, "-P", "-m", "holo_tasks.cli.mcp.child"] and _alike(env, HARMLESS)
+
+
 class WorkerPopen(ScriptPopen):
     """A worker of pytest-xdist that has loaded what tests load, and has beside it what forks all that tests start."""
 

@@ -293,6 +293,8 @@ def _become(link: socket.socket, later: dict[str, ModuleType], asked: dict[str, 
     sys.argv = asked["arguments"]
     sys.path[:1] = [str(Path(sys.argv[0]).parent), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     _begin_as_any()
+    if sys.argv[1:2] == ["mcp"]:
+        _have_runs_forked()
     sys.meta_path.insert(0, Later(later))
     _run_command()
 
@@ -342,6 +344,14 @@ def have_others_forked(later: dict[str, ModuleType]) -> None:
     warm.beside = warm.Link(socket.socket(fileno=kept), "" if later else "host")
     child.subprocess = warm.Starting(warm.HostPopen)  # type: ignore[attr-defined]
     temporary.subprocess = warm.Starting(warm.ServerPopen)  # type: ignore[attr-defined]
+
+
+def _have_runs_forked() -> None:
+    """Have what the MCP server starts forked, too."""
+    from holo_tasks.cli.mcp import processes
+    from tests.support import warm
+
+    processes.subprocess = warm.Starting(warm.RunPopen)  # type: ignore[attr-defined]
 
 
 def _begin_as_any() -> None:
@@ -453,10 +463,10 @@ def _run(program: Callable[[], object]) -> NoReturn:
     except SystemExit as ended:
         code = ended.code
     except KeyboardInterrupt:
-        traceback.print_exc()
+        sys.excepthook(*sys.exc_info())
         code = -signal.SIGINT
     except BaseException:
-        traceback.print_exc()
+        sys.excepthook(*sys.exc_info())
         code = 1
     if isinstance(code, str):
         print(code, file=sys.stderr)
