@@ -1,12 +1,14 @@
 """`holo-tasks run` from outside: every way a run ends, on real screens, with a model that follows a script.
 
-Of each exit code one command is ``real``: it loads what it needs as its users' does.
+Of each exit code one command is ``real``: it loads what it needs as its users' does. That of 0 needs no server. That of
+11 is in `test_cli_retry`, 13 in `test_cli_kills`, 14 in `test_cli_doctor`, and 15 in `test_loaded_before`.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -23,7 +25,8 @@ from tests.support.prefect_api import PrefectAPI
 from tests.support.scripted_model import Answer, ScriptedModel, step
 
 CLICK = step("click", element="the {Count} button ‘100 %’", x=390, y=450)
-DONE = step("answer", content="zweiundvierzig – 🙂\nand a second line")
+ANSWER = "zweiundvierzig – 🙂\nand a second line"
+DONE = step("answer", content=ANSWER)
 HANG = Answer("", delay_s=120)
 
 pytestmark = pytest.mark.desktop
@@ -67,10 +70,10 @@ def test_an_answer_is_all_that_stdout_gets(cli: CommandLine, app: str) -> None:
     goal = "How many {clicks} are %s there?\n“Zoë” said: 'count' \\ 🙂"
     with ScriptedModel([CLICK, CLICK, DONE]) as model:
         options = ("--base-url", model.base_url, "--model", "home-made", "--size", "1000x700", "--allow", "act")
-        ended = cli("run", goal, "--app", app, *options, "--json", real=True)
+        ended = cli("run", goal, "--app", app, *options, "--json")
         plain = cli("run", "x" * 99_000, "--app", app, *options)
     assert (ended.code, plain.code) == (0, 0)
-    assert plain.stdout == "zweiundvierzig – 🙂\nand a second line\n"
+    assert plain.stdout == f"{ANSWER}\n"
     assert "answered after 3 steps" in ended.complaint
     unknown, begun, said, ended_as = plain.said
     assert unknown.startswith("holo-tasks: no profile of home-made is known (`holo-tasks models`)")
@@ -128,12 +131,14 @@ def test_a_run_that_may_only_read_sends_no_input(
     assert input_events() == []
 
 
-def test_a_limit_ends_a_run(cli: CommandLine, app: str) -> None:
+def test_a_limit_ends_a_run(cli: CommandLine, x_server: XServer, display: str) -> None:
+    x_server(display)
     with Runs(cli) as runs:
-        runs.start("steps", [CLICK, step("answer", content="one so far")], "--app", app, "--allow", "act",
+        here = ("--display", display)
+        runs.start("steps", [CLICK, step("answer", content="one so far")], *here, "--allow", "act",
                    "--max-steps", "1", real=True)  # fmt: skip
-        runs.start("cost", [DONE], "--app", app, "--max-cost-usd", "0.0001")
-        runs.start("time", [HANG], "--app", app, "--timeout", "2")
+        runs.start("cost", [DONE], *here, "--max-cost-usd", "0.0001")
+        runs.start("time", [HANG], *here, "--timeout", "2")
         ends = runs.ends()
         requests = {name: len(model.requests) for name, model in runs.models.items()}
     assert {(ended.code, ended.told["status"]) for ended in ends.values()} == {(10, "limit")}
@@ -152,8 +157,8 @@ def test_a_model_that_cannot_go_on_ends_a_run(cli: CommandLine, x_server: XServe
     x_server(display)
     with Runs(cli) as runs:
         here = ("--display", display)
-        runs.start("person", [step("ask_human", question="What is\nthe {code}?")], *here, real=True)
-        runs.start("overloaded", [Answer(status=500)], *here, real=True)
+        runs.start("person", [step("ask_human", question="What is\nthe {code}?")], *here)
+        runs.start("overloaded", [Answer(status=500)], *here)
         runs.start("locked", [Answer(status=401)], *here)
         ends = runs.ends()
         asked = len(runs.models["overloaded"].requests)
@@ -200,7 +205,7 @@ def test_a_screen_that_is_not_there_ends_a_run(cli: CommandLine, x_server: XServ
 
     with Runs(cli) as runs:
         runs.start("gone", pull_the_plug, "--display", display)
-        runs.start("none", [DONE], "--display", ":9898", real=True)
+        runs.start("none", [DONE], "--display", ":9898")
         runs.start("missing", [DONE], "--app", "/no/such-program")
         runs.start("quits", [DONE], "--app", "sh -c 'echo \"so long\"; exit 3'")
         ends = runs.ends()
@@ -213,7 +218,7 @@ def test_a_screen_that_is_not_there_ends_a_run(cli: CommandLine, x_server: XServ
     assert ends["none"].told["trace"] is None
 
 
-def test_a_run_needs_no_server_and_no_particular_folder(cli: CommandLine, app: str, tmp_path: Path) -> None:
+def test_a_run_needs_no_server_no_particular_folder_and_no_terminal(app: str, tmp_path: Path) -> None:
     folder = tmp_path / "my work"
     folder.mkdir()
     for name in ("queue", "secrets", "uvicorn"):
@@ -222,15 +227,17 @@ def test_a_run_needs_no_server_and_no_particular_folder(cli: CommandLine, app: s
     program.write_text(f"#!/bin/sh\nexec {app}\n")
     program.chmod(0o755)
     alone = CommandLine(tmp_path, None)
-    alone.real = True
     with ScriptedModel([CLICK, DONE]) as model:
-        ended = alone(
+        running = alone.start(
             *("run", "Count.", "--app", "'./start {me}'", "--allow", "act", "--base-url", model.base_url, "--json"),
             cwd=folder,
             # A proxy that is not for this machine, of which nobody told.
             env={"http_proxy": "http://127.0.0.1:9"},
+            by=("nohup",),
         )
-    assert ended.told["status"] == "answered"
+        until(lambda: model.requests)
+        ended = running.signal(signal.SIGHUP)
+    assert (ended.code, ended.told["status"], ended.told["answer"]) == (0, "answered", ANSWER)
     assert "answered after 2 steps" in ended.complaint, "and nothing of what Prefect has to say"
 
 

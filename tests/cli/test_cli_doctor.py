@@ -364,7 +364,7 @@ def test_a_server_that_hangs_is_given_up(doctor: CommandLine, hung: str) -> None
 
 def test_a_signal_ends_it_and_all_it_started(doctor: CommandLine) -> None:
     with ScriptedModel([], models=Answer("", delay_s=120)) as model:
-        running = doctor.start("doctor", "--json", "--base-url", model.base_url, env=OWN_SCREEN)
+        running = doctor.start("doctor", "--json", "--base-url", model.base_url, env=OWN_SCREEN, real=True)
         until(lambda: [line for line in related(str(doctor.home)) if "window.py" in line])
         ended = running.signal(signal.SIGTERM)
     assert (ended.code, json.loads(ended.stdout)) == (13, {"status": "failed", "checks": []})
@@ -417,7 +417,7 @@ def test_a_display_that_is_not_there(doctor: CommandLine, display: str, code: in
 
 def test_a_screen_on_which_nothing_runs(doctor: CommandLine, x_server: XServer, display: str) -> None:
     x_server(display)
-    found = checks(doctor("doctor", "--json", "--base-url", NOBODY, "--display", display), 14)
+    found = checks(doctor("doctor", "--json", "--base-url", NOBODY, "--display", display, real=True), 14)
     assert found["display"]["status"] == "warning"
     says(found["display"], "one single colour")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -107,11 +108,18 @@ def test_nothing_is_asked_when_money_cannot_be_counted(cli: CommandLine) -> None
 def test_a_refusal_reaches_whoever_still_listens(tmp_path: Path) -> None:
     given = f"{EXECUTABLE} run '' --json"
     cli = CommandLine(tmp_path, None)
-    for shell in (f"{given} 2>&-", f"{given} >&-", f"{given} >/dev/full", f"{given} | true"):
-        ended = subprocess.run(["bash", "-o", "pipefail", "-c", shell], env=cli.env, capture_output=True, text=True)
+    for shell in (f"{given} 2>&-", f"{given} >&-"):
+        ended = subprocess.run(["bash", "-c", shell], env=cli.env, capture_output=True, text=True)
         assert ended.returncode == 2
         assert "Traceback" not in ended.stderr
         assert ended.stdout.startswith("{" if "2>&-" in shell else "")
+    end, pipe = os.pipe()
+    os.close(end)
+    with Path("/dev/full").open("w") as full, os.fdopen(pipe, "w") as unread:
+        for taker in (full, unread):
+            refusal = cli("run", "", "--json", stdout=taker)
+            assert refusal.code == 2
+            assert "Traceback" not in refusal.stderr
 
 
 def test_help_is_help(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_killed_run_is_handed_over_and_driven_again_by_a_person(cli: CommandLi
         for part in ("interrupted", "$0.50", "I 7", "needs_person", "1 waiting for somebody"):
             assert part in text, text
 
-        unsure = cli("retry", "I 7")
+        unsure = cli("retry", "I 7", real=True)
         assert (unsure.code, clicks(cli)) == (11, 1)
 
         again = cli("retry", "I 7", "--not-done")
