@@ -23,7 +23,7 @@ from holo_tasks.safety.redaction import NothingToRedact
 from tests.support.conformance import ConformanceServer
 from tests.support.painted_desktop import PaintedDesktop
 
-MANY, STEPS = 20, 5
+MANY, STEPS = 20, 3
 CLICK = {"tool": "click", "element": "OK", "x": 500, "y": 500}
 
 

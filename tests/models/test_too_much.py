@@ -6,6 +6,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from holo_tasks.core.errors import HoloError, TransientModelFault
 from holo_tasks.models.bounded import MOST_BYTES
 from holo_tasks.models.client import ModelEndpoint
+from tests.support.long import few
 
 BODY = {"model": "m", "messages": [], "max_tokens": 100}
 MORE = 4 * MOST_BYTES
@@ -86,9 +88,12 @@ def flood() -> Iterator[Flood]:
     server.close()
 
 
-@pytest.mark.parametrize("local_only", [False, True])
-@pytest.mark.parametrize("status", [200, 500])
-@pytest.mark.parametrize("encoding", ["", "gzip", "deflate", "gzip, gzip"])
+# No part of the way looks at two of these: each has been seen once among the first ones.
+CASES = [("", 200, False), ("gzip", 500, True), ("deflate", 200, True), ("gzip, gzip", 500, False)]
+OTHERS = set(product(("", "gzip", "deflate", "gzip, gzip"), (200, 500), (False, True))) - set(CASES)
+
+
+@pytest.mark.parametrize(("encoding", "status", "local_only"), few([*CASES, *sorted(OTHERS)], len(CASES)))
 async def test_no_more_is_read_than_an_answer_can_be(
     flood: Flood, encoding: str, status: int, local_only: bool
 ) -> None:

@@ -284,7 +284,7 @@ def with_pdfs(*pdfs: bytes) -> bytes:
 def test_the_pdfs_of_a_letter_share_what_one_may_cost() -> None:
     slow = slow_pdf(3_000_000)
     assert len(slow) < 32_000
-    letter = read_letter(with_pdfs(slow, *[one_page_pdf(("x",))] * 200), source="test", pdf_seconds=1)
+    letter = read_letter(with_pdfs(slow, *[one_page_pdf(("x",))] * 200), source="test", pdf_seconds=0.5)
     assert len(letter.attachments) == 198
     assert [bool(one.text) for one in letter.attachments] == [False] * 198
     said = " ".join(letter.problems)
@@ -300,19 +300,17 @@ def test_a_letter_that_takes_too_long_costs_only_its_child_and_the_next_one_is_r
         before, poison, after = (
             reader.read(raw, source="x") for raw in (HEAD + b"\r\nfirst", hostile, HEAD + b"\r\nlast")
         )
-        again = reader.read(hostile, source="elsewhere")
     assert (before.text, after.text) == ("first", "last")
     assert poison.problems[0] == "the message takes more time or memory than one is given: not read"
     assert (poison.subject, poison.sender, poison.text) == ("Receipt", "Shop <shop@a.example>", "")
-    assert again.message_id == poison.message_id
 
 
 def test_costly_letters_have_a_limit_together_and_the_quick_ones_among_them_are_read() -> None:
     hostile, honest = HEAD + b"Subject: Receipt\r\n" + TOO_MUCH, HEAD + b"\r\nEUR 5.00"
-    with LetterReader(cpu_seconds=0, reading_seconds=2) as reader:
+    with LetterReader(cpu_seconds=0, reading_seconds=1.5) as reader:
         among = [reader.read(hostile, source="x"), reader.read(honest, source="x")]
-        assert 0 < reader.left_s < 2
-        rest = [reader.read(hostile, source=str(number)) for number in range(20)]
+        assert 0 < reader.left_s < 1.5
+        rest = [reader.read(hostile, source=str(number)) for number in range(6)]
         late = reader.read(honest, source="x")
         assert reader.left_s > -2, "no more than one letter was tried beyond the limit"
     assert [letter.text for letter in among] == ["", "EUR 5.00"]
