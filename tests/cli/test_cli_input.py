@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import EXECUTABLE, CommandLine, Ended
+from tests.support.command_line import EXECUTABLE, CommandLine, Ended, takers
 from tests.support.long import few
 from tests.support.scripted_model import ScriptedModel
 
@@ -113,10 +112,8 @@ def test_a_refusal_reaches_whoever_still_listens(tmp_path: Path) -> None:
         assert ended.returncode == 2
         assert "Traceback" not in ended.stderr
         assert ended.stdout.startswith("{" if "2>&-" in shell else "")
-    end, pipe = os.pipe()
-    os.close(end)
-    with Path("/dev/full").open("w") as full, os.fdopen(pipe, "w") as unread:
-        for taker in (full, unread):
+    with takers() as nobody:
+        for taker in nobody:
             refusal = cli("run", "", "--json", stdout=taker)
             assert refusal.code == 2
             assert "Traceback" not in refusal.stderr

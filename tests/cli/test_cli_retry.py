@@ -180,18 +180,18 @@ def test_a_long_list_is_told_in_few_lines(cli: CommandLine) -> None:
     store = store_at(cli.home / "holo")
     with store.transaction() as db:
         row = {"goal": "g", "status": "limit", "reason": "r", "trace": "", "flow_run_id": "", "how": "{}"}
-        rows = [{"token": f"I-{n:05}", "at": f"2026-01-01T{n:06}", "attempts": 1, **row} for n in range(10_000)]
+        rows = [{"token": f"I-{n:05}", "at": f"2026-01-01T{n:06}", "attempts": 1, **row} for n in range(1_000)]
         db.execute(ITEMS.insert(), rows)
     ended = cli("retry", "NOPE")
     assert ended.code == 2
-    assert "9990 older ones and 'I-09990', " in ended.complaint
+    assert "990 older ones and 'I-00990', " in ended.complaint
     assert len(ended.complaint) < 400
     for last, lines in (((), 20), (("--last", "3"), 3)):
         text = cli("runs", *last).stdout
         assert text.count("I-") == lines
-        assert "I-09999" in text
-        assert f"and {10_000 - lines} older ones" in text
-    assert len(json.loads(cli("runs", "--json", "--last", "3").stdout)["items"]) == 10_000
+        assert "I-00999" in text
+        assert f"and {1_000 - lines} older ones" in text
+    assert len(json.loads(cli("runs", "--json", "--last", "3").stdout)["items"]) == 1_000
 
 
 def test_an_item_gets_a_fresh_budget_and_others_keep_theirs(cli: CommandLine) -> None:

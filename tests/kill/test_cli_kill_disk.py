@@ -21,6 +21,7 @@ from holo_tasks.desktop import kill_files
 from holo_tasks.kill.run_registry import Registration, Running
 from holo_tasks.safety.kill_requests import Kills
 from holo_tasks.safety.store import store_at
+from tests.support import warm
 from tests.support.command_line import CommandLine, until
 from tests.support.inputs import Inputs, witnessed
 from tests.support.scripted_model import ScriptedModel, step
@@ -90,7 +91,8 @@ def start() -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
     def begin(home: Path, *runs: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen([sys.executable, "-c", OBEYS, str(home), *runs], stdout=subprocess.PIPE, text=True)
+        told = [sys.executable, "-c", OBEYS, str(home), *runs]
+        process = warm.ScriptPopen(told, stdout=subprocess.PIPE, text=True)
         started.append(process)
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"

@@ -111,9 +111,13 @@ def test_a_run_is_killed_by_its_id(typing: Typing) -> None:
     assert list((home / "kill").iterdir()) == list((home / "running").iterdir()) == []
 
 
-def test_a_run_is_killed_by_its_flow_runs_id(typing: Typing) -> None:
-    assert typing.cli("kill", "--run", typing.flow_run).stdout == f"{typing.id}  stopped\n"
+def test_a_run_is_killed_by_its_flow_runs_id_and_that_is_not_tried_again(
+    cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path
+) -> None:
+    typing = Typing(cli, process, text, tmp_path, retries=2)
+    assert cli("kill", "--run", typing.flow_run).stdout == f"{typing.id}  stopped\n"
     typing.ends("command", COMMAND)
+    assert typing.api.flow_run(typing.flow_run)["run_count"] == 1
 
 
 @pytest.mark.parametrize(
@@ -185,19 +189,14 @@ def variable(url: str, value: Any) -> Iterator[float]:
 
 
 @pytest.mark.parametrize("how", few(["all", "run", "flow run in a list"]))
-def test_a_prefect_variable_kills(typing: Typing, how: str) -> None:
+def test_a_prefect_variable_kills_whom_it_names_and_nobody_else(typing: Typing, how: str) -> None:
+    with variable(typing.cli.env["PREFECT_API_URL"], ["someone-else", "nobody"]):
+        time.sleep(2)
+        assert time.monotonic() - typing.inputs.last_s() < 1
     value = {"all": "all", "run": typing.id, "flow run in a list": ["someone-else", typing.flow_run]}[how]
     with variable(typing.cli.env["PREFECT_API_URL"], value) as last_s:
         typing.stops(last_s)
         typing.ends("variable", "killed by the Prefect Variable holo_kill")
-
-
-def test_a_variable_for_others_kills_nobody(typing: Typing) -> None:
-    with variable(typing.cli.env["PREFECT_API_URL"], ["someone-else", "nobody"]):
-        time.sleep(2)
-        assert time.monotonic() - typing.inputs.last_s() < 1
-    typing.cli("kill", "--all")
-    typing.ends("command", COMMAND)
 
 
 @pytest.mark.parametrize("kind", few(["CANCELLING", "CANCELLED"]))
@@ -256,15 +255,6 @@ def test_a_flow_goes_on_whose_part_was_killed_if_its_author_says_so(
     assert process.said() == {"ended": "answered"}
     *killed, around = [typing.api.flow_run(id)["state_name"] for id in typing.flow_runs]
     assert (killed, around) == (["Killed", "Killed"], "Completed")
-
-
-def test_a_killed_flow_is_not_tried_again(
-    cli: CommandLine, process: AgentProcess, text: ScriptedModel, tmp_path: Path
-) -> None:
-    typing = Typing(cli, process, text, tmp_path, retries=2)
-    assert cli("kill", "--run", typing.id).code == 0
-    typing.ends("command", COMMAND)
-    assert typing.api.flow_run(typing.flow_run)["run_count"] == 1
 
 
 def test_a_script_of_ones_own_that_was_killed_ends_with_a_line(

@@ -423,8 +423,8 @@ HOSTILE = {
     "encoded words": b"Subject: " + b"=?a?q?" * 300_000,
     "brackets": b"From: " + b'("' * 300_000,
     "digits": b"\r\nShop\nReceipt 1\n" + b"1" * 900_000,
-    "quote marks": b"\r\n" + b">\n" * 400_000,
-    "from": b"\r\n" + b"from: a\n" * 100_000,
+    "quote marks": b"\r\n" + b">\n" * 200_000,
+    "from": b"\r\n" + b"from: a\n" * 50_000,
     "totals": b"\r\n" + b"total (" * 100_000,
     "parts": b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n' + b"--b\r\n\r\nx\r\n" * 50_000,
 }

@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests.support import warm
 from tests.support.started import read_before
@@ -126,6 +127,15 @@ class Running:
             self.process.kill()
             raise
         return Ended(self.process.returncode, stdout or "", stderr or "")
+
+
+@contextmanager
+def takers() -> Iterator[tuple[IO[str], IO[str]]]:
+    """Who takes nothing of what is said: a pipe whose reader has gone, and a full disk."""
+    end, pipe = os.pipe()
+    os.close(end)
+    with os.fdopen(pipe, "w") as unread, Path("/dev/full").open("w") as full:
+        yield unread, full
 
 
 def until(true: Callable[[], Any]) -> Any:
