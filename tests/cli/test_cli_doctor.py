@@ -158,7 +158,7 @@ def names_in(s3: S3Server) -> list[str]:
 
 
 def test_the_endpoint_cannot_be_reached(doctor: CommandLine) -> None:
-    found = checks(doctor("doctor", "--json", "--base-url", NOBODY, env=OWN_SCREEN), 14)
+    found = checks(doctor("doctor", "--json", "--base-url", NOBODY), 14)
     assert statuses(found) == {"endpoint": "failed", **dict.fromkeys(("key", "model", "image", "output"), "skipped")}
     says(found["endpoint"], NOBODY, "Cannot reach")
     says(found["image"], "endpoint")
@@ -354,7 +354,7 @@ def test_a_server_that_hangs_is_given_up(doctor: CommandLine, hung: str) -> None
     with ScriptedModel([never], models=never if hung == "list" else [MODEL]) as model:
         started = time.monotonic()
         asked = ("doctor", "--json", "--base-url", model.base_url, "--timeout", "3")
-        found = checks(doctor(*asked, env=OWN_SCREEN), 14)
+        found = checks(doctor(*asked), 14)
     assert time.monotonic() - started < 30
     guilty = found["endpoint" if hung == "list" else "image"]
     assert guilty["status"] == "failed"
