@@ -157,7 +157,7 @@ def heard(terminal: int) -> str:
 
 
 @pytest.mark.desktop
-def test_a_command_says_at_once_whom_it_waits_for(cli: CommandLine, app: str) -> None:
+def test_a_command_says_at_once_whom_it_waits_for_and_goes_on(cli: CommandLine, app: str) -> None:
     script = [step("ask_human", question="Which {button}?"), step("answer", content="the big one")]
     handoffs = Handoffs(store_at(Path(cli.env["HOLO_HOME"])))
     terminal, theirs = pty.openpty()
@@ -169,12 +169,16 @@ def test_a_command_says_at_once_whom_it_waits_for(cli: CommandLine, app: str) ->
         said = ""
         while "has this link" not in said:
             said += heard(terminal)
-        assert cli("handoff", "resume", waiting.id, "--by", "ada").code == 0
+        answer = ("--choice", "done", "--note", "the big one", "--by", "ada")
+        resumed = cli("handoff", "resume", waiting.id, *answer)
+        assert (resumed.code, resumed.stderr) == (0, "")
+        assert resumed.stdout == f"{waiting.id}: ‘done’; run {waiting.run_id} goes on.\n"
         ended = running.end()
         while more := heard(terminal):
             said += more
     os.close(terminal)
     assert (ended.code, ended.stdout) == (0, "the big one\n")
+    assert "They say: the big one" in str(model.requests[1]["messages"])
     assert "a person is needed: Which {button}?" in said
     assert re.search(r"it waits until \d\d:\d\d UTC.* \(in (49|50) min\)", said)
     assert f"HOLO_HOME={cli.env['HOLO_HOME']} holo-tasks handoff resume {waiting.id} --choice done" in said

@@ -19,7 +19,6 @@ from holo_tasks.kill.run_registry import Registration, Running
 from holo_tasks.safety.handoffs import Handoffs
 from holo_tasks.safety.store import store_at
 from tests.support.command_line import CommandLine, until
-from tests.support.scripted_model import ScriptedModel, step
 
 UNDONE = """
 name: Only looks
@@ -41,22 +40,6 @@ def look():
 look()
 root.mainloop()
 """
-
-
-@pytest.mark.desktop
-def test_a_run_waits_for_a_person_and_goes_on(cli: CommandLine, app: str) -> None:
-    script = [step("ask_human", question="Which button?"), step("answer", content="the big one")]
-    handoffs = Handoffs(store_at(Path(cli.env["HOLO_HOME"])))
-    with ScriptedModel(script) as model:
-        options = ("--app", app, "--base-url", model.base_url, "--hand-off", "120", "--timeout", "90", "--json")
-        running = cli.start("run", "Look.", *options)
-        (waiting,) = until(handoffs.waiting)
-        said = cli("handoff", "resume", waiting.id, "--choice", "done", "--note", "the big one", "--by", "ada")
-        assert (said.code, said.stderr) == (0, "")
-        assert said.stdout == f"{waiting.id}: ‘done’; run {waiting.run_id} goes on.\n"
-        ended = running.end()
-        assert ended.told["answer"] == "the big one"
-        assert "They say: the big one" in str(model.requests[1]["messages"])
 
 
 @pytest.mark.desktop
