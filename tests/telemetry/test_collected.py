@@ -63,11 +63,16 @@ async def run(folder: Path, model: ScriptedModel, **options: Any) -> None:
     await around()
 
 
-async def test_every_door_is_below_its_step_and_that_below_sub_goal_and_run(
-    tmp_path: Path, collector: Collector
-) -> None:
+async def test_all_that_was_done_is_told_and_counted(tmp_path: Path, collector: Collector) -> None:
+    taken: list[Any] = []
+    hooks = Hooks(on_step=taken.append)
     with ScriptedModel([CLICK, DONE, CLICK, CLICK, CLICK]) as model, pytest.raises(LimitReached):
-        await run(tmp_path / CANARY, model)
+        await run(tmp_path, model, hooks=hooks)
+    every_door_is_below_its_step_and_that_below_sub_goal_and_run(collector)
+    what_is_counted_is_what_was_done(collector, steps=len(taken), calls=len(model.requests))
+
+
+def every_door_is_below_its_step_and_that_below_sub_goal_and_run(collector: Collector) -> None:
     (whole,) = collector.named("holo.run")
     assert not whole.parent_span_id
     first, second = collector.named("holo.subgoal")
@@ -98,14 +103,10 @@ async def test_every_door_is_below_its_step_and_that_below_sub_goal_and_run(
     assert whole.status.code == Status.STATUS_CODE_ERROR
 
 
-async def test_what_is_counted_is_what_was_done(tmp_path: Path, collector: Collector) -> None:
-    taken: list[Any] = []
-    hooks = Hooks(on_step=taken.append)
-    with ScriptedModel([CLICK, DONE, CLICK, CLICK, CLICK]) as model, pytest.raises(LimitReached):
-        await run(tmp_path, model, hooks=hooks)
-    assert collector.count("holo.steps") == len(taken) == 5
+def what_is_counted_is_what_was_done(collector: Collector, *, steps: int, calls: int) -> None:
+    assert collector.count("holo.steps") == steps == 5
     assert collector.count("holo.steps", tool="click", outcome="elsewhere") >= 1
-    assert collector.count("holo.model.calls", purpose="step", outcome="replied") == len(model.requests)
+    assert collector.count("holo.model.calls", purpose="step", outcome="replied") == calls
     (whole,) = collector.named("holo.run")
     assert collector.count("holo.cost.usd") == pytest.approx(told(whole.attributes)["holo.cost.usd"])
     assert collector.count("holo.cost.usd") > 0
@@ -116,7 +117,7 @@ async def test_what_is_counted_is_what_was_done(tmp_path: Path, collector: Colle
     assert collector.count("holo.runs", status="limit") == 1
     doors = {dict(key)["door"]: point for key, point in collector.points("holo.door.duration").items()}
     assert doors.keys() == set(names.DOORS)
-    assert doors["predict"].count == len(model.requests)
+    assert doors["predict"].count == calls
     assert all(point.sum >= 0 and list(point.explicit_bounds) == list(names.EDGES_S) for point in doors.values())
     assert collector.metric_names <= {metric.name for metric in names.METRICS}
 
