@@ -46,6 +46,8 @@ ARMED = ("PYTHON_HOLO_FAULT", "PYTHON_HOLO_FAULT_LOG", "PYTHON_HOLO_MUTANT")
 SERVERS = ("holo_tasks.prefect_server.process", "tests.support.prefect_process")
 READ_EARLY = ("PREFECT_SERVER_SERVICES_", "PREFECT_API_SERVICES_", "PREFECT_SERVER_EVENTS_", "PREFECT_TASK_SCHEDULING_")
 """How the settings begin that Prefect's server reads as it is loaded: how often its services do their work."""
+READ_LATER = ("_ENABLED", "PREFECT_SERVER_EVENTS_CAUSAL_ORDERING")
+"""How those of them end that it reads when it needs them."""
 
 _turn = threading.Lock()
 """One is started at a time: whose child it becomes is a setting of this whole process."""
@@ -203,7 +205,7 @@ class ServerPopen(ScriptPopen):
     def _takes(self, args: Any, env: Any) -> bool:
         python, *how, module = list(args)[:4]
         # How often each of them works, Prefect's services read as they are loaded.
-        early = any(name.startswith(READ_EARLY) and not name.endswith("_ENABLED") for name in env)
+        early = any(name.startswith(READ_EARLY) and not name.endswith(READ_LATER) for name in env)
         return (
             [python, *how] == [sys.executable, "-P", "-m"] and module in SERVERS and _alike(env, HARMLESS) and not early
         )
