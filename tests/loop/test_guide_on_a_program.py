@@ -30,7 +30,7 @@ async def no_sign_on() -> None:
 async def test_a_tip_that_comes_up_late_is_closed_once_and_the_entry_filed_once(tmp_path: Path) -> None:
     desktop = await VirtualDesktop.start()
     desktop.tells_windows = True
-    clerk = Clerk(desktop, tmp_path, "popups", seed_of("popups", "aside"), "", "--delay", "1")
+    clerk = Clerk(desktop, tmp_path, "popups", seed_of("popups", "aside"), "", "--delay", "0.3")
     try:
         await clerk.at("menu")
         entry, recorder, recognizer = clerk.entry, MemoryRecorder(), ScreenRecognizer()
