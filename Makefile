@@ -1,7 +1,7 @@
 # Every target sets up what it needs; nothing has to be installed before.
 PY := .venv/bin/python
 # Tests wait for programs, for servers and for what must not come: more of them than there are cores.
-JOBS := 5
+JOBS := 6
 # How long `make fuzz` takes, and how many of its processes work side by side.
 SECONDS ?= 3600
 WORKERS ?= 1
