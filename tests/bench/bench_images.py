@@ -36,7 +36,7 @@ STEPS = 1000
 LEDGERS, TABLES = ("1280x800", "1920x1080"), ("1280x800", "1600x1000", "3840x2160")
 """The sizes of screens that the legacy program is shown on, and the dense table."""
 # The cells whose numbers have to be read: columns and rows of the dense table, near its top left corner.
-KNOWN_COLUMNS, KNOWN_ROWS = range(1, 7), range(4, 29)
+KNOWN_COLUMNS, KNOWN_ROWS, FIRST_ROW = range(1, 7), 25, 4
 QUIET = ("--slow", "0,0", "--tip-after", "0", "--session-actions", "0", "--position", "60,40")
 COLUMNS = ("screen", "sent as", "size", "bytes", "tokens", "encode CPU ms", f"$ {STEPS} steps", "ratio", "read")
 
@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=REPEATS, help="of each encoding (%(default)s)")
     parser.add_argument("--looks", type=int, default=LOOKS, help="at each screen (%(default)s)")
     parser.add_argument("--sizes", nargs="+", choices=sorted({*LEDGERS, *TABLES}), default=[*LEDGERS, *TABLES])
+    parser.add_argument("--rows", type=int, default=KNOWN_ROWS, help="of the dense table to be read (%(default)s)")
     options = parser.parse_args()
     headline(__file__, "pictures by quality tier")
     with scratch_home() as home:
@@ -96,11 +97,11 @@ async def _bench(home: Path, options: argparse.Namespace) -> None:
         async with _dense_table(size) as desktop:
             looks.append(await _unchanged(desktop, size, options.looks))
             if size.width > 1280:
-                screens.append(_dense_screen(await desktop.look()))
+                screens.append(_dense_screen(await desktop.look(), options.rows))
     kept = _pictures_kept()
     title = f"a picture on its way to {MODEL}, {kept:.2f} pictures a request; ratio of dollars to the default tier"
     table(title, COLUMNS, [row for screen in screens for row in _rows(screen, kept, options)], words=2)
-    known = len(KNOWN_COLUMNS) * len(KNOWN_ROWS)
+    known = len(KNOWN_COLUMNS) * options.rows
     print(f"  read: of {known} numbers of the dense table, 12 pixels high on the screen, how many OCR gets right")
     title = f"a second look at the very same screen, default tier, medians of {options.looks}"
     table(title, ("screen", "encoded again, ms", "recognized, ms", "saved, ms", "times as fast"), looks)
@@ -134,7 +135,7 @@ def _rows(screen: Screen, kept: float, options: argparse.Namespace) -> list[list
         tokens = image_tokens(shot.sent_size.width, shot.sent_size.height)
         dollars = float(tokens * price.input) / 1e6 * kept * STEPS
         base = base or dollars
-        share = _share_read(shot) if screen.dense else ""
+        share = _share_read(shot, options.rows) if screen.dense else ""
         figures = [str(shot.sent_size), f"{len(shot.data):,}", f"{tokens:,}", ms(encode_s), f"{dollars:.2f}"]
         rows.append([screen.name, name, *figures, f"{dollars / base:.2f}", share])
         known[shot.sha256] = rows[-1]
@@ -225,29 +226,29 @@ async def _dense_table(size: Size) -> AsyncIterator[Any]:
         yield desktop
 
 
-def _dense_screen(frame: Frame) -> Screen:
-    return Screen(f"table {frame.size}", frame, _known_area(), dense=True)
+def _dense_screen(frame: Frame, rows: int) -> Screen:
+    return Screen(f"table {frame.size}", frame, _known_area(rows), dense=True)
 
 
-def _known_area() -> Box:
+def _known_area(rows: int) -> Box:
     """Return the part of the dense table that the known numbers are in, with a cell around them."""
     from probe_table import cell
 
     from holo_tasks.core.geometry import Box
 
-    left, top, _, _ = cell(KNOWN_COLUMNS[0] - 1, KNOWN_ROWS[0] - 1)
-    right, bottom, _, _ = cell(KNOWN_COLUMNS[-1] + 2, KNOWN_ROWS[-1] + 2)
+    left, top, _, _ = cell(KNOWN_COLUMNS[0] - 1, FIRST_ROW - 1)
+    right, bottom, _, _ = cell(KNOWN_COLUMNS[-1] + 2, FIRST_ROW + rows + 1)
     return Box(left, top, right - left, bottom - top)
 
 
-def _share_read(shot: Shot) -> str:
+def _share_read(shot: Shot, rows: int) -> str:
     """Say how many of the known numbers OCR reads from a picture as it is sent."""
     if find_spec("rapidocr") is None:
         return "no OCR"
     from PIL import Image
     from probe_table import number
 
-    known, area = _known_area(), shot.area
+    known, area = _known_area(rows), shot.area
     with Image.open(io.BytesIO(shot.data)) as picture:
         scale_x, scale_y = picture.width / area.width, picture.height / area.height
         left, top = (known.left - area.left) * scale_x, (known.top - area.top) * scale_y
@@ -255,7 +256,7 @@ def _share_read(shot: Shot) -> str:
         part = picture.convert("RGB").crop(tuple(round(edge) for edge in corners))
     lines = _reader().read(part).sight.lines
     said = "|".join("".join(line.text.split()) for line in lines)
-    wanted = [number(column, row) for column in KNOWN_COLUMNS for row in KNOWN_ROWS]
+    wanted = [number(column, row) for column in KNOWN_COLUMNS for row in range(FIRST_ROW, FIRST_ROW + rows)]
     return f"{sum(text in said for text in wanted) / len(wanted):.0%}"
 
 

@@ -112,17 +112,16 @@ def _all(options: argparse.Namespace, out: Path, bucket: dict[str, str]) -> int:
         return {**found, "points": points}
 
     try:
-        # A run without a fault tells how many points there are, and how long a run takes that finds all read before,
-        # which moments are drawn from.
-        dry = next((entry for entry in known if entry["name"] == "no fault"), None)
-        if dry is None:
-            if options.moments:
-                one("first reading", ())
-            dry = one("no fault", ())
-        points = _points(dry["points"], options.points)
-        if options.only:
-            points = [one for one in points if one[0] in options.only]
-        wanted = points + _moments(options.moments, dry["seconds"])
+        wanted = [(name, [name]) for name in options.only]
+        if options.moments or not wanted:
+            # A run without a fault tells how many points there are, and how long a run takes that finds all read
+            # before, which moments are drawn from.
+            dry = next((entry for entry in known if entry["name"] == "no fault"), None)
+            if dry is None:
+                if options.moments:
+                    one("first reading", ())
+                dry = one("no fault", ())
+            wanted = (wanted or points_of(dry["points"], options.points)) + _moments(options.moments, dry["seconds"])
         done = {entry["name"] for entry in known}
         left = [(name, faults) for name, faults in wanted if name not in done]
         print(f"{len(wanted)} audits to kill, {len(wanted) - len(left)} done before", flush=True)
@@ -137,7 +136,8 @@ def _all(options: argparse.Namespace, out: Path, bucket: dict[str, str]) -> int:
     return _table(outcomes) or int(not clean.issuperset(options.only))
 
 
-def _points(lines: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
+def points_of(lines: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
+    """Return at most so many of the points that a run has told of, each with when and whom to kill there."""
     from tests.faults.injection.kill_points import IN_DATABASE
 
     found = []

@@ -91,6 +91,8 @@ class Outcome:
     left: list[str] = field(default_factory=list)
     astray: list[str] = field(default_factory=list)
     """How runs ended that ended in no error of the library's own."""
+    points: list[str] = field(default_factory=list)
+    """Every durable call of the runs, where somebody has asked for that."""
 
     @property
     def doubled(self) -> list[str]:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.faults.faults import points_of
 from tests.faults.harness import Audit, Outcome, Runner, run
 from tests.support.long import few
 
@@ -47,7 +48,9 @@ def outcomes(
         if worker not in runners:
             runners[worker] = Runner({"PREFECT_API_URL": prefect_url})
         with Audit(folder / str(number), receipts) as audit:
-            return run(runners[worker], audit, faults=fault.split("+"), mutant=mutant)
+            outcome = run(runners[worker], audit, faults=fault.split("+"), mutant=mutant)
+            outcome.points = audit.points()
+            return outcome
 
     with ThreadPoolExecutor(2) as pool:
         waiting = {fault: pool.submit(one, number, fault) for number, fault in enumerate(wanted)}
@@ -70,6 +73,13 @@ def test_a_kill_at_a_durable_write_doubles_nothing_and_loses_nothing(outcomes: d
 @pytest.mark.parametrize("fault", few(MOMENTS, first=0))
 def test_a_kill_at_any_moment_doubles_nothing_and_loses_nothing(outcomes: dict[str, Outcome], fault: str) -> None:
     assert outcomes[fault].problems == []
+
+
+def test_all_that_is_durable_in_a_run_is_listed_to_be_killed_at(outcomes: dict[str, Outcome]) -> None:
+    """As `make faults` lists it by a run that nobody kills."""
+    lines = outcomes["mutant"].points
+    listed = {name.removesuffix(":flow") for name, _ in points_of(lines[lines.index("killed") + 1 :], most=10_000)}
+    assert {*POINTS[:4], MUTANT} <= listed
 
 
 def test_a_journal_that_forgets_is_caught(outcomes: dict[str, Outcome]) -> None:

@@ -32,7 +32,7 @@ class Target:
     cpu_s: float = 5.0
     memory_mb: int = 512
     wall_s: float = 30.0
-    quick: int = 150
+    quick: int = 100
     leak_rounds: int = 12
 
 

@@ -366,7 +366,7 @@ TARGETS = [
             b"null",
             b'"at":"',
         ),
-        quick=40,
+        quick=25,
         leak_rounds=4,
     ),
     Target("heads", _heads, _anchors, (InvalidUsage,), words=(b'"seq":', b'"run":"run-1"', b"}\n{")),

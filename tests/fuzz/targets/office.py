@@ -328,7 +328,7 @@ TARGETS = [
         shapes=_some_mail,
         words=tuple(f"\n{line}\n".encode() for line in LINES),
         cpu_s=CPU_SECONDS,
-        quick=40,
+        quick=25,
     ),
     Target(
         "pdf",
@@ -345,7 +345,7 @@ TARGETS = [
         lambda: [CUT.join(TALK), CUT.join(TALK[:5]), CUT.join((b"* BYE no\r\n",))],
         (InvalidUsage,),
         words=(CUT, b"%t NO [ALERT] ", b"%t BAD ", b"{99999999}\r\n", b"* ", b"\r\n"),
-        quick=30,
+        quick=20,
         leak_rounds=3,
     ),
     Target(

@@ -253,7 +253,7 @@ TARGETS = [
         _variable,
         lambda: [b'"all"', b"run-1, run-2", b'["run-1", "flow-2"]', b"[run-1", b"true"],
         words=(b"[", b"]", b'"all"', b",", b"null"),
-        quick=200,
+        quick=120,
     ),
     Target(
         "scrubber",

@@ -243,7 +243,7 @@ TARGETS = [
         (BadPlaybook,),
         shapes=lambda: _some(PLAYBOOK, ": "),
         words=YAML_WORDS,
-        quick=35,
+        quick=12,
         leak_rounds=4,
     ),
     Target(
@@ -261,6 +261,7 @@ TARGETS = [
         (InvalidUsage,),
         shapes=lambda: _some(REDACTION, " = "),
         words=TOML_WORDS,
+        quick=60,
     ),
     Target(
         "profiles",
