@@ -23,7 +23,7 @@ SHORT = {
     "tests/bench/bench_discovery.py": "--tasks 1 --programs Qt --arms inventory",
     "tests/bench/bench_elements.py": "--repeats 1 --rows 12",
     "tests/bench/bench_fleet.py": "--items 2 --by model --desktops 1 --again 0 --model-seconds 0.1 --out OUT",
-    "tests/bench/bench_images.py": "--repeats 1 --looks 1 --sizes 1280x800 1600x1000 --rows 2",
+    "tests/bench/bench_images.py": "--repeats 1 --looks 1 --sizes 1280x800 1600x1000 --rows 1",
     "tests/bench/bench_mcp.py": "--starts 1",
     "tests/bench/bench_memory.py": "--steps 2 --actions 4",
     "tests/bench/bench_pool.py": "--desktops 2 --items 1 --steps 2 --model-seconds 0.1",

@@ -56,7 +56,7 @@ async def _steps(count: int) -> None:
             bare = await _agent(desktop, model.base_url, as_tasks=False)
             async with VirtualDesktop(app=app) as bare_desktop:  # one that serves a run takes input of nobody else
                 naive = await _naive(bare_desktop, model.base_url, min(count, 15))
-            empty = await _empty_subgoals()
+            empty = await _empty_subgoals(max(3, count // 4))
     print(f"\n{count} clicks on a real desktop, a model of {MODEL_S * 1000:.0f} ms, recording on; medians")
     print(f"  overhead a step, Prefect on         {_ms(full['overhead'])}   (aim ≤ 100 ms)")
     print(f"  overhead a step, without Prefect    {_ms(bare['overhead'])}")
@@ -159,7 +159,7 @@ async def _naive(desktop: Any, base_url: str, count: int) -> list[float]:
     return times
 
 
-async def _empty_subgoals() -> list[float]:
+async def _empty_subgoals(count: int) -> list[float]:
     from prefect import flow
 
     @flow(name="empty sub-goal", persist_result=False, validate_parameters=False)
@@ -168,7 +168,7 @@ async def _empty_subgoals() -> list[float]:
     @flow(name="parent", persist_result=False)
     async def parent() -> list[float]:
         times = []
-        for _ in range(10):
+        for _ in range(count):
             started = time.monotonic()
             await empty()
             times.append(time.monotonic() - started)
