@@ -32,13 +32,13 @@ document.addEventListener("keydown", () => document.getElementById("status").tex
 </script>"""
 ROLE = "button"
 ROWS = 150
-"""So many make a page of about 1,000 elements."""
+"""So many make a page of more than 1,000 elements."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--rows", type=int, default=ROWS, help="of the table, seven elements each (%(default)s)")
+    parser.add_argument("--rows", type=int, default=ROWS, help="of the table (%(default)s)")
     options = parser.parse_args()
     headline(__file__, "a named element in a long page")
     with tempfile.TemporaryDirectory(prefix="holo-bench-", ignore_cleanup_errors=True) as folder:
