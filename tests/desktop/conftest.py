@@ -23,7 +23,7 @@ import xcffib.xproto
 from tk_python import tk_python
 
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.geometry import Point, Size
 from holo_tasks.desktop import Settle, VirtualDesktop, xauth
 from tests.support import warm
 
@@ -324,7 +324,7 @@ def fields(tmp_path_factory: pytest.TempPathFactory, probe: Callable[..., list[s
     """Three Tk fields, and what they hold. Two secrets are known."""
     path = tmp_path_factory.mktemp("fields") / "state"
     secrets = {"PASSWORD": "hunter2-€-秘密", "BELL": "\a"}
-    yield from stage(probe("fields", path), State(path), secrets=secrets)
+    yield from stage(probe("fields", path), State(path), secrets=secrets, size=Size(840, 540))
 
 
 @pytest.fixture(scope="module")
@@ -332,7 +332,7 @@ def events(tmp_path_factory: pytest.TempPathFactory, probe: Callable[..., list[s
     """A Tk window that logs all it gets."""
     path = tmp_path_factory.mktemp("events") / "log"
     log = Log(path)
-    for ready in stage(probe("events", path), log, settle=Settle(first_change_s=0.05)):
+    for ready in stage(probe("events", path), log, settle=Settle(first_change_s=0.05), size=Size(840, 540)):
         asyncio.run(log.has(1, "mapped"))
         yield ready
 

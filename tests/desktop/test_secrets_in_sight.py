@@ -64,8 +64,9 @@ class Watched:
 
 def red(frame: Frame) -> int:
     """Return how many pixels have a colour that nothing but the value has."""
-    pixels = np.frombuffer(frame.rgb, np.uint8).reshape(-1, 3).astype(int)
-    return int((pixels[:, 0] - pixels[:, 1:].max(axis=1) > 40).sum())
+    reds, greens, blues = np.frombuffer(frame.rgb, np.uint8).reshape(-1, 3).T
+    others = np.maximum(greens, blues)
+    return int(np.count_nonzero((reds > others) & (reds - others > 40)))
 
 
 def whole(seen: RedactedFrame) -> bool:
