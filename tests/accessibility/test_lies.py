@@ -12,10 +12,12 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from dbus_fast import Message
 
 from holo_tasks.accessibility import protocol
 from holo_tasks.accessibility.application import DEEPEST, MOST_ELEMENTS, PARTLY
 from holo_tasks.accessibility.assembly import TOO_LATE
+from holo_tasks.accessibility.connection import BoundedBus
 from holo_tasks.accessibility.node import NAME_CHARACTERS
 from holo_tasks.accessibility.placement import TopWindow, View
 from holo_tasks.accessibility.reader import LONGEST_S, Reader
@@ -35,9 +37,10 @@ MOST_GROWN = 40_000_000
 TEXTS = [*INTERFACES, protocol.TEXT]
 
 
-@pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
-    with own_bus(tmp_path) as started:
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A bus for all of these tests: each leaves nobody on it."""
+    with own_bus(tmp_path_factory.mktemp("bus")) as started:
         if started.process is None or started.why_not:
             pytest.skip(started.why_not)
         yield started.address
@@ -49,6 +52,12 @@ async def entered(address: str) -> AsyncIterator[list[Liar]]:
     yield liars
     for liar in liars:
         liar.leave()
+    link = BoundedBus(bus_address=address)
+    await link.connect()
+    ask = Message(protocol.REGISTRY, protocol.ROOT, protocol.ACCESSIBLE, "GetChildren")
+    while (await link.call(ask)).body[0]:
+        await asyncio.sleep(0.01)
+    link.disconnect()
 
 
 def window(**below: Told) -> dict[str, Told]:

@@ -14,6 +14,7 @@ from holo_tasks.desktop.xlink import XLink
 
 GREEN, WHITE = (0, 255, 0), (255, 255, 255)
 SPOT = Point(150, 350)
+SMALL = Size(680, 500)
 PATIENT = Settle(quiet_s=0.3, cap_s=0.6)  # what spins every 20 ms is not drawn for as long on a busy machine
 
 
@@ -27,7 +28,7 @@ async def clicked(desktop, color):
 
 @pytest.mark.parametrize("mode", ["slow", "busy", "late", "caret"])
 async def test_the_frame_after_a_click_shows_all_of_its_effect(probe, color, mode):
-    async with VirtualDesktop(app=probe("repaints", mode)) as desktop:
+    async with VirtualDesktop(size=SMALL, app=probe("repaints", mode)) as desktop:
         frame = await clicked(desktop, color)
     assert frame.settled
     assert color(frame, SPOT) == GREEN
@@ -36,7 +37,7 @@ async def test_the_frame_after_a_click_shows_all_of_its_effect(probe, color, mod
 
 
 async def test_a_single_digit_that_changes_is_awaited(probe, color):
-    async with VirtualDesktop(app=probe("repaints", "digit")) as desktop:
+    async with VirtualDesktop(size=SMALL, app=probe("repaints", "digit")) as desktop:
         box = (await desktop.windows())[0].box
         around = [Point(x, box.top + 200 + y) for x in range(box.left + 130, box.left + 170) for y in range(-15, 15)]
         await desktop.look()
@@ -47,20 +48,20 @@ async def test_a_single_digit_that_changes_is_awaited(probe, color):
 
 
 async def test_a_spinner_is_taken_at_the_cap_and_called_unsettled(probe, color):
-    async with VirtualDesktop(app=probe("repaints", "spinner"), settle=PATIENT) as desktop:
+    async with VirtualDesktop(size=SMALL, app=probe("repaints", "spinner"), settle=PATIENT) as desktop:
         frame = await clicked(desktop, color)
     assert not frame.settled
     assert color(frame, SPOT) == GREEN
 
 
 async def test_a_caret_settles(probe):
-    async with VirtualDesktop(app=probe("repaints", "caret")) as desktop:
+    async with VirtualDesktop(size=SMALL, app=probe("repaints", "caret")) as desktop:
         frames = [await desktop.look() for _ in range(3)]
     assert all(frame.settled for frame in frames)
 
 
 async def test_a_window_that_closes_has_nothing_left_to_answer(probe):
-    async with VirtualDesktop(app=probe("repaints", "close")) as desktop:
+    async with VirtualDesktop(size=SMALL, app=probe("repaints", "close")) as desktop:
         await desktop.do(Click(Point(150, 300)))
         frame = await desktop.look(after_action=True)
         assert frame.settled

@@ -88,9 +88,15 @@ async def test_an_open_menu_is_told_wherever_it_lies(desktop, show, until):
     assert not (await desktop.owner_at(Point(110, 110))).popup
 
 
-async def test_two_programs_with_one_title_are_two(desktop, show):
+def naive(windows, at):
+    """The naive way: the topmost window at a point, by what it says of itself."""
+    around = [w for w in windows if w.box.left <= at.x < w.box.right and w.box.top <= at.y < w.box.bottom]
+    return around[-1].pid
+
+
+async def test_two_programs_with_one_title_are_two_and_one_that_lies_is_itself(desktop, show, x_client):
     await show.script("ledger", "300x200+100+100")
-    await show.script("impostor", "300x200+600+100")
+    liar = await show.script("impostor", "300x200+600+100")
     one, other = await desktop.owner_at(Point(200, 250)), await desktop.owner_at(Point(700, 250))
     assert (named(one), named(other)) == ("ledger", "impostor")
     assert one.title == other.title == "Accounts"
@@ -100,29 +106,13 @@ async def test_two_programs_with_one_title_are_two(desktop, show):
     assert one.box is not None
     assert (one.box.width, one.box.height) == (300, 200)
 
-
-async def test_a_program_that_lies_about_its_process_is_itself(desktop, show, x_client):
-    await show.script("ledger", "300x200+100+100")
-    liar = await show.script("impostor", "300x200+600+100")
     pretended = show.started[0].pid
     x_client(desktop, "xprop", "-id", str(liar.id), "-f", "_NET_WM_PID", "32c", "-set", "_NET_WM_PID", str(pretended))
-    assert [window.pid for window in await desktop.windows() if window.id == liar.id] == [pretended]
+    windows = await desktop.windows()
+    assert [window.pid for window in windows if window.id == liar.id] == [pretended]
+    assert naive(windows, Point(700, 250)) == pretended
     found = await desktop.owner_at(Point(700, 250))
     assert (found.pid, named(found)) == (show.started[1].pid, "impostor")
-
-
-def naive(windows, at):
-    """The naive way: the topmost window at a point, by what it says of itself."""
-    around = [w for w in windows if w.box.left <= at.x < w.box.right and w.box.top <= at.y < w.box.bottom]
-    return around[-1].pid
-
-
-async def test_the_naive_way_believes_the_liar(desktop, show, x_client):
-    await show.script("ledger", "300x200+100+100")
-    liar = await show.script("impostor", "300x200+600+100")
-    pretended = show.started[0].pid
-    x_client(desktop, "xprop", "-id", str(liar.id), "-f", "_NET_WM_PID", "32c", "-set", "_NET_WM_PID", str(pretended))
-    assert naive(await desktop.windows(), Point(700, 250)) == pretended
 
 
 async def test_where_windows_overlap_the_upper_one_counts(desktop, show, x_client):
@@ -219,14 +209,27 @@ async def test_a_program_file_that_was_replaced_is_not_known(desktop, show, tmp_
     assert (await desktop.owner_at(inside)).name == ""
 
 
-async def test_a_frozen_program_is_still_known(desktop, show):
-    await show.script("ledger", "300x200+100+100")
-    show.started[0].send_signal(signal.SIGSTOP)
-    assert named(await desktop.owner_at(Point(200, 250))) == "ledger"
+@pytest.fixture(scope="module")
+def ledger(desktop, tk, tmp_path_factory):
+    """The program of the tests from here on, which leave its window where it is; the last one freezes it."""
+    copy = tmp_path_factory.mktemp("ledger") / "ledger.py"
+    shutil.copy(APPS / "probe_window.py", copy)
+    env = {**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)}
+    process = subprocess.Popen([tk, str(copy), "Accounts", "300x200+100+100"], env=env, stderr=subprocess.DEVNULL)
+    asyncio.run(_shown(desktop))
+    yield process
+    process.kill()
+    process.wait()
 
 
-async def test_the_gate_asks_the_same_question_in_no_time(desktop, show, link):
-    await show.script("ledger", "300x200+100+100")
+async def _shown(desktop):
+    async with asyncio.timeout(60):
+        while not await desktop.windows():
+            await asyncio.sleep(0.02)
+    await desktop.look()
+
+
+async def test_the_gate_asks_the_same_question_in_no_time(desktop, ledger, link):
     at = Point(200, 250)
     found = await desktop.owner_at(at)
     assert owners.owner_at(link, at) == found.name == f"{found.executable} {found.script}"
@@ -236,18 +239,22 @@ async def test_the_gate_asks_the_same_question_in_no_time(desktop, show, link):
     assert (time.process_time() - began) / 100 < 0.02, "of a processor: others may keep it busy"
 
 
-async def test_a_server_that_cannot_tell_processes_is_not_believed(desktop, show, link, monkeypatch):
-    await show.script("ledger", "300x200+100+100")
+async def test_a_server_that_cannot_tell_processes_is_not_believed(ledger, link, monkeypatch):
     at = Point(200, 250)
     with monkeypatch.context() as patch:
         patch.setattr(os, "getpid", lambda: 1)  # as if the server were in another container
         assert "cannot say which process" in owners.owner_of(link, at).why
 
 
-async def test_a_server_without_the_extension_leaves_only_the_property(desktop, show, x_client, link, monkeypatch):
-    window = await show.script("ledger", "300x200+100+100")
-    at, pid = Point(200, 250), str(show.started[0].pid)
+async def test_a_server_without_the_extension_leaves_only_the_property(desktop, ledger, x_client, link, monkeypatch):
+    at, pid = Point(200, 250), str(ledger.pid)
     monkeypatch.setitem(owners._clients, link, None)
     assert owners.owner_at(link, at) == ""  # Tk does not say
+    (window,) = await desktop.windows()
     x_client(desktop, "xprop", "-id", str(window.id), "-f", "_NET_WM_PID", "32c", "-set", "_NET_WM_PID", pid)
     assert owners.owner_at(link, at).endswith("ledger.py")
+
+
+async def test_a_frozen_program_is_still_known(desktop, ledger):
+    ledger.send_signal(signal.SIGSTOP)
+    assert named(await desktop.owner_at(Point(200, 250))) == "ledger"
