@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from tests.support.shots import MemoryModel, MemoryRecorder, a_step, as_model, w
 
 pytestmark = pytest.mark.desktop
 LABELS = ("Save", "Don't save", "Close")
+Shown = tuple[VirtualDesktop, Path]
 SPACE = a_step("hotkey", keys=["space"])
 
 
@@ -35,6 +38,15 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a name in the trace be waited for: on a busy machine what is not at hand at once is left out."""
     for patience in ("FIRST_S", "AT_HAND_S", "SLOW_S"):
         monkeypatch.setattr(element_tree, patience, 30.0)
+
+
+@pytest.fixture(scope="module")
+def shown(form: Callable[..., list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    """The form of GTK 3, and the file in which it says what was saved; each test has an event loop of its own."""
+    told = tmp_path_factory.mktemp("form") / "done"
+    desktop = asyncio.run(VirtualDesktop.start(app=form("gtk3", told)))
+    yield desktop, told
+    asyncio.run(desktop.close())
 
 
 async def walk_on(desktop: VirtualDesktop, **doors: Any) -> tuple[Walk, MemoryRecorder]:
@@ -50,29 +62,41 @@ def click_on(desktop: VirtualDesktop, box: Any) -> Step:
     return a_step("click", element="the button", x=round(x), y=round(y))
 
 
-async def test_space_presses_the_button_that_was_clicked_and_none_of_its_neighbors(form, tmp_path: Path) -> None:
-    async with VirtualDesktop(app=form("gtk3", tmp_path / "done")) as desktop:
-        (save,) = (await until_there(desktop, "button", "Save")).find("button", "Save")
-        walk, recorder = await walk_on(desktop, reader=ScreenText())
-        await walk.act(click_on(desktop, save.box))
-        await walk.look(after_action=True)
-        scene, gesture = walk.scene(walk.seen.frame), to_gesture(SPACE.tool_call, walk.seen.shot)
-        assert await Once(LABELS).pressed_by(SPACE, walk.seen, scene) == {"Save"}
-        blind = replace(scene, elements=None)
-        assert await Once(LABELS).pressed_by(SPACE, walk.seen, blind) == set(LABELS)
-        owner = await desktop.owner_at(None)
-        assert not await Confirm(text="close").fits(SPACE.tool_call, gesture, owner, scene)
-        assert await Confirm(text="^save$").fits(SPACE.tool_call, gesture, owner, scene)
-        await walk.act(SPACE)
-        assert [event.element for event in recorder.of("action")] == [
-            {"role": "button", "name": "Save", "application": save.application}
-        ] * 2
-        # Tab leads on to a neighbor: what was clicked last has the keyboard no longer.
-        await walk.look(after_action=True)
-        await walk.act(a_step("hotkey", keys=["tab"]))
-        await walk.look(after_action=True)
-        assert await Once(LABELS).pressed_by(SPACE, walk.seen, walk.scene(walk.seen.frame)) == set(LABELS)
-    assert (tmp_path / "done").read_text().count("saved") == 2
+async def test_space_presses_the_button_that_was_clicked_and_none_of_its_neighbors(shown: Shown) -> None:
+    desktop, told = shown
+    (save,) = (await until_there(desktop, "button", "Save")).find("button", "Save")
+    walk, recorder = await walk_on(desktop, reader=ScreenText())
+    await walk.act(click_on(desktop, save.box))
+    await walk.look(after_action=True)
+    scene, gesture = walk.scene(walk.seen.frame), to_gesture(SPACE.tool_call, walk.seen.shot)
+    assert await Once(LABELS).pressed_by(SPACE, walk.seen, scene) == {"Save"}
+    blind = replace(scene, elements=None)
+    assert await Once(LABELS).pressed_by(SPACE, walk.seen, blind) == set(LABELS)
+    owner = await desktop.owner_at(None)
+    assert not await Confirm(text="close").fits(SPACE.tool_call, gesture, owner, scene)
+    assert await Confirm(text="^save$").fits(SPACE.tool_call, gesture, owner, scene)
+    await walk.act(SPACE)
+    assert [event.element for event in recorder.of("action")] == [
+        {"role": "button", "name": "Save", "application": save.application}
+    ] * 2
+    # Tab leads on to a neighbor: what was clicked last has the keyboard no longer.
+    await walk.look(after_action=True)
+    await walk.act(a_step("hotkey", keys=["tab"]))
+    await walk.look(after_action=True)
+    assert await Once(LABELS).pressed_by(SPACE, walk.seen, walk.scene(walk.seen.frame)) == set(LABELS)
+    assert told.read_text().count("saved") == 2
+
+
+async def test_what_is_masked_on_the_screen_has_no_name_in_the_trace(shown: Shown) -> None:
+    desktop, _ = shown
+    (save,) = (await until_there(desktop, "button", "Save")).find("button", "Save")
+    walk, recorder = await walk_on(desktop, redactor=Painter([FixedRegions([Mask("region", save.box)])]))
+    await walk.act(click_on(desktop, save.box))
+    (action,) = recorder.of("action")
+    assert action.element == {"role": "button", "name": "", "application": save.application}
+    known = await walk.doors.elements.known(walk.seen.masks)
+    assert "Save" not in [each.name for each in known.elements]
+    assert "Don't save" in [each.name for each in known.elements]
 
 
 PAGE = """<!doctype html><meta charset=utf-8><title>Bills</title><body style="font: 20px sans-serif">
@@ -99,18 +123,6 @@ async def test_a_page_cannot_call_its_way_around_a_rule_and_its_signs_have_names
         assert not await Confirm(text="pay").fits(on_word.tool_call, gesture, owner, scene)
         await walk.act(on_sign)
         assert recorder.of("action")[0].element == {"role": "button", "name": "Pay all", "application": pay.application}
-
-
-async def test_what_is_masked_on_the_screen_has_no_name_in_the_trace(form, tmp_path: Path) -> None:
-    async with VirtualDesktop(app=form("gtk3", tmp_path / "done")) as desktop:
-        (save,) = (await until_there(desktop, "button", "Save")).find("button", "Save")
-        walk, recorder = await walk_on(desktop, redactor=Painter([FixedRegions([Mask("region", save.box)])]))
-        await walk.act(click_on(desktop, save.box))
-        (action,) = recorder.of("action")
-        assert action.element == {"role": "button", "name": "", "application": save.application}
-        known = await walk.doors.elements.known(walk.seen.masks)
-        assert "Save" not in [each.name for each in known.elements]
-        assert "Don't save" in [each.name for each in known.elements]
 
 
 async def test_a_program_that_tells_nothing_is_recorded_without_an_element(tmp_path: Path) -> None:

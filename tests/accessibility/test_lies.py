@@ -9,7 +9,6 @@ import random
 import time
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 from dbus_fast import Message

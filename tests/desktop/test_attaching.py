@@ -60,23 +60,23 @@ async def test_a_borrowed_display_is_used_and_left_as_it_was(borrowed, probe, tm
     assert manager is None or manager.poll() is None
 
 
-@pytest.mark.parametrize("gesture", [Drag(Point(10, 10), Point(800, 500)), HoldAndTap(("ctrl",), ("é",) * 9999)])
-async def test_a_borrowed_display_is_put_right_when_the_host_is_killed(x_server, keymap, watch, until, gesture):
+async def test_a_borrowed_display_is_put_right_when_the_host_is_killed(x_server, keymap, watch, until):
     display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
     env = {"XAUTHORITY": str(authority)}
     anything_down = watch(display, authority)
     async with AttachedDesktop(display, env=env) as watcher:
         before = keymap(watcher)
-        victim = await AttachedDesktop.start(display, env=env)
-        doing = asyncio.ensure_future(victim.do(gesture))
-        assert await until(anything_down)
-        os.kill(victim.pid, signal.SIGKILL)
-        with pytest.raises(DesktopFailed, match="signal 9"):
-            await doing
-        assert not anything_down()
-        assert keymap(watcher) == before
-        await victim.close()
-        assert (await watcher.look()).settled
+        for gesture in (Drag(Point(10, 10), Point(800, 500)), HoldAndTap(("ctrl",), ("é",) * 9999)):
+            victim = await AttachedDesktop.start(display, env=env)
+            doing = asyncio.ensure_future(victim.do(gesture))
+            assert await until(anything_down)
+            os.kill(victim.pid, signal.SIGKILL)
+            with pytest.raises(DesktopFailed, match="signal 9"):
+                await doing
+            assert not anything_down()
+            assert keymap(watcher) == before
+            await victim.close()
+            assert (await watcher.look()).settled
 
 
 AGENT = """
@@ -94,26 +94,31 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("what", ["drag", "keys"])
-async def test_a_borrowed_display_is_put_right_when_host_and_agent_are_killed(x_server, keymap, watch, until, what):
+async def test_a_borrowed_display_is_put_right_when_host_and_agent_are_killed(x_server, keymap, watch, until):
     display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
     anything_down = watch(display, authority)
     async with AttachedDesktop(display) as watcher:
         before = keymap(watcher)
-        command = [sys.executable, "-c", AGENT, display, what]
-        with Agent(command, stdout=subprocess.PIPE, text=True) as agent:
-            host = int(await asyncio.to_thread(agent.stdout.readline))
-            caught = False
-            while not caught:
-                assert await until(anything_down)
-                for pid in (agent.pid, host):
-                    os.kill(pid, signal.SIGSTOP)
-                caught = anything_down()
-                for pid in (agent.pid, host):
-                    os.kill(pid, signal.SIGKILL if caught else signal.SIGCONT)
-        assert await until(lambda: not anything_down())
-        assert await until(lambda: keymap(watcher) == before)
-        assert await until(lambda: len(menders(display)) == 1), "that of the watcher"
+        for what in ("drag", "keys"):
+            command = [sys.executable, "-c", AGENT, display, what]
+            with Agent(command, stdout=subprocess.PIPE, text=True) as agent:
+                host = int(await asyncio.to_thread(agent.stdout.readline))
+                await killed_in_the_midst(agent.pid, host, anything_down, until)
+            assert await until(lambda: not anything_down())
+            assert await until(lambda: keymap(watcher) == before)
+            assert await until(lambda: len(menders(display)) == 1), "that of the watcher"
+
+
+async def killed_in_the_midst(agent, host, anything_down, until):
+    """Kill an agent and its host at a moment at which something is pressed."""
+    caught = False
+    while not caught:
+        assert await until(anything_down)
+        for pid in (agent, host):
+            os.kill(pid, signal.SIGSTOP)
+        caught = anything_down()
+        for pid in (agent, host):
+            os.kill(pid, signal.SIGKILL if caught else signal.SIGCONT)
 
 
 def menders(display: str) -> list[int]:
@@ -127,7 +132,9 @@ def menders(display: str) -> list[int]:
     return found
 
 
-async def test_what_is_left_pressed_is_let_go_of_before_the_first_look(x_server, watch):
+async def test_what_is_left_pressed_is_let_go_of_before_the_first_look_and_nobody_watches_after_a_good_end(
+    x_server, watch
+):
     display, authority = x_server("Xvfb", "-screen", "0", "900x600x24")
     anything_down = watch(display, authority)
     subprocess.run(["xdotool", "mousedown", "1", "keydown", "a"], env={**os.environ, "DISPLAY": display}, check=True)
@@ -137,6 +144,8 @@ async def test_what_is_left_pressed_is_let_go_of_before_the_first_look(x_server,
         assert anything_down(), "to look at a screen that may be somebody's own changes nothing there"
     async with AttachedDesktop(display):
         assert not anything_down()
+        assert len(menders(display)) == 1
+    assert menders(display) == []
 
 
 async def test_a_desktop_ends_without_its_frozen_x_server_which_is_put_right_when_it_goes_on(
@@ -163,13 +172,6 @@ async def test_a_desktop_ends_without_its_frozen_x_server_which_is_put_right_whe
     assert not anything_down()
     async with AttachedDesktop(display) as again:
         assert keymap(again) == before
-
-
-async def test_nobody_watches_over_a_display_that_was_left_in_good_order(x_server):
-    display, authority = x_server("Xvfb", "-screen", "0", "640x480x24")
-    async with AttachedDesktop(display, env={"XAUTHORITY": str(authority)}):
-        assert len(menders(display)) == 1
-    assert menders(display) == []
 
 
 async def test_what_a_person_holds_from_elsewhere_is_let_go_of_when_a_borrowed_display_is_left(x_server, watch):

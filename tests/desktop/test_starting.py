@@ -16,6 +16,7 @@ from holo_tasks.core.errors import DesktopFailed, Killed
 from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Pause, Write
 from holo_tasks.desktop import VirtualDesktop, wm
+from tests.desktop.conftest import Agent
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 SMALL = Size(320, 240)
@@ -120,9 +121,8 @@ async def test_a_program_without_a_window_is_given_up():
         await VirtualDesktop.start(size=SMALL, app="sleep 1000", app_timeout_s=0.3)
 
 
-async def test_a_launcher_may_end_when_its_program_comes_up(probe):
-    run = " ".join(probe("repaints", "still"))
-    async with VirtualDesktop(app=["sh", "-c", f"{run} & exit 0"]) as desktop:
+async def test_a_launcher_may_end_when_its_program_comes_up():
+    async with VirtualDesktop(size=SMALL, app=["sh", "-c", "xterm -e sleep 1000 & exit 0"]) as desktop:
         assert len(await desktop.windows()) == 1
 
 
@@ -244,9 +244,8 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
 async def test_a_parent_that_ends_takes_everything_with_it(signum, until):
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+    start = Agent if signum == signal.SIGKILL else subprocess.Popen  # who is killed does nothing of its own any more
+    parent = start([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     display, folder = parent.stdout.readline().split()
     assert processes_with(Path(folder).name)
     parent.send_signal(signum)
@@ -257,8 +256,8 @@ async def test_a_parent_that_ends_takes_everything_with_it(signum, until):
     assert not Path(f"/tmp/.X11-unix/X{display[1:]}").exists()
 
 
-async def test_nothing_is_printed_by_the_host(capfd, probe):
-    async with VirtualDesktop(app=["sh", "-c", "echo out; echo err >&2; exec xterm"]) as desktop:
+async def test_nothing_is_printed_by_the_host(capfd):
+    async with VirtualDesktop(size=SMALL, app=["sh", "-c", "echo out; echo err >&2; exec xterm"]) as desktop:
         await desktop.do(Click(Point(5, 5)))
     assert capfd.readouterr() == ("", "")
 

@@ -95,9 +95,20 @@ async def ledger(tmp_path: Path) -> AsyncIterator[tuple[VirtualDesktop, LedgerFi
 
 
 @pytest.fixture(scope="module")
+def looked_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualDesktop]:
+    """One for the tests that sign on, if nobody has, and look at one record."""
+    yield from one_ledger(tmp_path_factory.mktemp("looked-up"))
+
+
+@pytest.fixture(scope="module")
 def signed_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualDesktop]:
-    """One for the tests that leave nobody signed on; each test has an event loop of its own."""
-    started = gtk_ledger(tmp_path_factory.mktemp("signed-off"))
+    """One for the tests that leave nobody signed on."""
+    yield from one_ledger(tmp_path_factory.mktemp("signed-off"))
+
+
+def one_ledger(folder: Path) -> Iterator[VirtualDesktop]:
+    """Start one for several tests, each of which has an event loop of its own."""
+    started = gtk_ledger(folder)
     with asyncio.Runner() as runner:
         desktop, _ = runner.run(started.__aenter__())
         yield desktop
@@ -125,13 +136,31 @@ async def test_all_is_found_by_the_tree_and_no_screen_is_read(ledger) -> None:
     assert PASSWORD not in repr(told.last)
 
 
-async def test_texts_are_read_only_where_the_program_tells_of_them(ledger) -> None:
-    desktop, _ = ledger
+async def test_texts_are_read_only_where_the_program_tells_of_them(looked_up: VirtualDesktop) -> None:
+    desktop = looked_up
     reader, walk = CountingReader(), walk_on(desktop)
     answer = await done(walk, Script(BY_TEXT, "look", reference=CAFE.reference).brain(reader=reader))
     assert answer == '{"amount": "1284.50"}'
     # One that came up while it was looked at may be read: without the tree each of nine is.
     assert reader.wholes < walk.step / 2
+
+
+async def test_a_value_that_is_masked_or_protected_is_not_read(looked_up: VirtualDesktop) -> None:
+    desktop = looked_up
+    assert await done(walk_on(desktop), READ.brain())
+    (amount,) = (await desktop.elements()).find("label", "1,284.50")
+    covered = Painter([FixedRegions([Mask("region", amount.box)])])
+    with pytest.raises(GaveUp) as error:
+        await done(walk_on(desktop, redactor=covered), Script(reading_the_amount).brain())
+    assert "284" not in str(error.value)
+    assert await done(walk_on(desktop), Script(reading_the_amount).brain()) == "1284.50"
+
+    def wrong(tree: ElementTree) -> ElementTree:
+        more = (replace(e, name="9,284.50") if e.id == amount.id else e for e in tree.elements)
+        return replace(tree, elements=tuple(more))
+
+    with pytest.raises(GaveUp, match="another text"):
+        await done(walk_on(Told(desktop, wrong)), Script(reading_the_amount).brain())
 
 
 async def test_a_text_that_is_told_and_not_shown_is_not_there(signed_off: VirtualDesktop) -> None:
@@ -182,24 +211,6 @@ async def test_where_tree_and_picture_disagree_nothing_is_clicked(signed_off: Vi
         assert await ScreenRecognizer(elements=told.elements).holds(frame, state) is (told is desktop)
     assert (await desktop.elements()).find("label", "MERIDIAN LEDGER - SIGN ON"), "nobody has left the screen"
     assert (await desktop.elements()).find("label", "M-000 Ready"), "and nothing was refused"
-
-
-async def test_a_value_that_is_masked_or_protected_is_not_read(ledger) -> None:
-    desktop, _ = ledger
-    assert await done(walk_on(desktop), READ.brain())
-    (amount,) = (await desktop.elements()).find("label", "1,284.50")
-    covered = Painter([FixedRegions([Mask("region", amount.box)])])
-    with pytest.raises(GaveUp) as error:
-        await done(walk_on(desktop, redactor=covered), Script(reading_the_amount).brain())
-    assert "284" not in str(error.value)
-    assert await done(walk_on(desktop), Script(reading_the_amount).brain()) == "1284.50"
-
-    def wrong(tree: ElementTree) -> ElementTree:
-        more = (replace(e, name="9,284.50") if e.id == amount.id else e for e in tree.elements)
-        return replace(tree, elements=tuple(more))
-
-    with pytest.raises(GaveUp, match="another text"):
-        await done(walk_on(Told(desktop, wrong)), Script(reading_the_amount).brain())
 
 
 async def test_a_password_is_never_read(signed_off: VirtualDesktop) -> None:
