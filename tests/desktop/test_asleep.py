@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click
 from holo_tasks.desktop import Settle, VirtualDesktop, processes
 from holo_tasks.desktop.sleeping_clients import WAITS, parent
@@ -20,6 +20,7 @@ APPS = Path(__file__).parent.parent / "apps"
 GTK = "/usr/bin/python3"
 GREEN = (0, 255, 0)
 SPOT = Point(150, 300)
+SMALL = Size(680, 480)
 LATER_S = 0.25
 WATCHED = Settle(quiet_s=1.0)
 """However busy the machine is: what is drawn later is drawn long before the watch is over."""
@@ -45,7 +46,7 @@ def tells() -> None:
 
 
 async def after_click(app, settle):
-    async with VirtualDesktop(app=app, settle=settle) as desktop:
+    async with VirtualDesktop(size=SMALL, app=app, settle=settle) as desktop:
         await desktop.do(Click(SPOT))
         return await desktop.look(after_action=True)
 
@@ -84,7 +85,7 @@ async def test_what_a_program_on_the_message_bus_draws_later_is_awaited(gtk, col
 
 @pytest.mark.usefixtures("tells")
 async def test_a_program_sleeps_on_the_message_bus_unless_a_stranger_is_on_it(gtk):
-    async with VirtualDesktop(app=gtk("once", 0), settle=QUIET) as desktop:
+    async with VirtualDesktop(size=SMALL, app=gtk("once", 0), settle=QUIET) as desktop:
         program = next(pid for pid in processes.descendants(os.getpid()) if "probe_later_gtk.py" in command_of(pid))
         told = Path(f"/proc/{program}/environ").read_bytes().split(b"\0")
         bus = next(each for each in told if each.startswith(b"DBUS_SESSION_BUS_ADDRESS=")).decode()
@@ -129,7 +130,7 @@ async def test_a_timer_is_awaited_only_as_long_as_the_screen_would_be(probe, col
 
 async def test_whoever_connects_from_elsewhere_may_draw_at_any_time(probe, x_client):
     hurried = Settle(quiet_s=60, first_change_s=60, cap_s=1)
-    async with VirtualDesktop(app=probe("later", "once", 0), settle=hurried) as desktop:
+    async with VirtualDesktop(size=SMALL, app=probe("later", "once", 0), settle=hurried) as desktop:
         guest = await asyncio.create_subprocess_exec(
             *probe("later", "once", 0),
             env={**os.environ, "DISPLAY": desktop.display, "XAUTHORITY": str(desktop.authority)},

@@ -25,6 +25,7 @@ from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Write
 from holo_tasks.desktop import VirtualDesktop, processes
 from holo_tasks.desktop.sandbox import bounds
+from tests.support.long import few
 from tests.support.walls import needs_walls
 
 pytestmark = needs_walls
@@ -307,16 +308,15 @@ async def test_nothing_is_left_of_a_thousand(until):
 
 @pytest.mark.parametrize(
     ("words", "network", "said"),
-    [
-        ("bwrap: No permissions to create new namespace", "none", "does not let bubblewrap close the program in"),
-        ("late bwrap: setting up uid map: Permission denied", "none", "does not let bubblewrap close the program in"),
-        ("late bwrap: Can't bind /x: Permission denied", "localhost:9", "in: Can't bind /x: Permission denied"),
-        (
-            "bwrap: Can't find source path /x",
-            "none",
-            "bubblewrap cannot close the program in: Can't find source path /x",
-        ),
-    ],
+    few(
+        [
+            ("bwrap: No permissions to create new namespace", "none", "does not let bubblewrap close the program in"),
+            ("late bwrap: Can't bind /x: Permission denied", "localhost:9", "in: Can't bind /x: Permission denied"),
+            ("late bwrap: setting up uid map: Permission denied", "none", "does not let bubblewrap close the program"),
+            ("bwrap: Can't find source path /x", "none", "cannot close the program in: Can't find source path /x"),
+        ],
+        2,
+    ),
 )
 async def test_where_bubblewrap_cannot_do_it_nothing_is_started(words, network, said, tmp_path, monkeypatch):
     (tmp_path / "bwrap").write_text(FAILS.replace("WORDS", words))

@@ -11,7 +11,7 @@ import pytest
 from holo_tasks.core.errors import DesktopFailed, InvalidUsage
 from holo_tasks.core.network import Grant, granted
 from holo_tasks.desktop import VirtualDesktop
-from holo_tasks.desktop.sandbox import syscalls, view
+from holo_tasks.desktop.sandbox import bubblewrap, syscalls, view
 from holo_tasks.desktop.sandbox.bounds import Bounds, clear, put
 from holo_tasks.desktop.sandbox.folders import checked
 from holo_tasks.desktop.sandbox.start import Sandbox, _addresses
@@ -197,3 +197,17 @@ def test_where_no_group_can_be_divided_a_bound_is_an_error(tmp_path):
         put(7, Bounds(cpus=1), "d", tmp_path / "nothing")
     assert not (above / "d").exists()
     clear("d", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("bwrap: No permissions to create new namespace", "does not let bubblewrap close the program in"),
+        ("bwrap: setting up uid map: Permission denied", "does not let bubblewrap close the program in"),
+        ("bwrap: Can't bind /x: Permission denied", "cannot close the program in: Can't bind /x: Permission denied"),
+        ("bwrap: Can't find source path /x", "cannot close the program in: Can't find source path /x"),
+        ("", "cannot close the program in: it says nothing"),
+    ],
+)
+def test_what_bubblewrap_says_is_told_with_what_to_do(words, said):
+    assert said in bubblewrap.why(words)

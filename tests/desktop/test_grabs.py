@@ -14,7 +14,7 @@ import pytest
 import xcffib.xproto
 
 from holo_tasks.core.errors import PolicyRefused, SecretRefused
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
 from holo_tasks.core.input_permit import Slip, gesture_digest
 from holo_tasks.core.secret import Secret
@@ -23,6 +23,7 @@ from holo_tasks.desktop.xlink import XLink
 
 APPS = Path(__file__).parent.parent / "apps"
 VALUE = "Kranich-9"
+SMALL = Size(840, 540)
 
 
 class Grabber:
@@ -64,7 +65,7 @@ def stage(tmp_path_factory, probe):
 
     told = State(tmp_path_factory.mktemp("grabs") / "state")
     secrets = {"pw": VALUE, "long": Secret("long", VALUE * 300)}
-    desktop = asyncio.run(VirtualDesktop.start(app=probe("fields", told.path), secrets=secrets))
+    desktop = asyncio.run(VirtualDesktop.start(size=SMALL, app=probe("fields", told.path), secrets=secrets))
     grabber = Grabber(desktop)
     yield desktop, told, grabber
     grabber.close()
@@ -208,7 +209,8 @@ async def test_a_menu_of_the_permitted_program_stays_usable(desktop_with_menu):
 
 @pytest.fixture
 async def desktop_with_menu(probe):
-    async with VirtualDesktop(app=probe("window", "Menu", "400x300+100+100"), secrets={"pw": VALUE}) as desktop:
+    app = probe("window", "Menu", "400x300+100+100")
+    async with VirtualDesktop(size=SMALL, app=app, secrets={"pw": VALUE}) as desktop:
         yield desktop
 
 

@@ -138,14 +138,10 @@ async def test_a_secret_takes_a_field_and_plain_characters(far: Far) -> None:
                 await desktop.do(Write(f"{{{{secret:{name}}}}}", at=far.told.at("entry")))
 
 
-async def test_a_connection_that_drops_is_made_again_before_anything_is_done(far: Far) -> None:
+async def test_a_connection_that_drops_is_made_again_before_anything_is_done_or_ends_it(far: Far) -> None:
     told: list[str] = []
-    desktop = await VirtualDesktop.start(size=SIZE, app=far.remote(reconnects=6), tell=told.append)
-    try:
-        await desktop.look()
-        far.server.shut()
-        while await desktop.windows():  # the client has to notice
-            await asyncio.sleep(0.02)
+    async with VirtualDesktop(size=SIZE, app=far.remote(reconnects=3), tell=told.append) as desktop:
+        await dropped(far, desktop)
         with pytest.raises(ScreenChanged, match="dropped"):
             await desktop.do(Write("lost"))
         far.server.open()
@@ -156,16 +152,15 @@ async def test_a_connection_that_drops_is_made_again_before_anything_is_done(far
         assert "made again" in told[-1]
         assert (await desktop.look()).reconnected == 1
         assert len([line for line in told if "made again" in line]) == 1
-    finally:
-        await desktop.close()
-
-
-async def test_a_server_that_stays_away_ends_it(far: Far) -> None:
-    async with far.shown(reconnects=1) as desktop:
-        await desktop.look()
-        far.server.shut()
-        while await desktop.windows():
-            await asyncio.sleep(0.02)
-        with pytest.raises(DesktopFailed, match="could not be made again in 1 attempts"):
+        await dropped(far, desktop)
+        with pytest.raises(DesktopFailed, match="could not be made again in 3 attempts"):
             await desktop.look()
     far.server.open()
+
+
+async def dropped(far: Far, desktop: VirtualDesktop) -> None:
+    """Have the server cut off who is connected, and wait until the client has noticed."""
+    await desktop.look()
+    far.server.shut()
+    while await desktop.windows():
+        await asyncio.sleep(0.02)
