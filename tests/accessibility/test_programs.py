@@ -133,15 +133,11 @@ async def test_boxes_are_pixels_of_the_screen_where_gtk_draws_at_twice_the_size(
         assert tree.applications[0].scale == 2.0
 
 
-async def test_gtk_4_tells_where_things_are_in_its_window(form, tmp_path) -> None:
-    async with VirtualDesktop(app=form("gtk4", tmp_path / "done"), app_timeout_s=60) as desktop:
-        tree = await check_form(desktop, tmp_path / "done")
-        assert tree.applications[0].toolkit.startswith("GTK 4")
-
-
-async def test_gtk_4_tells_where_things_are_in_its_popups(form, tmp_path) -> None:
+async def test_gtk_4_tells_where_things_are_in_its_window_and_its_popups(form, tmp_path) -> None:
     file = tmp_path / "done"
     async with VirtualDesktop(app=form("gtk4", file), app_timeout_s=60) as desktop:
+        tree = await check_form(desktop, file)
+        assert tree.applications[0].toolkit.startswith("GTK 4")
         for opens, role, chosen, does in (
             (("button", "More"), "menu item", "New supplier", "menu New supplier\n"),
             (("combo box", None), "label", "Weekly", "chose Weekly\n"),

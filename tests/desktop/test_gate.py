@@ -317,12 +317,14 @@ async def test_the_latch_stops_a_text_and_all_that_comes_later(doomed: Served) -
     assert doomed.desktop.at_rest
 
 
-async def test_the_latch_wakes_a_pause(doomed: Served) -> None:
-    pause = asyncio.create_task(doomed.desktop.do(Pause(3600)))
-    await asyncio.sleep(0.1)
-    doomed.desktop.latch()
-    with pytest.raises(Killed):
-        await asyncio.wait_for(pause, 30)
+async def test_the_latch_wakes_a_pause(tmp_path: Path) -> None:
+    async with VirtualDesktop() as desktop:
+        await desktop.serve(RUN, time.monotonic(), kill_files.folder_in(tmp_path))
+        pause = asyncio.create_task(desktop.do(Pause(3600)))
+        await asyncio.sleep(0.1)
+        desktop.latch()
+        with pytest.raises(Killed):
+            await asyncio.wait_for(pause, 30)
 
 
 @pytest.mark.parametrize("request_", ["run", "all"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,19 @@ LEFT, RIGHT = Box(0, 0, 800, 600), Box(800, 100, 640, 480)
 BLACK = b"\0\0\0"
 
 
+@pytest.fixture(scope="module")
+def started() -> Iterator[VirtualDesktop]:
+    """One for all of these tests; each has an event loop of its own."""
+    desktop = asyncio.run(VirtualDesktop.start(size=Size(1440, 600)))
+    yield desktop
+    asyncio.run(desktop.close())
+
+
 @pytest.fixture
-async def display() -> AsyncIterator[VirtualDesktop]:
-    """A virtual desktop with two monitors."""
-    async with VirtualDesktop(size=Size(1440, 600)) as desktop:
-        set_monitors(desktop, {"LEFT": LEFT, "RIGHT": RIGHT})
-        yield desktop
+def display(started: VirtualDesktop) -> VirtualDesktop:
+    """A virtual desktop with two monitors, whatever the test before has made of them."""
+    set_monitors(started, {"LEFT": LEFT, "RIGHT": RIGHT})
+    return started
 
 
 def bound(display: VirtualDesktop, monitor: str | int, **options: Any) -> AttachedDesktop:

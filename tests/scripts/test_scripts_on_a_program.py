@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,15 +20,23 @@ pytestmark = pytest.mark.desktop
 PLAYBOOK = APPS / "nasty.playbook.yaml"
 
 
+@pytest.fixture(scope="module")
+def desktop() -> Iterator[VirtualDesktop]:
+    """One for the programs of both tests; each has an event loop of its own."""
+    started = asyncio.run(VirtualDesktop.start())
+    started.tells_windows = True
+    yield started
+    asyncio.run(started.close())
+
+
 @pytest.fixture
-async def clerk(tmp_path: Path) -> AsyncIterator[Clerk]:
-    desktop = await VirtualDesktop.start()
-    desktop.tells_windows = True
+async def clerk(desktop: VirtualDesktop, tmp_path: Path) -> AsyncIterator[Clerk]:
     clerk = Clerk(desktop, tmp_path, "double", seed_of("double", "unguarded"), "", "--delay", "1")
     await clerk.at("menu")
     yield clerk
     clerk.kill()
-    await desktop.close()
+    while await desktop.windows():
+        await asyncio.sleep(0.02)
 
 
 async def no_sign_on() -> None:
