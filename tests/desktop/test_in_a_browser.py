@@ -11,6 +11,7 @@ from holo_tasks.core.gestures import Click, Drag, Scroll, Write
 from tests.desktop.test_direct import permitted
 from tests.desktop.test_glances import decided
 from tests.desktop.test_typing import CASES
+from tests.support.long import few
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +20,13 @@ def anew(browser: Any) -> None:
     browser.told.forget()
 
 
-@pytest.mark.parametrize("field", ["input", "area"])
-@pytest.mark.parametrize("case", list(CASES))
-async def test_chromium_gets_every_character_in_place_of_what_it_held(browser, field, case):
+SOON = [(case, "input") for case in CASES] + [("unicode", "area"), ("empty", "area")]
+"""What is typed into an area comes from the same hands: more of it is typed there in `make test-long`."""
+ALL = SOON + [(case, "area") for case in CASES if (case, "area") not in SOON]
+
+
+@pytest.mark.parametrize(("case", "field"), few(ALL, len(SOON)))
+async def test_chromium_gets_every_character_in_place_of_what_it_held(browser, case, field):
     await browser.desktop.do(Click(at_page(field)))
     await browser.desktop.do(Write("left over", overwrite=True))
     await browser.desktop.do(Write(CASES[case], overwrite=True))

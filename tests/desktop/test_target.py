@@ -52,20 +52,18 @@ def test_a_fractional_scale_is_read_and_nonsense_is_none(resources: str, dpi: fl
 
 
 SCALES = (1.0, 1.25, 1.5, 2.0)
-LAYOUTS = {
-    "one": ({"ONE": Box(0, 0, 1280, 720)}, 1, SCALES[2:3]),
-    "right of two": ({"LEFT": Box(0, 0, 640, 720), "RIGHT": Box(640, 0, 640, 720)}, 2, SCALES[1:2]),
-    "lower, askew": ({"UPPER": Box(0, 0, 800, 320), "LOWER": Box(333, 320, 647, 400)}, 2, SCALES),
-}
+LAYOUTS = (
+    ({"ONE": Box(0, 0, 1280, 720)}, 1, SCALES[2:3]),
+    ({"LEFT": Box(0, 0, 640, 720), "RIGHT": Box(640, 0, 640, 720)}, 2, SCALES[1:2]),
+    ({"UPPER": Box(0, 0, 800, 320), "LOWER": Box(333, 320, 647, 400)}, 2, SCALES),
+)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-async def test_clicks_land_under_any_scale_on_any_monitor(layout: str) -> None:
+async def test_clicks_land_under_any_scale_on_any_monitor() -> None:
     """All scales are tried where a monitor begins at no round place."""
-    boxes, number, scales = LAYOUTS[layout]
     async with VirtualDesktop(size=Size(1280, 720)) as display:
-        set_monitors(display, boxes)
-        for scale in scales:
+        for boxes, number, scale in [(boxes, number, scale) for boxes, number, scales in LAYOUTS for scale in scales]:
+            set_monitors(display, boxes)
             set_resources(display, f"Xft.dpi:\t{96 * scale:g}\n")
             env = {"XAUTHORITY": str(display.authority)}
             async with AttachedDesktop(display.display, env=env, monitor=number) as desktop:
