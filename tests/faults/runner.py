@@ -53,7 +53,7 @@ def _run(job: dict[str, Any]) -> int:
         from holo_tasks.core.errors import HoloError
 
         if "blocks" in job:
-            asyncio.run(_fill_in_blocks(job["blocks"]))
+            asyncio.run(fill_in_blocks(job["blocks"]))
             return 0
         read_before.share()
         kill_points.arm_flow()
@@ -68,7 +68,8 @@ def _run(job: dict[str, Any]) -> int:
     return 0
 
 
-async def _fill_in_blocks(said: dict[str, Any]) -> None:
+async def fill_in_blocks(said: dict[str, Any]) -> None:
+    """Save what a person would fill in once in the Prefect UI, told as `Audit.blocks` does."""
     from prefect.types import SecretDict
 
     from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel

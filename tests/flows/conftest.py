@@ -23,7 +23,7 @@ def _deployments_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     _end()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(_deployments_home: str) -> str:
     """A Prefect server with its pages, and with the services that watch for events."""
     if not _running:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from tests.faults.harness import Audit, Outcome, Runner
+from tests.faults.harness import Audit, Outcome
+from tests.faults.runner import fill_in_blocks
 from tests.support import warm
 from tests.support.long import few
 from tests.support.served import Served
@@ -17,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOYMENT = "Expense audit/expense-audit"
-OUTCOMES = ("wrong_amount", "match")
+OUTCOMES = ("match", "wrong_amount")
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
 
@@ -56,10 +59,8 @@ class ServedAudit(Served):
 @pytest.fixture
 def served(server: str, tmp_path: Path) -> Iterator[ServedAudit]:
     with Audit(tmp_path / "audit", OUTCOMES) as audit:
-        runner = Runner({"PREFECT_API_URL": server})
-        runner.start(audit.blocks())
-        assert runner.wait() == 0
-        runner.close()
+        with temporary_settings({PREFECT_API_URL: server}):
+            asyncio.run(fill_in_blocks(audit.blocks()["blocks"]))
         with ServedAudit(server, audit) as served:
             yield served
 
@@ -69,15 +70,37 @@ def asked(audit: Audit, since: int) -> set[str]:
     return {str(request["messages"][1]["content"]) for request in audit.clerk.requests[since:]}
 
 
+def pauses_at_its_limit(served: ServedAudit) -> None:
+    """Hold that the shipped automation pauses the deployment when a run has spent too much, and let it go on."""
+    served.command("automation", "create", "--from-file", str(ROOT / "deployments" / "automations.yaml"))
+    assert served.deployment(DEPLOYMENT)["paused"] is False
+    state = served.ended(served.run(max_cost_usd=0.006))
+    assert (state["type"], state["name"]) == ("FAILED", "Limit: max_cost_usd")
+    assert "has spent $0.0" in state["message"]
+    served.until(lambda: served.deployment(DEPLOYMENT)["paused"])
+    served.post(f"/deployments/{served.deployment(DEPLOYMENT)['id']}/resume_deployment", {})
+
+
 @pytest.mark.parametrize("again", few(["flow-run retry", "deployment run"]))
-def test_a_failed_run_finishes_only_the_rest(served: ServedAudit, again: str) -> None:
+def test_a_limit_pauses_it_one_receipt_waits_for_a_person_and_run_again_it_finishes_only_the_rest(
+    served: ServedAudit, again: str
+) -> None:
+    pauses_at_its_limit(served)
     audit = served.audit
-    first, second = audit.expected
-    audit.clerk.puzzled_by.add(str(second.reference))
+    puzzling, other = audit.expected
+    audit.clerk.puzzled_by.add(str(puzzling.reference))
     flow_run = served.run()
     state = served.ended(flow_run)
     assert (state["type"], state["name"]) == ("FAILED", "Needs person"), served.log
-    assert second.receipt_id in state["message"]
+    assert puzzling.receipt_id in state["message"]
+    outcome = audit.judge(Outcome("none"), served=True)
+    assert list(outcome.handed_over) == [puzzling.receipt_id]
+    assert f"What am I to make of {puzzling.reference}?" in outcome.handed_over[puzzling.receipt_id]
+    assert (outcome.unfinished, outcome.flags) == ([], {other.reference: 1})
+    assert {row["Receipt"]: row["Status"] for row in audit.table()} == {
+        puzzling.receipt_id: "handed over: needs person",
+        other.receipt_id: "flagged: wrong amount",
+    }, "those after it were done"
 
     audit.clerk.puzzled_by.clear()
     before = len(audit.clerk.requests)
@@ -89,19 +112,12 @@ def test_a_failed_run_finishes_only_the_rest(served: ServedAudit, again: str) ->
     assert state["type"] == "COMPLETED", served.log
     goals = asked(audit, before)
     assert goals, "the rest was done"
-    assert not any(str(first.reference) in goal for goal in goals)
-    assert audit.judge(Outcome("none", runs=[0]), served=True).problems == []
+    assert all(str(puzzling.reference) in goal or "Sign on" in goal for goal in goals)
+    outcome = audit.judge(Outcome("none", runs=[0]), served=True)
+    assert (outcome.problems, outcome.handed_over) == ([], {})
+    assert [row["Status"] for row in audit.table()] == ["match", "flagged: wrong amount"]
 
     before = len(audit.clerk.requests)
     assert served.ended(served.run())["type"] == "COMPLETED"
     assert len(audit.clerk.requests) == before, "all was done"
     assert audit.judge(Outcome("none", runs=[0]), served=True).problems == []
-
-
-def test_a_limit_pauses_the_deployment_by_the_shipped_automation(served: ServedAudit) -> None:
-    served.command("automation", "create", "--from-file", str(ROOT / "deployments" / "automations.yaml"))
-    assert served.deployment(DEPLOYMENT)["paused"] is False
-    state = served.ended(served.run(max_cost_usd=0.006))
-    assert (state["type"], state["name"]) == ("FAILED", "Limit: max_cost_usd")
-    assert "has spent $0.0" in state["message"]
-    served.until(lambda: served.deployment(DEPLOYMENT)["paused"])

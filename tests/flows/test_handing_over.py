@@ -1,4 +1,4 @@
-"""A receipt that cannot be finished is left for a person, and does not keep the others from being done."""
+"""What a letter says, and what fails in one receipt, does not keep the others from being done."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ POISON = (
 
 
 def test_a_letter_with_a_merchant_of_400_kB_is_audited_and_so_is_the_next(runner: Runner, tmp_path: Path) -> None:
-    with Audit(tmp_path / "audit", ("wrong_amount",)) as audit:
+    with Audit(tmp_path / "audit", ("match",)) as audit:
         poison = POISON.format(letters="x" * 400_000)
         (audit.folder / "mailbox" / "new" / "000.M000000P0.mail.example").write_bytes(poison.encode())
         prepare(runner, audit)
@@ -51,42 +51,16 @@ def test_a_letter_with_a_merchant_of_400_kB_is_audited_and_so_is_the_next(runner
         first, honest = audit.table()
         assert (first["Reference"], first["Status"]) == ("TX-10311", "flagged: unknown merchant")
         assert len(first["Merchant"]) <= 60
-        assert (honest["Receipt"], honest["Status"]) == (audit.expected[0].receipt_id, "flagged: wrong amount")
+        assert (honest["Receipt"], honest["Status"]) == (audit.expected[0].receipt_id, "match")
         tasks = [apart(str(request["messages"][1]["content"])) for request in audit.clerk.requests]
         goals = {re.sub("Progress: .*", "", goal) for goal, _ in tasks}
         assert len(goals) == 3, "one for signing on, reading and filing each, whatever the mails say"
         assert not any("Kestrel" in goal or "TX-" in goal for goal, _ in tasks)
         assert any("Kestrel" in data.get("note", "") for _, data in tasks)
         assert not any("{secret" in json.dumps(data) for _, data in tasks)
-        (flag, _) = LedgerFile(audit.database).flags()
+        (flag,) = LedgerFile(audit.database).flags()
         assert flag.note.startswith("Receipt names Kestrel . secret:portal_password xxx")
         assert len(flag.note) <= 80
-
-
-def test_one_receipt_waits_for_a_person_and_the_others_are_done(runner: Runner, tmp_path: Path) -> None:
-    with Audit(tmp_path / "audit") as audit:
-        prepare(runner, audit)
-        puzzling = next(item for item in audit.expected if item.outcome == "wrong_amount")
-        audit.clerk.puzzled_by.add(str(puzzling.reference))
-        assert run(runner, audit) == NeedsPerson.exit_code
-        outcome = audit.judge(Outcome("none"))
-        assert list(outcome.handed_over) == [puzzling.receipt_id]
-        assert f"What am I to make of {puzzling.reference}?" in outcome.handed_over[puzzling.receipt_id]
-        assert outcome.unfinished == []
-        assert set(outcome.flags) == set(outcome.wanted) - {puzzling.reference}
-        states = {row["Receipt"]: row["Status"] for row in audit.table()}
-        assert states.pop(puzzling.receipt_id) == "handed over: needs person"
-        assert not any("handed over" in state for state in states.values())
-
-        audit.clerk.puzzled_by.clear()
-        before = len(audit.clerk.requests)
-        assert run(runner, audit) == 0
-        outcome = audit.judge(Outcome("none", runs=[0]))
-        assert outcome.problems == []
-        assert outcome.handed_over == {}
-        assert all(row["Status"].startswith(("flagged", "match", "missing")) for row in audit.table())
-        goals = {str(request["messages"][1]["content"]) for request in audit.clerk.requests[before:]}
-        assert all(str(puzzling.reference) in goal or "Sign on" in goal for goal in goals)
 
 
 @pytest.mark.long

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.desktop]
 HERE = Path(__file__).parent
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model() -> Iterator[ScriptedModel]:
     def answer(number: int, body: dict[str, Any]) -> dict[str, Any]:
         return step("answer", content=str(body["messages"][1]["content"]).splitlines()[0])
@@ -35,10 +35,16 @@ def model() -> Iterator[ScriptedModel]:
         yield model
 
 
-@pytest.fixture
-def served(server: str, tmp_path: Path, model: ScriptedModel) -> Iterator[Served]:
-    told = {"base_url": model.base_url, "folder": str(tmp_path), "broken": str(tmp_path / "broken")}
-    with Served(server, HERE / "served_suspending.py", json.dumps(told), folder=tmp_path) as served:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the process that serves for all tests here writes."""
+    return tmp_path_factory.mktemp("suspending")
+
+
+@pytest.fixture(scope="module")
+def served(server: str, folder: Path, model: ScriptedModel) -> Iterator[Served]:
+    told = {"base_url": model.base_url, "folder": str(folder), "broken": str(folder / "broken")}
+    with Served(server, HERE / "served_suspending.py", json.dumps(told), folder=folder) as served:
         yield served
 
 
@@ -59,8 +65,16 @@ def resume(served: Served, asked: Handoff) -> subprocess.CompletedProcess[str]:
     return warm.run_script(command, by=warm.Popen, env=env, timeout=120)
 
 
-def test_nothing_runs_while_a_person_is_waited_for(served: Served, model: ScriptedModel, tmp_path: Path) -> None:
-    flow_run = served.start("suspending/suspending", {"look": False})
+def test_nothing_runs_meanwhile_and_answers_hold_from_suspension_to_suspension_and_for_no_retry(
+    served: Served, model: ScriptedModel, folder: Path
+) -> None:
+    (folder / "broken").touch()
+    flow_run = served.start("suspending/suspending", {})
+
+    asked = waiting(served, flow_run)
+    assert (asked.question, asked.token) == (LOOK, "")
+    served.post(f"/flow_runs/{flow_run}/resume", {"run_input": {"choice": "yes", "note": "I asked."}})
+
     asked = waiting(served, flow_run)
     assert (asked.question, asked.token) == (ACCOUNT, "A-2")
     (item,) = Items(store_at(served.home)).all()
@@ -69,16 +83,38 @@ def test_nothing_runs_while_a_person_is_waited_for(served: Served, model: Script
     said = resume(served, asked)
     assert (said.returncode, said.stderr) == (0, "")
     assert "begins again" in said.stdout
-    served.until(lambda: served.state(flow_run) == "COMPLETED")
-    goals = [str(request["messages"][1]["content"]).splitlines()[0] for request in model.requests]
-    assert goals == ["File A-1.", "File A-2 for travel; ada said a taxi."], "what was done is not done again"
+
+    served.until(lambda: served.state(flow_run) == "FAILED")
     assert Items(store_at(served.home)).all() == []
     again = resume(served, asked)
     assert again.returncode == 2
     assert "was answered already" in again.stderr
+    sentence = "File A-2 for travel; ada said a taxi."
+    assert json.loads((folder / "ended").read_text()) == [
+        "File A-1.", "yes", "somebody in Prefect's pages", sentence,
+    ]  # fmt: skip
+    goals = [str(request["messages"][1]["content"]).splitlines()[0] for request in model.requests]
+    assert goals == ["File A-1.", sentence], "what was done is not done again"
+    traces = sorted((folder / "runs").iterdir())
+    ends = [("needs_person", LOOK), ("needs_person", ACCOUNT), ("answered", "")]
+    for trace, (status, reason) in zip(traces, ends, strict=True):
+        (closed,) = [event for event in events(str(trace)) if event.kind == "run_closed"]
+        assert closed.status == status
+        assert reason in closed.reason
+
+    # A retry is an attempt that no answer has begun: what was allowed before is asked anew.
+    (folder / "broken").unlink()
+    served.post(f"/flow_runs/{flow_run}/set_state", {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}})
+    asked = waiting(served, flow_run)
+    assert asked.question == LOOK
+    served.post(f"/flow_runs/{flow_run}/resume", {"run_input": {"choice": "no"}})
+    served.until(lambda: served.state(flow_run) == "COMPLETED")
+    assert json.loads((folder / "ended").read_text())[1] == "no"
+    assert len(model.requests) == 2
 
 
 def test_no_flow_between_a_suspended_one_and_its_question_goes_on_in_prefect(served: Served) -> None:
+    """It is the last test here: what it asks nobody answers."""
     flow_run = served.start("suspending/suspending", {"look": False, "within": True})
     waiting(served, flow_run)
     around, states = flow_run, []
@@ -88,42 +124,3 @@ def test_no_flow_between_a_suspended_one_and_its_question_goes_on_in_prefect(ser
         around = run["id"]
         states.append(run["state"]["name"])
     assert states == ["Suspended", "Suspended"]
-
-
-def test_answers_hold_from_suspension_to_suspension_and_for_no_retry(
-    served: Served, model: ScriptedModel, tmp_path: Path
-) -> None:
-    (tmp_path / "broken").touch()
-    flow_run = served.start("suspending/suspending", {})
-
-    asked = waiting(served, flow_run)
-    assert (asked.question, asked.token) == (LOOK, "")
-    served.post(f"/flow_runs/{flow_run}/resume", {"run_input": {"choice": "yes", "note": "I asked."}})
-
-    asked = waiting(served, flow_run)
-    assert (asked.question, asked.token) == (ACCOUNT, "A-2")
-    assert resume(served, asked).returncode == 0
-
-    served.until(lambda: served.state(flow_run) == "FAILED")
-    sentence = "File A-2 for travel; ada said a taxi."
-    assert json.loads((tmp_path / "ended").read_text()) == [
-        "File A-1.", "yes", "somebody in Prefect's pages", sentence,
-    ]  # fmt: skip
-    goals = [str(request["messages"][1]["content"]).splitlines()[0] for request in model.requests]
-    assert goals == ["File A-1.", sentence], "what was done is not done again"
-    traces = sorted((tmp_path / "runs").iterdir())
-    ends = [("needs_person", LOOK), ("needs_person", ACCOUNT), ("answered", "")]
-    for trace, (status, reason) in zip(traces, ends, strict=True):
-        (closed,) = [event for event in events(str(trace)) if event.kind == "run_closed"]
-        assert closed.status == status
-        assert reason in closed.reason
-
-    # A retry is an attempt that no answer has begun: what was allowed before is asked anew.
-    (tmp_path / "broken").unlink()
-    served.post(f"/flow_runs/{flow_run}/set_state", {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}})
-    asked = waiting(served, flow_run)
-    assert asked.question == LOOK
-    served.post(f"/flow_runs/{flow_run}/resume", {"run_input": {"choice": "no"}})
-    served.until(lambda: served.state(flow_run) == "COMPLETED")
-    assert json.loads((tmp_path / "ended").read_text())[1] == "no"
-    assert len(model.requests) == 2
