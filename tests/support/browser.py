@@ -20,7 +20,9 @@ from websockets.asyncio.client import ClientConnection, connect
 PATIENCE_S = 60.0
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --no-proxy-server --remote-debugging-port=0 --window-size=1000,700"
+    "--disable-component-update --disable-sync --no-proxy-server --remote-debugging-port=0 --window-size=1000,700 "
+    # Else a process of its own draws pages as a graphics card would, which takes more than all else of the browser.
+    "--disable-gpu-compositing --disable-software-rasterizer"
 )
 
 
