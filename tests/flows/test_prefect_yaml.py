@@ -25,6 +25,14 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent.parent
 FILE = "deployments/prefect.yaml"
 PREFECT = ["-c", "from prefect.cli import app; app()", "--no-prompt"]
+FORKING = """
+from asyncio import unix_events
+from tests.support import warm
+warm.in_tests, unix_events.subprocess = True, warm.Starting(warm.ScriptPopen)
+from prefect.cli import app
+app()
+"""
+"""Prefect's command line, but that what it starts in Python is forked from what has loaded it."""
 COMMAND = [*PREFECT, "deploy", "--all", "--prefect-file", FILE]
 POOL_MADE = ["deployments/pools/make.py", "process"]
 POOL = "desktops"
@@ -173,7 +181,7 @@ def test_a_worker_of_the_pool_runs_it(clone: Clone) -> None:
     item = {"work_list": "goals", "key": "one", "payload": {"goal": "Look.", "token": "one"}, "priority": "high"}
     one = clone.deployments()["Add to a list/item"]
     run = clone.post(f"/deployments/{one['id']}/create_flow_run", {"parameters": item, "state": {"type": "SCHEDULED"}})
-    said = clone(*PREFECT, "worker", "start", "--pool", POOL, "--work-queue", "lists", "--run-once")
+    said = clone("-c", FORKING, "worker", "start", "--pool", POOL, "--work-queue", "lists", "--run-once")
     assert clone.flow_run(run["id"])["state"]["type"] == "COMPLETED", said
     listed = WorkItems(store_at(clone.home)).find("goals", "one")
     assert listed is not None
