@@ -18,36 +18,34 @@ from run_goal import run_goal
 pytestmark = pytest.mark.usefixtures("prefect")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"mailbox": "nobody"}, "holo-mailbox block 'nobody' cannot be loaded"),
-        ({"mailbox": "mail"}, "There is no mail folder"),
-        ({"mailbox": "imaps://x@127.0.0.1:9/INBOX"}, "is not the name of a holo-mailbox block"),
-        ({"mailbox": "/etc"}, "is not the name of a holo-mailbox block"),
-        ({"workbook": "not-a-workbook.xlsx"}, "not a workbook"),
-        ({"workbook": "somebody-elses.xlsx"}, "has no sheet ‘Audit’"),
-        ({"report": "somebody-elses.html"}, "is no report"),
-        ({"model": "nobody"}, "Prefect UI"),
-        ({"max_cost_usd": float("nan")}, "finite"),
-        ({"max_cost_usd": -1.0}, "0 or more"),
-    ],
-)
-async def test_an_audit_that_cannot_work_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any], words: str
-) -> None:
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"mailbox": "nobody"}, "holo-mailbox block 'nobody' cannot be loaded"),
+    ({"mailbox": "mail"}, "There is no mail folder"),
+    ({"mailbox": "imaps://x@127.0.0.1:9/INBOX"}, "is not the name of a holo-mailbox block"),
+    ({"mailbox": "/etc"}, "is not the name of a holo-mailbox block"),
+    ({"workbook": "not-a-workbook.xlsx"}, "not a workbook"),
+    ({"workbook": "somebody-elses.xlsx"}, "has no sheet ‘Audit’"),
+    ({"report": "somebody-elses.html"}, "is no report"),
+    ({"model": "nobody"}, "Prefect UI"),
+    ({"max_cost_usd": float("nan")}, "finite"),
+    ({"max_cost_usd": -1.0}, "0 or more"),
+]
+
+
+async def test_an_audit_that_cannot_work_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLO_REPORTS", str(tmp_path))
-    write_maildir(tmp_path / "mail")
+    write_maildir(tmp_path / "mail", one_of_each=True)
     await HoloMailbox(maildir=str(tmp_path / "mail")).asave("bad-input", overwrite=True)
     await HoloMailbox(maildir=str(tmp_path / "none")).asave("mail", overwrite=True)
     for name in ("not-a-workbook.xlsx", "somebody-elses.html"):
         (tmp_path / name).write_text("hello")
     openpyxl.Workbook().save(tmp_path / "somebody-elses.xlsx")
     before = contents(tmp_path)
-    with pytest.raises(InvalidUsage, match=words) as caught:
-        await expense_audit(**{"mailbox": "bad-input", **wrong})
-    assert "\n" not in str(caught.value)
-    assert contents(tmp_path) == before
+    for wrong, words in WRONG:
+        with pytest.raises(InvalidUsage, match=words) as caught:
+            await expense_audit(**{"mailbox": "bad-input", **wrong})
+        assert "\n" not in str(caught.value)
+        assert contents(tmp_path) == before, wrong
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
@@ -62,18 +60,29 @@ PLACES = [
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_who_starts_a_flow_chooses_a_files_name_and_no_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    monkeypatch.setenv("HOLO_REPORTS", str(tmp_path / "reports"))
-    for run in (run_goal(goal="Say hello", report=place), expense_audit(report=place)):
+def test_a_files_name_is_no_place(tmp_path: Path, place: str) -> None:
+    for named, name in (
+        (page_named, place),
+        (workbook_named, place.replace(".xlsx", ".xlsm").replace(".html", ".xlsx") + "/x"),
+    ):
         with pytest.raises(InvalidUsage, match="is not a file's name") as caught:
-            await run
+            named(name, {"HOLO_REPORTS": str(tmp_path / "reports")})
         assert "HOLO_REPORTS" in str(caught.value)
         assert "\n" not in str(caught.value)
-    with pytest.raises(InvalidUsage, match="is not a file's name"):
-        await expense_audit(workbook=place.replace(".xlsx", ".xlsm").replace(".html", ".xlsx") + "/x")
-    assert list(tmp_path.rglob("*.html")) == []
+
+
+async def test_who_starts_a_flow_chooses_a_files_name_and_no_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLO_REPORTS", str(tmp_path / "reports"))
+    for run in (
+        run_goal(goal="Say hello", report="../elsewhere.html"),
+        expense_audit(report="page.html\n"),
+        expense_audit(workbook="../elsewhere.xlsx"),
+    ):
+        with pytest.raises(InvalidUsage, match="is not a file's name"):
+            await run
+    assert [path for path in tmp_path.rglob("*") if path.suffix in (".html", ".xlsx")] == []
 
 
 def test_names_lead_into_the_folder_that_the_deployment_chose(tmp_path: Path) -> None:
