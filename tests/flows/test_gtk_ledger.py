@@ -104,26 +104,23 @@ async def test_the_whole_audit_is_done_by_elements_and_no_model_is_asked(tmp_pat
     assert desktop.asked > 30
 
 
-async def test_without_the_tree_the_script_gives_up_and_changes_nothing(tmp_path: Path) -> None:
-    async with gtk_ledger(tmp_path) as (real, ledger):
-        filing = partial(FILE_FLAG, CAFE.reference, "Wrong amount", "The receipt says 12.60 EUR.", "one")
-        with pytest.raises(GaveUp, match="no rule of goal 'file-flag'"):
-            await worked(tmp_path, Told(real), filing)
-        assert not ledger.flags()
-        assert not ledger.journal()
-        assert (await real.elements()).find("label", "MERIDIAN LEDGER - SIGN ON"), "nothing was clicked"
-
-
-async def test_after_an_interruption_the_script_looks_where_the_model_makes_nothing_of_it(
+async def test_without_the_tree_a_script_gives_up_and_with_it_one_looks_where_the_model_makes_nothing_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expense_audit, "SCRIPTS", PLAYBOOK)
-    async with gtk_ledger(tmp_path) as (desktop, _):
+    async with gtk_ledger(tmp_path) as (desktop, ledger):
+        filing = partial(FILE_FLAG, CAFE.reference, "Wrong amount", "The receipt says 12.60 EUR.", "one")
+        with pytest.raises(GaveUp, match="no rule of goal 'file-flag'"):
+            await worked(tmp_path, Told(desktop), filing)
+        assert not ledger.flags()
+        assert not ledger.journal()
+        assert (await desktop.elements()).find("label", "MERIDIAN LEDGER - SIGN ON"), "nothing was clicked"
+
+        monkeypatch.setattr(expense_audit, "SCRIPTS", PLAYBOOK)
 
         @flow(name="interrupted", persist_result=False)
         async def looking() -> tuple[Any, int]:
             with ScriptedModel([step("ask_human", question="Which record is it?")]) as model:
-                async with agent(model, desktop, tmp_path):
+                async with agent(model, desktop, tmp_path / "again"):
                     found = await flag_on_file(CAFE.reference, "Wrong amount", "The receipt says 12.60.", "one")
                 return found, len(model.requests)
 
