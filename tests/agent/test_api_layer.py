@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect import flow
 from pydantic import BaseModel
 
 from holo_tasks import (
@@ -34,7 +33,7 @@ from holo_tasks.core.errors import GaveUp
 from holo_tasks.run.run import Run
 from holo_tasks.scripts.hands import Hands
 from tests.support import warm
-from tests.support.agents import agent, events
+from tests.support.agents import agent, events, in_a_flow
 from tests.support.long import few
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.prefect_api import PrefectAPI
@@ -70,8 +69,7 @@ class Worked:
         self.error: Exception | None = None
         self.run: Run
 
-    async def by(self, work: Callable[[], Awaitable[Any]], **options: Any) -> Worked:
-        @flow(name="api", persist_result=False)
+    async def by(self, work: Callable[[], Awaitable[Any]], *, in_flow: bool = False, **options: Any) -> Worked:
         async def around() -> None:
             async with agent(self.model, self.desktop, self.folder, **options) as self.run:
                 try:
@@ -80,7 +78,7 @@ class Worked:
                     self.error = error
 
         with self.model:
-            await around()
+            await (in_a_flow(around) if in_flow else around())
         return self
 
     def kinds(self, *kinds: str) -> list[Any]:
@@ -147,12 +145,12 @@ async def test_what_it_returns_is_read_as_the_goal_wants_it(tmp_path: Path) -> N
 
     found: list[Any] = []
     for number, (api, returns) in enumerate([(model_of, Filed), (a_dict, Filed), (nothing, int | None)]):
-        worked = await Worked(tmp_path / str(number)).by(work(api, returns))
+        worked = await Worked(tmp_path / str(number)).by(work(api, returns), in_flow=True)
         assert worked.error is None
         found.append(worked.value)
     assert found == [Filed(number=4), Filed(number=5), None]
     for api, returns, told in ((nothing, str, "it returned nothing"), (strange, Filed, "number")):
-        worked = await Worked(tmp_path / told).by(work(api, returns))
+        worked = await Worked(tmp_path / told).by(work(api, returns), in_flow=True)
         assert isinstance(worked.error, GaveUp)
         assert told in str(worked.error)
 
@@ -246,7 +244,7 @@ async def test_a_layer_that_gave_up_before_leaves_the_api_its_turn_and_it_shows_
     async def read_it(reference: str) -> str:
         return str(await pursue("Read it."))
 
-    worked = await Worked(tmp_path, ASK).by(lambda: read_it("TX-1"))
+    worked = await Worked(tmp_path, ASK).by(lambda: read_it("TX-1"), in_flow=True)
     assert worked.value == "by api: TX-1"
 
     def found(what: str, **query: Any) -> list[Any]:
@@ -324,7 +322,7 @@ async def test_a_pursue_has_no_arguments_for_an_api(tmp_path: Path) -> None:
     async def work() -> Any:
         return await pursue("Read it.", options=SubgoalOptions(layers=[by_api]))
 
-    worked = await Worked(tmp_path).by(work)
+    worked = await Worked(tmp_path).by(work, in_flow=True)
     assert isinstance(worked.error, InvalidUsage)
     assert "pursue() has no arguments" in str(worked.error)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect import flow
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, ModelFailed, cost_guardrail, pursue, subgoal
 from holo_tasks.run.run import Run
@@ -33,14 +32,9 @@ async def press_all() -> str:
 
 
 async def worked(model: ScriptedModel, folder: Path, work: Any = press_all, **options: Any) -> tuple[str, Run]:
-    """Do the work with an agent in a flow; return the answer and the run."""
-
-    @flow(name="bad replies", persist_result=False)
-    async def around() -> tuple[str, Run]:
-        async with agent(model, PaintedDesktop(), folder, **options) as run:
-            return await work(), run
-
-    return await around()
+    """Do the work with an agent; return the answer and the run."""
+    async with agent(model, PaintedDesktop(), folder, **options) as run:
+        return await work(), run
 
 
 def reasons(run: Run, kind: str) -> list[str]:

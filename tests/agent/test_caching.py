@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
-from prefect import flow
 from prefect.context import get_settings_context
 
 from holo_tasks import LimitReached, ModelFailed, PolicyRefused, pursue, subgoal
@@ -75,12 +74,8 @@ class Visit:
             answer: str = await pursue(goal)
             return answer
 
-        @flow(name="visit", persist_result=False)
-        async def around() -> str:
-            async with agent(self.model, screen, self.folder, **self.options) as self.run:
-                return await press()
-
-        answer = await around()
+        async with agent(self.model, screen, self.folder, **self.options) as self.run:
+            answer = await press()
         return answer, len(screen.gestures), len(self.model.requests) - before
 
 

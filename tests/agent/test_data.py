@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlowRunId
-from prefect.runtime import flow_run
 from pydantic import BaseModel
 
 from holo_tasks import Hands, InvalidUsage, Script, SubgoalOptions, judge, localize, progress, pursue, subgoal
 from holo_tasks.core.gestures import Write
 from holo_tasks.core.outside import CLOSE, OPEN, apart
 from holo_tasks.core.secret import Secret
-from tests.support.agents import agent, events
+from tests.support.agents import agent, events, in_a_flow
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import ScriptedModel, step
 
@@ -40,19 +38,23 @@ async def file_flag(reference: str, note: str) -> str:
 
 
 async def working(
-    model: ScriptedModel, folder: Path, work: Any, desktop: PaintedDesktop | None = None, **options: Any
+    model: ScriptedModel,
+    folder: Path,
+    work: Any,
+    desktop: PaintedDesktop | None = None,
+    *,
+    in_flow: bool = False,
+    **options: Any,
 ) -> tuple[Any, str, str]:
-    """Do some work in a flow with an open agent; return what came of it, the flow run's id and the trace."""
+    """Do some work with an open agent; return what came of it, the id of the flow run it is in and the trace."""
     ids: list[str] = []
 
-    @flow(name="test flow", persist_result=False)
     async def around() -> Any:
-        ids.append(str(flow_run.id))
         async with agent(model, desktop or PaintedDesktop(), folder, **options) as run:
-            ids.append(run.trace)
+            ids.extend((run.flow_run_id, run.trace))
             return await work()
 
-    return await around(), *ids
+    return await (in_a_flow(around) if in_flow else around()), *ids
 
 
 def task(request: dict[str, Any]) -> str:
@@ -66,7 +68,7 @@ async def test_a_mails_words_stay_data_and_leave_the_goal_alone(tmp_path: Path) 
             with progress(2):
                 await file_flag("TX-1", MAIL)
 
-        _, parent, trace = await working(model, tmp_path, work)
+        _, parent, trace = await working(model, tmp_path, work, in_flow=True)
     goal, data = apart(task(model.requests[0]))
     assert goal == "File a flag on TX-1 with the note.\n\nProgress: step 1 of 2", "no title made of data, either"
     assert data == {"note": CLEANED, "more": [CLEANED]}
@@ -211,9 +213,8 @@ async def test_a_script_is_given_no_secret_by_a_value(tmp_path: Path) -> None:
     with ScriptedModel([]) as model:
         desktop = PaintedDesktop()
         script = Script(fill_in, note="plain")
-        await working(
-            model, tmp_path, lambda: pursue("Fill in.", options=SubgoalOptions(layers=script)), desktop=desktop
-        )
+        fill = lambda: pursue("Fill in.", options=SubgoalOptions(layers=script))  # noqa: E731
+        await working(model, tmp_path, fill, desktop=desktop, in_flow=True)
     assert typed(desktop) == ["{{secret:portal}}", "plain"], "it names its own"
 
 
@@ -232,7 +233,7 @@ async def test_facts_and_places_are_told_as_data_too(tmp_path: Path) -> None:
             await judge("Is it the same?", facts={"merchant": MAIL})
             await localize("the row of the merchant", data={"merchant": MAIL})
 
-        await working(model, tmp_path, work)
+        await working(model, tmp_path, work, in_flow=True)
     for request in model.requests:
         text = request["messages"][0]["content"][-1]["text"]
         assert apart(text)[1] == {"merchant": CLEANED}

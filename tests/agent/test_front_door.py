@@ -66,7 +66,6 @@ async def test_each_block_of_a_business_item_has_a_budget_of_its_own_and_keeps_i
             async with limits(max_actions=2):
                 await pursue("Press OK.")
 
-    @flow(name="blocks", persist_result=False)
     async def around() -> None:
         async with agent(model, desktop, tmp_path):
             await press("I-1")
@@ -93,7 +92,6 @@ async def test_limits_of_a_sub_goal_hold_over_its_re_runs(tmp_path: Path) -> Non
     async def press(item: str) -> str:
         return str(await pursue("Press OK."))
 
-    @flow(name="limited", persist_result=False)
     async def around() -> None:
         async with agent(model, desktop, tmp_path):
             await press("I-1")
@@ -113,7 +111,6 @@ async def test_a_sub_goal_with_a_deadline_does_not_hang(tmp_path: Path) -> None:
     async def hang() -> None:
         await asyncio.sleep(3600)
 
-    @flow(name="hanging", persist_result=False)
     async def around() -> None:
         async with agent(model, PaintedDesktop(), tmp_path):
             await hang()

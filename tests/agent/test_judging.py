@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from prefect import flow
 from pydantic import BaseModel, ConfigDict
 
 from holo_tasks import InvalidUsage, LimitReached, Limits, ModelFailed, cost_guardrail, judge, pursue, subgoal
@@ -23,7 +22,7 @@ from holo_tasks.models.build_model import model_at
 from holo_tasks.models.client import ModelEndpoint
 from holo_tasks.models.profile import profile_for
 from holo_tasks.run.run import Run, current_guard
-from tests.support.agents import agent, events
+from tests.support.agents import agent, events, in_a_flow
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.scripted_model import Answer, ScriptedModel, step
 from tests.support.shots import pictures_in
@@ -58,14 +57,9 @@ class Court:
                 await endpoint.close()
 
     async def hear(self, work: Work, names: Sequence[str] = ("wise",), **options: Any) -> Any:
-        """Do some work in a flow with an open agent."""
-
-        @flow(name="court", persist_result=False)
-        async def around() -> Any:
-            async with self.session(names, **options):
-                return await work()
-
-        return await around()
+        """Do some work with an open agent."""
+        async with self.session(names, **options):
+            return await work()
 
     def text(self, number: int = -1) -> str:
         return str(self.wise.requests[number]["messages"][0]["content"][-1]["text"])
@@ -82,7 +76,7 @@ async def test_the_advisor_is_asked_at_its_own_place_and_billed_at_its_own_price
         return verdict
 
     court = Court([YES], tmp_path)
-    assert await court.hear(lambda: settle("A"), names=("other", "wise")) is True
+    assert await in_a_flow(lambda: court.hear(lambda: settle("A"), names=("other", "wise"))) is True
     clerks = 250 + 90
     assert spent == [clerks + COST]
     assert court.run.guard.spent_micro == clerks + COST

@@ -187,13 +187,13 @@ async def test_a_step_of_a_sub_goals_own_item_is_on_the_list_as_that_item(tmp_pa
     home, items = tmp_path / "holo", Items(store_at(tmp_path / "holo"))
     fails.append("a")
     with pytest.raises(ConnectionError):
-        await in_flow(work)
+        await work()
     fails.clear()
     assert [item.goal for item in items.all()] == ["settle bill"]
     with pytest.raises(NeedsPerson):
-        await in_flow(work)
+        await work()
     retry(home, "a", done=None, not_done=True, again=lambda arguments: 0)
-    assert await in_flow(work) == 2
+    assert await work() == 2
     assert (sent, items.all()) == (["a", "a"], [])
 
 

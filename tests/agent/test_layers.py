@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect import flow
 
 from holo_tasks import (
     NOT_DONE,
@@ -35,7 +34,7 @@ from holo_tasks.safety.store import store_at
 from holo_tasks.scripts.hands import Hands
 from holo_tasks.scripts.playbook import parse_playbook
 from holo_tasks.scripts.script import Script
-from tests.support.agents import agent, events
+from tests.support.agents import agent, events, in_a_flow
 from tests.support.coloured_program import ColouredProgram, Colours, state
 from tests.support.long import few
 from tests.support.painted_desktop import PaintedDesktop
@@ -71,8 +70,7 @@ class Worked:
         self.error: Exception | None = None
         self.run: Run
 
-    async def by(self, work: Callable[[], Awaitable[Any]], **options: Any) -> Worked:
-        @flow(name="layers", persist_result=False)
+    async def by(self, work: Callable[[], Awaitable[Any]], *, in_flow: bool = False, **options: Any) -> Worked:
         async def around() -> None:
             async with agent(self.model, self.desktop, self.folder, **options) as self.run:
                 self.run.sees = Colours()
@@ -82,7 +80,7 @@ class Worked:
                     self.error = error
 
         with self.model:
-            await around()
+            await (in_a_flow(around) if in_flow else around())
         return self
 
     @property
@@ -113,7 +111,7 @@ async def test_a_layer_that_gives_up_hands_over_to_the_next(
     tmp_path: Path, layers: Sequence[Any], said: list[Any], value: str, changes: list[Any]
 ) -> None:
     worked = Worked(tmp_path, said)
-    await worked.by(lambda: pursue("Press OK.", max_steps=2, options=SubgoalOptions(layers=layers)))
+    await worked.by(lambda: pursue("Press OK.", max_steps=2, options=SubgoalOptions(layers=layers)), in_flow=True)
     assert worked.value == value
     assert worked.changes == changes
     layer = value.removeprefix("by ")
@@ -125,7 +123,7 @@ async def test_a_layer_that_gives_up_hands_over_to_the_next(
 
 
 async def test_with_the_model_alone_it_ends_as_it_always_did(tmp_path: Path) -> None:
-    worked = await Worked(tmp_path, [ASK]).by(lambda: pursue("Press OK."))
+    worked = await Worked(tmp_path, [ASK]).by(lambda: pursue("Press OK."), in_flow=True)
     assert isinstance(worked.error, NeedsPerson)
     assert str(worked.error) == "The agent needs a person: Which one?"
     assert worked.closed == [("needs_person", "")]
@@ -136,8 +134,8 @@ async def test_refusals_and_limits_are_for_no_other_layer(tmp_path: Path) -> Non
     async def work() -> Any:
         return await pursue("Press OK.", options=SubgoalOptions(layers=["model", ENTER]))
 
-    refused = await Worked(tmp_path, [CLICK]).by(work, allow="read")
-    limited = await Worked(tmp_path, [CLICK]).by(work, limits=Limits(max_actions=1))
+    refused = await Worked(tmp_path, [CLICK]).by(work, allow="read", in_flow=True)
+    limited = await Worked(tmp_path, [CLICK]).by(work, limits=Limits(max_actions=1), in_flow=True)
     assert isinstance(refused.error, PolicyRefused)
     assert isinstance(limited.error, LimitReached)
     assert refused.changes == limited.changes == []
@@ -214,7 +212,7 @@ async def test_a_person_is_the_last_layer(
             handoffs.answer(found[0].id, choice, note="as you say", by="ada")
 
     person = asyncio.ensure_future(answering())
-    await worked.by(lambda: pursue("Press OK.", options=SubgoalOptions(layers=("model", "person"))))
+    await worked.by(lambda: pursue("Press OK.", options=SubgoalOptions(layers=("model", "person"))), in_flow=True)
     await person
     assert worked.value == value
     assert worked.changes == [("model", "person")]
@@ -296,7 +294,7 @@ async def test_a_layer_shows_in_prefect(tmp_path: Path, prefect_url: str) -> Non
     async def press_it() -> str:
         return str(await pursue("Press it."))
 
-    worked = await Worked(tmp_path, [ASK]).by(press_it)
+    worked = await Worked(tmp_path, [ASK]).by(press_it, in_flow=True)
 
     def found(what: str, **query: Any) -> list[Any]:
         answer: list[Any] = PrefectAPI(prefect_url).post(f"/{what}/filter", query)
@@ -408,7 +406,7 @@ async def test_a_replayed_playbook_is_one_task_in_prefect(tmp_path: Path, prefec
     async def press_it() -> str:
         return str(await pursue("Press it."))
 
-    worked = await Worked(tmp_path, [DONE]).by(press_it)
+    worked = await Worked(tmp_path, [DONE]).by(press_it, in_flow=True)
     api = PrefectAPI(prefect_url)
     assert worked.value == "by playbook"
     assert [event.label for event in worked.events if event.kind == "action"] == ["press enter", "press tab"]
@@ -440,7 +438,7 @@ async def test_a_playbook_that_gives_up_is_no_failed_task(tmp_path: Path, prefec
     async def press_it() -> str:
         return str(await pursue("Press it."))
 
-    worked = await Worked(tmp_path, [DONE]).by(press_it)
+    worked = await Worked(tmp_path, [DONE]).by(press_it, in_flow=True)
     assert isinstance(worked.error, NeedsPerson)
     tasks: list[Any] = []
     for _ in range(100):
@@ -507,7 +505,7 @@ async def test_a_flow_may_have_the_program_brought_to_a_state(tmp_path: Path) ->
         with pytest.raises(InvalidUsage, match="no screens"):
             await recover_to("menu")
 
-    worked = await Worked(tmp_path, [], program).by(work)
+    worked = await Worked(tmp_path, [], program).by(work, in_flow=True)
     assert worked.error is None
     assert program.screen == "menu"
     assert [event.how for event in worked.events if event.kind == "state" and event.how] == ["takes the way to ‘menu’"]

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from prefect import flow
 
 from holo_tasks import InvalidUsage, Learn, learned, pursue, subgoal
 from holo_tasks.agent import one_step
@@ -77,17 +76,13 @@ class Night:
         return self
 
     async def _around(self, program: PagedProgram, said: list[Any], order: str) -> None:
-        @flow(name="night", persist_result=False)
-        async def around() -> None:
-            with ScriptedModel(said) as served:
-                async with agent(served, program, self.folder) as self.run:
-                    try:
-                        self.found.append(await self.work(order))
-                    except HoloError as error:
-                        self.found.append(str(error))
-                self.calls += len(served.requests)
-
-        await around()
+        with ScriptedModel(said) as served:
+            async with agent(served, program, self.folder) as self.run:
+                try:
+                    self.found.append(await self.work(order))
+                except HoloError as error:
+                    self.found.append(str(error))
+            self.calls += len(served.requests)
 
     @property
     def opened(self) -> list[str]:

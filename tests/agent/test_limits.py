@@ -72,7 +72,6 @@ async def test_a_flow_ends_in_a_state_named_after_its_limit_and_says_so_to_autom
 async def test_a_sub_goals_state_is_named_after_its_limit_too(tmp_path: Path) -> None:
     names: list[str] = []
 
-    @flow(name="around", persist_result=False)
     async def around() -> None:
         async with agent(model, PaintedDesktop(), tmp_path):
             state: Any = await press("I-1", return_state=True)  # type: ignore[call-arg]
@@ -90,7 +89,6 @@ async def test_a_sub_goals_limit_is_told_of_the_deployment_that_it_is_part_of(
     monkeypatch.setattr(final_states, "emit_event", lambda **event: told.append(event))
     monkeypatch.setattr(open_agent, "deployment_id", lambda: "d-1")  # as of a flow run that a deployment has started
 
-    @flow(name="around", persist_result=False)
     async def around() -> None:
         async with agent(model, PaintedDesktop(), tmp_path):
             await press("I-3")
@@ -105,12 +103,11 @@ async def test_a_sub_goals_limit_is_told_of_the_deployment_that_it_is_part_of(
 async def test_a_limit_of_a_business_item_holds_over_re_runs(tmp_path: Path) -> None:
     desktop = PaintedDesktop()
 
-    @flow(name="around", persist_result=False)
     async def around() -> None:
         async with agent(model, desktop, tmp_path):
             await press("I-2")
 
-    for _ in range(3):
+    for _ in range(2):
         with ScriptedModel([CLICK]) as model, pytest.raises(LimitReached):
             await around()
     assert len(desktop.gestures) == 3
@@ -292,7 +289,6 @@ async def test_a_stuck_agent_is_stopped_by_the_calls_of_five_minutes(tmp_path: P
         answer: str = await pursue("Press OK.")
         return answer
 
-    @flow(name="around", persist_result=False)
     async def around() -> None:
         async with agent(model, PaintedDesktop(), tmp_path):
             await stuck()

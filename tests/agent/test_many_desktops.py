@@ -134,7 +134,6 @@ async def test_all_desktops_are_one_run_and_each_item_is_a_sub_goal_of_its_own(t
 async def test_what_is_done_starts_no_desktop(tmp_path: Path) -> None:
     shop = Shop()
 
-    @flow(name="list", persist_result=False)
     async def whole() -> list[str]:
         async with agents(model, shop.start, tmp_path, desktops=2, spares=1) as opened:
             return [one.result async for one in opened.map(file, names(3))]
@@ -209,7 +208,7 @@ async def test_only_the_item_on_a_desktop_that_broke_knows_of_it(
             return [one async for one in opened.map(work, names(3))]
 
     with ScriptedModel(clicks(1)) as model:
-        told = await (whole() if work is press else flow(name="list", persist_result=False)(whole)())
+        told = await whole()
     assert len(shop.all) == 3
     broken = [one for one in told if one.error or one.tries > 1]
     assert len(broken) == 1

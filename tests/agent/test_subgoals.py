@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
     FlowRunFilter,
@@ -18,7 +17,6 @@ from prefect.client.schemas.filters import (
     TaskRunFilter,
     TaskRunFilterFlowRunId,
 )
-from prefect.runtime import flow_run
 from pydantic import BaseModel
 
 from holo_tasks import (
@@ -37,7 +35,7 @@ from holo_tasks import (
 )
 from holo_tasks.core.errors import TokenConflict, TransientModelFault
 from holo_tasks.core.gestures import Click, Gesture, Hotkey
-from tests.support.agents import agent, events
+from tests.support.agents import agent, events, in_a_flow
 from tests.support.painted_desktop import PaintedDesktop
 from tests.support.prefect_api import PrefectAPI
 from tests.support.scripted_model import Answer, ScriptedModel, step
@@ -64,26 +62,16 @@ async def press_ok(times: int) -> str:
     return answer
 
 
-async def in_flow(work: Any) -> tuple[Any, str]:
-    """Run a coroutine function inside a flow; return its result and the flow run's id."""
-
-    @flow(name="test flow", persist_result=False)
-    async def around() -> tuple[Any, str]:
-        return await work(), str(flow_run.id)
-
-    return await around()
-
-
 @pytest.mark.usefixtures("recorded")
 async def test_a_sub_goal_reads_like_a_story_in_prefect(tmp_path: Path) -> None:
     with ScriptedModel([CLICK, step("answer", content='{"amount": 7}')]) as model:
 
-        async def work() -> Total:
-            async with agent(model, PaintedDesktop(), tmp_path):
+        async def work() -> tuple[Total, str]:
+            async with agent(model, PaintedDesktop(), tmp_path) as run:
                 with progress(4):
-                    return await read_total("R-1")
+                    return await read_total("R-1"), run.flow_run_id
 
-        total, parent = await in_flow(work)
+        total, parent = await in_a_flow(work)
     assert total == Total(amount=7)
     async with get_client() as client:
         (child,) = await client.read_flow_runs(
@@ -111,7 +99,7 @@ async def test_each_sub_goal_starts_with_an_empty_history(tmp_path: Path) -> Non
                 await press_ok(1)
                 await press_ok(2)
 
-        await in_flow(work)
+        await work()
     assert [len(request["messages"]) for request in model.requests] == [3, 6, 3]
 
 
@@ -124,9 +112,9 @@ async def test_a_finished_token_costs_no_call_and_no_input(tmp_path: Path) -> No
                 before = is_done(read_total, "R-1")
                 return before, await read_total("R-1"), is_done(read_total, "R-1")
 
-        first, _ = await in_flow(work)
+        first = await work()
         calls, inputs = len(model.requests), len(desktop.gestures)
-        second, _ = await in_flow(work)
+        second = await work()
     assert first == (False, Total(amount=7), True)
     assert second == (True, Total(amount=7), True)
     assert (len(model.requests), len(desktop.gestures)) == (calls, inputs) == (2, 1)
@@ -141,7 +129,7 @@ async def test_a_token_with_other_inputs_is_refused(tmp_path: Path) -> None:
                 with pytest.raises(TokenConflict):
                     await read_total("R-1", hint="look twice")
 
-        await in_flow(work)
+        await work()
     assert len(model.requests) == 1
 
 
@@ -157,7 +145,7 @@ async def test_only_the_inputs_that_count_make_a_conflict(tmp_path: Path) -> Non
             async with agent(model, PaintedDesktop(), tmp_path):
                 return [await read_it("R-1", "R-0"), await read_it("R-1", None)]
 
-        answers, _ = await in_flow(work)
+        answers = await work()
     assert answers == ["done", "done"]
     assert len(model.requests) == 1
 
@@ -171,7 +159,7 @@ async def test_an_unfinished_token_is_worked_on_again(tmp_path: Path) -> None:
                     await read_total("R-1")
                 return await read_total("R-1")
 
-        total, _ = await in_flow(work)
+        total = await work()
     assert total == Total(amount=7)
 
 
@@ -182,12 +170,12 @@ async def test_an_answer_of_the_wrong_shape_is_sent_back(tmp_path: Path) -> None
             async with agent(model, PaintedDesktop(), tmp_path):
                 return await read_total("R-1")
 
-        total, _ = await in_flow(work)
+        total = await work()
         assert total == Total(amount=7)
         told = model.requests[1]["messages"][-2]["content"]
         assert told.startswith('<error tool="answer">')
     with ScriptedModel([step("answer", content="seven")]) as model, pytest.raises(ModelFailed, match="‘seven’"):
-        await in_flow(lambda: _read_once(model, tmp_path / "b"))
+        await _read_once(model, tmp_path / "b")
     assert len(model.requests) == 4
 
 
@@ -223,7 +211,7 @@ async def test_what_goes_wrong_ends_in_a_typed_error_and_no_input(
             await press_ok(1)
 
     with ScriptedModel(script) as model, pytest.raises(error):
-        await in_flow(work)
+        await work()
     assert desktop.gestures == []
     assert len(model.requests) <= 4
 
@@ -237,7 +225,7 @@ async def test_a_wrong_coordinate_is_corrected_once_and_the_correction_is_not_re
             async with agent(model, desktop, tmp_path):
                 await press_ok(1)
 
-        await in_flow(work)
+        await work()
     assert desktop.gestures == [Click(desktop.gestures[0].at)]  # type: ignore[union-attr]
     corrected, after = model.requests[1]["messages"], model.requests[2]["messages"]
     assert any('<error tool="click">' in str(message["content"]) for message in corrected)
@@ -257,7 +245,7 @@ async def test_transient_faults_are_retried_as_prefect_retries(tmp_path: Path) -
             async with agent(model, PaintedDesktop(), tmp_path) as run:
                 return await press_ok(1) + " " + run.trace
 
-        answer, _ = await in_flow(work)
+        answer = await work()
     assert answer.startswith("done ")
     assert len(model.requests) == 4
     kinds = [event.kind for event in events(answer.removeprefix("done "))]
@@ -275,7 +263,7 @@ async def test_what_hands_cannot_do_is_told_to_the_model(tmp_path: Path) -> None
             async with agent(model, PaintedDesktop(refuse), tmp_path):
                 return await press_ok(1)
 
-        answer, _ = await in_flow(work)
+        answer = await work()
     assert answer == "done"
     assert '<error tool="hotkey">\nThere is no key' in model.requests[1]["messages"][-2]["content"]
 
@@ -287,7 +275,7 @@ async def test_the_model_is_told_when_nothing_changed(tmp_path: Path) -> None:
             async with agent(model, PaintedDesktop(frozen=True), tmp_path):
                 await press_ok(1)
 
-        await in_flow(work)
+        await work()
     assert "The screen did not change." in model.requests[1]["messages"][-2]["content"]
 
 
@@ -333,7 +321,7 @@ async def test_limits_stop_the_work_and_say_which(tmp_path: Path) -> None:
 
             started = time.monotonic()
             with pytest.raises(LimitReached) as caught:
-                await in_flow(around)
+                await around()
             assert caught.value.limit == limit
             assert spent[0] <= 20_000 or limit != "max_cost_usd"
             assert time.monotonic() - started < 30
@@ -351,7 +339,7 @@ async def test_at_the_step_limit_the_best_answer_so_far_is_asked_for(tmp_path: P
                 await press_ok(1)
 
         with pytest.raises(LimitReached) as caught:
-            await in_flow(work)
+            await work()
     assert caught.value.partial_answer == "half done"
     assert "raise max_steps (on the command line --max-steps)" in str(caught.value)
     last = model.requests[-1]
@@ -372,7 +360,7 @@ async def test_a_model_without_a_price_is_refused_under_a_budget(tmp_path: Path)
                 await press_ok(1)
 
         with pytest.raises(InvalidUsage, match="price"):
-            await in_flow(work)
+            await work()
     assert model.requests == []
 
 
@@ -384,7 +372,7 @@ async def test_missing_usage_is_charged_by_estimate_and_marked(tmp_path: Path) -
                 await press_ok(1)
                 return run.guard.spent_micro, run.trace
 
-        (spent, trace), _ = await in_flow(work)
+        spent, trace = await work()
     assert spent > 0
     assert [event.estimated for event in events(trace) if event.kind == "reply"] == [True]
 
@@ -397,7 +385,7 @@ async def test_the_timeline_is_published_on_the_sub_goal(tmp_path: Path, prefect
                 await press_ok(1)
                 return run.run_id
 
-        run_id, _ = await in_flow(work)
+        run_id = await work()
     wanted = {"artifacts": {"key": {"any_": [f"timeline-{run_id}-1"]}}}
     (artifact,) = PrefectAPI(prefect_url).post("/artifacts/filter", wanted)
     assert artifact["type"] == "markdown"
@@ -412,7 +400,7 @@ async def test_every_picture_on_the_wire_is_in_the_trace(tmp_path: Path) -> None
                 await press_ok(1)
                 return run.trace
 
-        trace, _ = await in_flow(work)
+        trace = await work()
     kept = {path.stem: path.read_bytes() for path in (Path(trace) / "frames").iterdir()}
     for image in model.images():
         assert kept[hashlib.sha256(image).hexdigest()] == image
@@ -443,7 +431,7 @@ async def test_a_step_that_acts_is_never_retried_and_one_that_asks_is(tmp_path: 
             await press("OK")
         return await ask("me")
 
-    answer, _ = await in_flow(work)
+    answer = await in_a_flow(work)
     assert answer == "me"
     assert tries == ["OK", "me", "me"]
 
@@ -460,4 +448,4 @@ async def test_the_same_step_twice_runs_twice(tmp_path: Path) -> None:
     async def work() -> list[int]:
         return [await press(), await press()]
 
-    assert (await in_flow(work))[0] == [1, 2]
+    assert await in_a_flow(work) == [1, 2]

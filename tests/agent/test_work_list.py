@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from openpyxl import Workbook
-from prefect import flow
 
 from holo_tasks import (
     BusinessFailure,
@@ -79,7 +78,6 @@ async def test_flows_work_through_a_list_on_their_desktops_and_each_item_once(tm
     assert await reports.add({"report": "R-urgent"}, priority="high", deadline=LATE)
     seen = []
 
-    @flow(name="batch", persist_result=False)
     async def batch(most: int | None) -> None:
         async with agents(model, shop.start, tmp_path, desktops=2, profile=PROFILE) as opened:
             async for one in reports.map(file, opened, most=most):
@@ -141,7 +139,6 @@ async def test_a_limit_of_the_whole_run_sends_items_back_and_counts_no_try(tmp_p
     reports, shop = WorkList("reports", file, pause_s=0), Shop()
     await reports.add_rows([{"report": str(number)} for number in range(4)])
 
-    @flow(name="batch", persist_result=False)
     async def batch() -> None:
         most = Limits(max_actions=1)
         async with agents(model, shop.start, tmp_path, desktops=1, profile=PROFILE, limits=most) as opened:

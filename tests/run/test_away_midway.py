@@ -88,7 +88,7 @@ async def test_what_has_acted_does_not_end_as_unavailable(
     world: World, work: Any, script: list[Any], raised: type[HoloError], ends: str
 ) -> None:
     with pytest.raises(raised, match=r"away|block") as caught:
-        await world.run(work, script)
+        await world.run(work, script, in_flow=work is by_itself)
     assert (caught.value.status, status(world)) == (ends, ends)
     assert ("after 1 action" in str(caught.value)) == (raised is NeedsPerson)
     assert len(world.desktop.gestures) == 1

@@ -82,7 +82,8 @@ async def test_an_item_of_a_step_inside_a_sub_goal_is_driven_again_by_the_flow(w
         await around("I-1")
 
     with pytest.raises(ConnectionError):
-        await world.run(work, [])
+        await world.run(work, [], in_flow=True)
+    assert flows[0]
     assert [(item.goal, item.flow_run_id) for item in world.items] == [("send", flows[0])]
 
 

@@ -128,7 +128,7 @@ async def test_a_token_that_holds_signs_of_control_steers_no_log_page_or_termina
     press, home = pressing(None), world.folder / "holo"
     await world.interrupted(lambda: press(FORGING))
     with pytest.raises(NeedsPerson, match=r"retry \$'I-1\\U0000000a09:00") as caught:
-        await world.run(lambda: press(FORGING), [CLICK, DONE])
+        await world.run(lambda: press(FORGING), [CLICK, DONE], in_flow=True)
     (item,) = world.items
     assert item.token == FORGING, "what it is known by stays what it is"
     said = [str(caught.value), *listing(home, 5, as_json=False).splitlines()]
@@ -139,7 +139,7 @@ async def test_a_token_that_holds_signs_of_control_steers_no_log_page_or_termina
     said.append(told)
     Ledger(store_at(home)).free(FORGING, not_done=True)
     for _ in range(2):
-        await world.run(lambda: press(FORGING), [CLICK, DONE])
+        await world.run(lambda: press(FORGING), [CLICK, DONE], in_flow=True)
     assert {row["item"] for row in rows} == {repr(FORGING)}
     with pytest.raises(InvalidUsage, match="by another function") as refused:
         await world.run(lambda: pressing(ledger="another\x1b[2J")(FORGING), [])
@@ -480,7 +480,7 @@ async def test_a_database_that_hangs_ends_the_run_in_time_and_in_so_many_words(
     began = time.monotonic()
     with ExitStack() as hang:
         with pytest.raises((asyncio.CancelledError, NeedsPerson)) as caught:
-            await world.run(lambda: press("I-1"), [CLICK] * 4)
+            await world.run(lambda: press("I-1"), [CLICK] * 4, in_flow=True)
         assert re.search(r"The database 127.0.0.1:\d+/holo_\d+ has not answered for \d s", str(caught.value))
         assert time.monotonic() - began < 30
     assert len(at_work) == 1
@@ -548,7 +548,7 @@ async def test_a_token_that_holds_a_value_is_refused_and_what_is_cut_was_scrubbe
         await pursue(f"{'x' * 110} Kranich-4711-lang")
         traces.append(current_run().trace)
 
-    await world.run(pursued, [DONE], secrets=secrets)
+    await world.run(pursued, [DONE], secrets=secrets, in_flow=True)
     told = events(traces[0])
     assert [event.kind for event in told[-2:]] == ["subgoal_closed", "run_closed"]
     assert told[-1].status == "answered"  # type: ignore[union-attr]

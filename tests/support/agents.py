@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from prefect import flow
 
 from holo_tasks.agent.open_agent import open_agent
 from holo_tasks.agent.open_agents import Agents, open_agents
@@ -19,6 +21,7 @@ from holo_tasks.run.run import Run
 from holo_tasks.run.run_options import RunOptions
 from tests.support.scripted_model import ScriptedModel
 
+T = TypeVar("T")
 NAMES = {field.name for field in fields(RunOptions)}
 
 
@@ -44,6 +47,20 @@ async def agents(
             yield opened
     finally:
         await endpoint.close()
+
+
+async def in_a_flow(work: Callable[[], Awaitable[T]], name: str = "test flow") -> T:
+    """Do some work in a flow of its own.
+
+    Sub-goals and steps need none around them, and to begin and end one takes Prefect as long as all that a sub-goal
+    does in it: this is for what a flow changes, and for what is in no sub-goal.
+    """
+
+    @flow(name=name, persist_result=False)
+    async def around() -> T:
+        return await work()
+
+    return await around()
 
 
 def _settings(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
