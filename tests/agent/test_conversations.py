@@ -126,7 +126,7 @@ async def converse(
 
 
 # In the others these ten steps are gone with a fault at each, below.
-WITHOUT_FAULTS = ["response_format", "tools, auto", "holotron"]
+WITHOUT_FAULTS = ["response_format", "tools, auto"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import logging
 import shlex
 import sys
 from collections.abc import Callable, Iterator
+from email.message import EmailMessage
+from email.utils import localtime, make_msgid
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,7 +36,7 @@ APPS = Path(__file__).parents[1] / "apps"
 SEED = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXQ"
 SECRET = "hunter2-harbour"
 CODES = ["402917", "583164"]
-"""What the program mails, one after the other: the same in each run, so that what is read of them is known."""
+"""What the program mails, and what came before that: the same in each run, so that what is read of it is known."""
 
 
 @pytest.fixture
@@ -115,6 +117,7 @@ async def test_a_code_that_comes_by_mail_is_taken_once_and_kept_private(
     page: ModuleType, tmp_path: Path, model: HoloModel, mail: Callable[..., ImapAccount]
 ) -> None:
     account = mail("plain")
+    came_before(account_home(mail), CODES[1])
     portal = Portal(tmp_path, look_ups=1, maildir=account_home(mail))
     box = HoloMailbox(host="localhost", port=account.port, user=account.user, password=PASSWORD, security="plain")
     await box.save("codes", overwrite=True)
@@ -133,12 +136,11 @@ async def test_a_code_that_comes_by_mail_is_taken_once_and_kept_private(
     async def by_mail() -> list[str]:
         evidence = AuditBucket(local_folder=str(portal.evidence))
         async with holo_agent("By mail", model=model, desktop=portal.desktop, audit=evidence, allow="act"):
-            return [await status_of(record) for record in ("R-1", "R-2")]
+            return [await status_of("R-1")]
 
-    assert await by_mail() == ["OPEN-R-1", "OPEN-R-2"]
+    assert await by_mail() == ["OPEN-R-1"]
     sent, taken = [words[1] for words in portal.log if words[0] == "mailed"], portal.codes("taken")
-    assert sent == taken
-    assert len(taken) == 2
+    assert sent == taken == CODES[:1]
     for file in portal.evidence.rglob("*"):
         found = file.read_bytes() if file.is_file() else b""
         assert not [code for code in taken if code.encode() in found], file
@@ -153,6 +155,17 @@ def mail() -> Iterator[Callable[..., ImapAccount]]:
 def account_home(mail: Callable[..., ImapAccount]) -> Path:
     home: Path = mail.home  # type: ignore[attr-defined]
     return home
+
+
+def came_before(maildir: Path, code: str) -> None:
+    """Put a letter with a code into a mailbox: it is as those that count are, but for that it is there already."""
+    letter = EmailMessage()
+    letter["From"], letter["To"] = "Harbour Portal <codes@portal.example>", "anna@localhost"
+    letter["Date"], letter["Subject"], letter["Message-ID"] = localtime(), "Your code", make_msgid()
+    letter.set_content(f"Your code for the portal is {code}. It is good once.\n")
+    path = maildir / "new" / "1.before"
+    path.write_bytes(letter.as_bytes())
+    path.chmod(0o644)
 
 
 async def said_by_prefect(flow_run_id: str) -> str:
@@ -171,6 +184,7 @@ async def said_by_prefect(flow_run_id: str) -> str:
 def shown(evidence: Path) -> set[str]:
     """Return the lines that can be read in the pictures of a run."""
     reader, lines = Reader(), set()
-    for picture in sorted(evidence.rglob("frames/*")):
+    # One after the other as they were taken: of each, only what is new in it has to be read.
+    for picture in sorted(evidence.rglob("frames/*"), key=lambda path: path.stat().st_mtime_ns):
         lines |= {line.text for line in reader.read(Image.open(picture).convert("RGB")).sight.lines}
     return lines

@@ -6,7 +6,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-from prefect import flow
 from tk_python import tk_python
 
 from holo_tasks import Screens, State, Text, pursue, subgoal
@@ -51,16 +50,11 @@ async def worked(playbook: Playbook, order: str, folder: Path) -> str:
 
     app = shlex.join([tk_python(), str(APPS / "probe_orders.py")])
 
-    @flow(name="orders", persist_result=False)
-    async def around() -> str:
-        async with VirtualDesktop(size=Size(640, 560), app=app) as desktop:
-            with ScriptedModel([]) as model:
-                async with agent(model, desktop, folder) as run:
-                    assert await open_it() == {"customer": "Kite Supplies"}
-        return run.trace
-
-    trace: str = await around()
-    return trace
+    async with VirtualDesktop(size=Size(640, 560), app=app) as desktop:
+        with ScriptedModel([]) as model:
+            async with agent(model, desktop, folder) as run:
+                assert await open_it() == {"customer": "Kite Supplies"}
+    return run.trace
 
 
 async def test_the_window_and_the_state_that_a_press_led_to_are_compiled_and_asked_for(tmp_path: Path) -> None:
