@@ -38,7 +38,7 @@ async def press(item: str) -> str:
 
 
 @subgoal
-@cost_guardrail(max_cost_usd=0.01)
+@cost_guardrail(max_cost_usd=0.006)
 async def ask_often() -> str:
     answer: str = await pursue("Press OK.")
     return answer
@@ -51,7 +51,7 @@ def budgets(folder: Path) -> Budgets:
 @pytest.mark.usefixtures("recorded")
 async def test_a_flow_ends_in_a_state_named_after_its_limit_and_says_so_to_automations(tmp_path: Path) -> None:
     @flow(name="guarded flow", persist_result=False)
-    @cost_guardrail(max_cost_usd=0.01)
+    @cost_guardrail(max_cost_usd=0.005)
     async def nightly() -> None:
         async with agent(model, PaintedDesktop(), tmp_path):
             await pursue("Press OK.")
@@ -130,8 +130,9 @@ async def test_a_limit_of_a_flow_run_holds_over_its_retries(tmp_path: Path) -> N
     with ScriptedModel([CLICK] * 3 + [Answer(status=401, body=b"{}")] + [CLICK]) as model, pytest.raises(LimitReached):
         await around()
     assert len(tries) == 3
+    assert len(model.requests) > 5, "the second try went on where the first was cut off"
     billed = sum(1 for number in range(len(model.requests)) if number != 3)
-    assert billed * (1000 * 0.25 + 50 * 1.8) <= 10_000
+    assert billed * (1000 * 0.25 + 50 * 1.8) <= 6_000
 
 
 @pytest.mark.parametrize("retries", [0, 2])
@@ -155,7 +156,7 @@ async def test_a_guarded_flow_is_tried_again_as_often_as_it_says_and_then_named(
 async def test_a_limit_may_come_from_an_argument(tmp_path: Path) -> None:
     @flow(name="guarded by argument", persist_result=False)
     @cost_guardrail(max_cost_usd="{dollars}", max_actions="{actions}")
-    async def nightly(dollars: float | str = 0.01, actions: int | None = None) -> None:
+    async def nightly(dollars: float | str = 0.005, actions: int | None = None) -> None:
         async with agent(model, PaintedDesktop(), tmp_path):
             await pursue("Press OK.")
 

@@ -84,7 +84,7 @@ BOTH = [Script(BOOK, "count-it"), Script(BOOK, "lost")]
 
 
 async def test_a_call_does_the_whole_sequence_through_the_usual_doors_and_tells_its_answer(tmp_path: Path) -> None:
-    worked = await Worked(tmp_path, [count_it(), DONE]).by(working(BOTH), in_flow=True)
+    worked = await Worked(tmp_path, [count_it(), DONE]).by(working(BOTH))
     assert worked.value == "by the model"
     assert worked.desktop.gestures == [Write("Zoë"), Hotkey(("enter",))]
     assert len(worked.model.requests) == 2
@@ -109,7 +109,7 @@ async def test_a_call_does_the_whole_sequence_through_the_usual_doors_and_tells_
 async def test_the_trace_says_which_version_of_a_playbook_the_model_may_call(tmp_path: Path) -> None:
     file = tmp_path / "book.yaml"
     file.write_text("{name: book, goals: {look-on: {rules: [{id: end, do: [{answer: ok, thought: It is.}]}]}}}")
-    worked = await Worked(tmp_path, [DONE]).by(working([Script(file), *BOTH]), in_flow=True)
+    worked = await Worked(tmp_path, [DONE]).by(working([Script(file), *BOTH]))
     (opened,) = (event for event in worked.events if event.kind == "subgoal_opened")
     assert opened.macros == [f"look-on {hashlib.sha256(file.read_bytes()).hexdigest()}"]
 
@@ -119,12 +119,12 @@ async def test_what_names_the_item_is_held_for_its_steps_and_not_for_the_models(
 ) -> None:
     monkeypatch.setattr(playbook_brain, "item_boxes", lambda *_: (Box(1, 2, 30, 40),))
     click = step("click", element="OK", x=500, y=500)
-    worked = await Worked(tmp_path, [count_it(), click, DONE]).by(working(BOTH), in_flow=True)
+    worked = await Worked(tmp_path, [count_it(), click, DONE]).by(working(BOTH))
     assert [slip and slip.held for slip in worked.desktop.slips] == [(Box(1, 2, 30, 40),)] * 2 + [()]
 
 
 async def test_that_it_gives_up_is_told_with_its_step_and_the_model_goes_on(tmp_path: Path) -> None:
-    worked = await Worked(tmp_path, [step("lost"), DONE]).by(working(BOTH), in_flow=True)
+    worked = await Worked(tmp_path, [step("lost"), DONE]).by(working(BOTH))
     assert worked.value == "by the model"
     told = json.dumps(worked.model.requests[1]["messages"])
     assert '<error tool=\\"lost\\">\\nlost gave up at its step 2; what it did before that is done.' in told
@@ -151,29 +151,27 @@ def test_what_does_not_fit_is_no_step(call: dict[str, Any], said: str) -> None:
 
 
 async def test_a_wrong_call_is_sent_back_as_any_bad_reply(tmp_path: Path) -> None:
-    worked = await Worked(tmp_path, [count_it(times="many"), count_it(), DONE]).by(working(BOTH), in_flow=True)
+    worked = await Worked(tmp_path, [count_it(times="many"), count_it(), DONE]).by(working(BOTH))
     assert worked.value == "by the model"
     assert len(worked.desktop.gestures) == 2
     assert "times: " in json.dumps(worked.model.requests[1]["messages"][-2])
 
 
 async def test_its_actions_are_limited_and_refused_as_the_models_are(tmp_path: Path) -> None:
-    limited = await Worked(tmp_path, [count_it()]).by(working(BOTH), limits=Limits(max_actions=1), in_flow=True)
+    limited = await Worked(tmp_path, [count_it()]).by(working(BOTH), limits=Limits(max_actions=1))
     assert isinstance(limited.error, LimitReached)
     assert limited.desktop.gestures == [Write("Zoë")]
-    refused = await Worked(tmp_path, [count_it()]).by(working(BOTH), allow="read", in_flow=True)
+    refused = await Worked(tmp_path, [count_it()]).by(working(BOTH), allow="read")
     assert isinstance(refused.error, PolicyRefused)
     assert refused.desktop.gestures == []
-    patient = await Worked(tmp_path, [count_it(), DONE]).by(working(BOTH, max_steps=3), in_flow=True)
+    patient = await Worked(tmp_path, [count_it(), DONE]).by(working(BOTH, max_steps=3))
     assert isinstance(patient.error, LimitReached), "its steps are steps of the sub-goal"
     assert "was not reached within 2 steps" in json.dumps(patient.model.requests[1]["messages"])
 
 
 async def test_what_is_pressed_once_is_so_over_the_model_and_its_macros(tmp_path: Path) -> None:
     once = SubgoalOptions(effect=Effect(press_once=["Enter"]))
-    worked = await Worked(tmp_path, [count_it(), step("hotkey", keys=["enter"]), DONE]).by(
-        working(BOTH, once), in_flow=True
-    )
+    worked = await Worked(tmp_path, [count_it(), step("hotkey", keys=["enter"]), DONE]).by(working(BOTH, once))
     assert worked.desktop.gestures.count(Hotkey(("enter",))) == 1
     assert "it was not pressed again" in str(worked.error)
 
@@ -183,7 +181,7 @@ async def test_function_calling_declares_them_and_replays_the_call_as_it_was_mad
         completion({"content": None, "tool_calls": [function_call("count_it", VALUES, "a")]}),
         completion({"content": None, "tool_calls": [function_call("answer", {"content": "7"}, "b")]}),
     ]
-    worked = await Worked(tmp_path, said).by(working(BOTH), profile=profile_for("holo4-35b-a3b"), in_flow=True)
+    worked = await Worked(tmp_path, said).by(working(BOTH), profile=profile_for("holo4-35b-a3b"))
     assert worked.value == "7"
     first, second = worked.model.requests
     (declared,) = [tool["function"] for tool in first["tools"] if tool["function"]["name"] == "count_it"]
@@ -202,7 +200,7 @@ async def test_function_calling_declares_them_and_replays_the_call_as_it_was_mad
 async def test_a_script_that_has_its_values_is_offered_without_parameters(tmp_path: Path) -> None:
     given = Script(BOOK, "count-it", **VALUES)
     assert given.macro().parameters == {}
-    worked = await Worked(tmp_path, [step("count_it"), DONE]).by(working([given]), in_flow=True)
+    worked = await Worked(tmp_path, [step("count_it"), DONE]).by(working([given]))
     assert worked.desktop.gestures == [Write("Zoë"), Hotkey(("enter",))]
 
 
@@ -244,11 +242,9 @@ async def test_tools_are_for_a_model_that_has_tools(tmp_path: Path) -> None:
         ([Playbook], None, "holds Script"),
         ([Script(BOOK, "lost")], SubgoalOptions(layers=[Script(_handy)]), "add 'model'"),
     ):
-        worked = await Worked(tmp_path, []).by(working(tools, options), in_flow=True)
+        worked = await Worked(tmp_path, []).by(working(tools, options))
         assert said in str(worked.error)
-    flat = await Worked(tmp_path, []).by(
-        working(BOTH), profile=profile_for("holo4-35b-a3b", dialects=["holotron"]), in_flow=True
-    )
+    flat = await Worked(tmp_path, []).by(working(BOTH), profile=profile_for("holo4-35b-a3b", dialects=["holotron"]))
     assert "it can be offered no tools=" in str(flat.error)
     assert not any(isinstance(gesture, Click) for gesture in flat.desktop.gestures)
 

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from prefect import flow
 
 from holo_tasks import SubgoalOptions, pursue
 from holo_tasks.agent import one_step
@@ -89,17 +88,13 @@ class Replay:
     async def done(self) -> Replay:
         layers = [self.script, "model"]
 
-        @flow(name="replay", persist_result=False)
-        async def around() -> None:
+        with self.model:
             async with agent(self.model, self.program, self.folder) as self.run:
                 try:
                     work = pursue("Save the note.", returns=dict[str, int], options=SubgoalOptions(layers=layers))
                     self.value = await work
                 except Exception as error:
                     self.error = error
-
-        with self.model:
-            await around()
         return self
 
     @property

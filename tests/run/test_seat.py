@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from prefect import flow
 
 from holo_blocks import AuditBucket, HoloDesktop, HoloModel, holo_agents
 from holo_tasks import InvalidUsage, Killed, Seat, pursue, seat, subgoal
@@ -110,7 +109,6 @@ async def test_who_loses_a_seat_stops_and_the_others_go_on(tmp_path: Path) -> No
 
     store, shop, told = Books.here().ledger.store, Shop(), {}
 
-    @flow(name="list", persist_result=False)
     async def whole() -> None:
         async with agents(model, shop.start, tmp_path, desktops=2, profile=PROFILE) as opened:
             async for one in opened.map(file, ["seated", "alone"]):
@@ -145,7 +143,6 @@ async def test_no_more_desktops_are_up_than_there_are_seats(tmp_path: Path, monk
         await both.wait()
         return answer
 
-    @flow(name="list", persist_result=False)
     async def whole() -> list[str]:
         asked = {"model": HoloModel(base_url=model.base_url, model="holo3-1-35b-a3b"), "desktop": HoloDesktop(app="x")}
         opening = holo_agents(

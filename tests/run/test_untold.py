@@ -56,9 +56,23 @@ class Server:
         return server
 
 
+class Unreachable:
+    """The server that tests share, to which no way leads: for who asks, it has died, and comes back."""
+
+    def __init__(self, url: str) -> None:
+        self._way = Outage(url)
+        self.url = self._way.url
+
+    def kill(self) -> None:
+        self._way.cut("refused")
+
+    def start(self) -> None:
+        self._way.mend()
+
+
 @pytest.fixture
-def server(cli: CommandLine) -> Iterator[Server]:
-    made = Server()
+def server(cli: CommandLine, prefect_url: str, request: pytest.FixtureRequest) -> Iterator[Server | Unreachable]:
+    made = Server() if request.param == "killed" else Unreachable(prefect_url)
     cli.env["PREFECT_API_URL"] = made.url
     yield made
     made.kill()
@@ -66,10 +80,19 @@ def server(cli: CommandLine) -> Iterator[Server]:
 
 @pytest.mark.desktop
 @pytest.mark.parametrize(
-    ("back", "command"), few([("afterwards", "runs"), ("meanwhile", "runs"), ("afterwards", "doctor")])
+    ("server", "back", "command"),
+    few(
+        [
+            ("unreachable", "afterwards", "runs"),
+            ("killed", "afterwards", "runs"),
+            ("killed", "meanwhile", "runs"),
+            ("killed", "afterwards", "doctor"),
+        ]
+    ),
+    indirect=["server"],
 )
 def test_what_prefect_has_not_heard_the_next_command_tells(
-    cli: CommandLine, server: Server, back: str, command: str
+    cli: CommandLine, server: Server | Unreachable, back: str, command: str
 ) -> None:
     is_back = threading.Event()
 
