@@ -45,14 +45,9 @@ async def screen(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tupl
 
 
 async def located(model: Any, desktop: VirtualDesktop, folder: Path, options: dict[str, Any], **given: Any) -> Any:
-    """Locate the entry inside a flow; return the point and the trace."""
-
-    @flow(name="locating", persist_result=False)
-    async def locating() -> tuple[Point, str]:
-        async with agent(model, desktop, folder, **options) as run:
-            return await localize("the entry field", **given), run.trace
-
-    return await locating()
+    """Locate the entry; return the point and the trace."""
+    async with agent(model, desktop, folder, **options) as run:
+        return await localize("the entry field", **given), run.trace
 
 
 async def test_a_place_on_the_picture_is_a_pixel_of_the_screen(
