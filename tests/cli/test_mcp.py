@@ -162,7 +162,8 @@ async def test_a_client_only_ever_gets_less(cli: CommandLine) -> None:
         run_id = (
             await asked(client, "start", goal="--allow=act", data={"a": "--allow=act"}, max_steps=50, allow="read")
         )["run_id"]
-        await asked(client, "stop", run_id=run_id)
+        assert (await asked(client, "stop", run_id=run_id))["stopped"]
+        assert (await until(client, run_id, "ended"))["status"] == "killed"
     written = json.loads((Path(cli.env["HOLO_HOME"]) / "mcp" / run_id / "asked.json").read_text())
     at = written["arguments"].index("--max-steps", 2)
     assert written["arguments"][at + 2 :] == [
@@ -211,7 +212,7 @@ def test_what_no_run_could_do_is_refused_before_there_is_a_client(
 async def test_over_http_only_who_has_the_token_is_heard(cli: CommandLine, app: str) -> None:
     token = "a-token-of-the-tests-own-0123456789"
     with ScriptedModel([step("answer", content="a button")]) as model:
-        server = subprocess.Popen(
+        server = warm.Popen(
             [str(EXECUTABLE), "mcp", "--http", "0", "--app", app, "--base-url", model.base_url],
             env={**cli.env, "HOLO_MCP_TOKEN": token},
             stderr=subprocess.PIPE,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,9 +24,17 @@ from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import add
 from tests.support.postgres import EVERY_DATABASE, Postgres
 from tests.support.spending import Balance, balance, fight, open_store, processes
-from tests.support.working import GOAL, LEASE_S, RENEW_S, LookThenTake, elsewhere, obey, once_each, take_turns
-
-ROOT = Path(__file__).parent.parent.parent
+from tests.support.working import (
+    GOAL,
+    LEASE_S,
+    RENEW_S,
+    LookThenTake,
+    claim_apart,
+    elsewhere,
+    obey,
+    once_each,
+    take_turns,
+)
 
 
 class Worker:
@@ -108,12 +114,12 @@ def test_the_same_race_catches_a_ledger_that_looks_first_and_takes_afterwards(st
     assert max(race(store_url, tmp_path, LookThenTake, workers=4).values()) > 1
 
 
-def test_fifty_that_claim_at_once_have_it_one_after_the_other(store_url: str, tmp_path: Path) -> None:
-    fight(take_turns, [(store_url, tmp_path, 10, processes.Semaphore(0))] * 5, kills=0, seed=0)
+def test_thirty_that_claim_at_once_have_it_one_after_the_other(store_url: str, tmp_path: Path) -> None:
+    fight(take_turns, [(store_url, tmp_path, 6, processes.Semaphore(0))] * 5, kills=0, seed=0)
     turns = sorted(tuple(map(int, mark.name.split()[1:])) for mark in tmp_path.glob("turn *"))
-    assert turns == [(number, number) for number in range(1, 51)]
+    assert turns == [(number, number) for number in range(1, 31)]
     assert not (tmp_path / "inside").exists()
-    assert [intent.number for intent in Ledger(open_store(store_url)).intents("R-1")] == list(range(1, 51))
+    assert [intent.number for intent in Ledger(open_store(store_url)).intents("R-1")] == list(range(1, 31))
 
 
 def test_no_intent_number_is_lost_or_given_twice(ledger: Ledger) -> None:
@@ -263,31 +269,21 @@ def test_a_claim_of_another_start_of_a_machine_is_watched_before_it_is_taken(
             assert claim.epoch == 2
 
 
-LOOK = """
-import sys
-from holo_tasks.core.budget import Guard, Limits
-from holo_tasks.core.errors import InvalidUsage, LimitReached
-from holo_tasks.safety import ledger
-from tests.support.spending import open_store
-ledger.LEASE_S, ledger.RENEW_S, ledger._this_process = 1.5, 0.3, lambda: "elsewhere|1|1"
-try:
-    with ledger.Ledger(open_store(sys.argv[1])).claim("R-1", "flag") as claim:
-        print("taken", claim.epoch)
-except InvalidUsage as error:
-    print(error)
-"""
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a time namespace")
 def test_a_process_whose_clock_counts_from_elsewhere_takes_no_living_claim(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'holo.db'}"
-    apart = ["unshare", "--time", "--monotonic", "100000", "--boottime", "100000", "--"]
-    apart += [sys.executable, "-c", LOOK, url]
     with worker(url, "another") as other:
-        told = subprocess.run(apart, capture_output=True, text=True, cwd=ROOT, timeout=120)
-        if "unshare" in told.stderr:
-            pytest.skip(f"no time namespace can be made here: {told.stderr}")
-        assert "being worked on by another run" in told.stdout, told
+        ours, theirs = processes.Pipe()
+        process = processes.Process(target=claim_apart, args=(url, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        assert ours.poll(120)
+        apart_s, told = ours.recv()
+        process.join()
+        if not apart_s:
+            pytest.skip(f"no time namespace can be made here: {told}")
+        assert apart_s > 90_000
+        assert "being worked on by another run" in told
         assert other.do("still mine")
 
 

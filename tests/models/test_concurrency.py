@@ -23,7 +23,7 @@ from holo_tasks.safety.redaction import NothingToRedact
 from tests.support.conformance import ConformanceServer
 from tests.support.painted_desktop import PaintedDesktop
 
-MANY, STEPS = 20, 3
+MANY, STEPS = 10, 3
 CLICK = {"tool": "click", "element": "OK", "x": 500, "y": 500}
 
 
@@ -50,7 +50,7 @@ async def converse(endpoint: ModelEndpoint, number: int, folder: Path) -> tuple[
     return found.value, len(desktop.gestures)
 
 
-async def test_twenty_conversations_share_the_connections_of_one_client(tmp_path: Path) -> None:
+async def test_ten_conversations_share_the_connections_of_one_client(tmp_path: Path) -> None:
     script = [CLICK] * (STEPS - 1) + [{"tool": "answer", "content": "done"}]
     with ConformanceServer(script, latency_s=0.3) as server:
         endpoint = ModelEndpoint(server.base_url, None)

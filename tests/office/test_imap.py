@@ -41,13 +41,18 @@ def test_a_message_over_the_limit_is_fetched_as_far_as_its_head_and_not_read(
     assert asked[-1] == "(BODY.PEEK[]<0.67>)"
 
 
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> list[Letter]:
+    """The letters of the Maildir, without the mangled one: Dovecot changes its NUL bytes on the way."""
+    folder = tmp_path_factory.mktemp("mail")
+    write_maildir(folder)
+    return [replace(one, source="") for one in read_maildir(folder)[:-1]]
+
+
 @pytest.mark.parametrize("security", ["tls", "starttls", "plain"])
 def test_imap_gives_the_same_letters_as_the_maildir(
-    dovecot: Callable[..., ImapAccount], tmp_path: Path, security: str
+    dovecot: Callable[..., ImapAccount], bare: list[Letter], security: str
 ) -> None:
-    write_maildir(tmp_path)
-    # Without the mangled one: Dovecot changes its NUL bytes on the way.
-    bare = [replace(one, source="") for one in read_maildir(tmp_path)[:-1]]
     assert [replace(one, source="") for one in read_imap(dovecot(security))[:-1]] == bare
 
 

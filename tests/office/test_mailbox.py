@@ -294,31 +294,23 @@ def test_the_pdfs_of_a_letter_share_what_one_may_cost() -> None:
     assert letter.text == "Total: EUR 5.00"
 
 
-def test_a_letter_that_takes_too_long_costs_only_its_child_and_the_next_one_is_read() -> None:
-    hostile = HEAD + b"Subject: Receipt\r\n" + TOO_MUCH
-    with LetterReader(cpu_seconds=0) as reader:
-        before, poison, after = (
-            reader.read(raw, source="x") for raw in (HEAD + b"\r\nfirst", hostile, HEAD + b"\r\nlast")
-        )
-    assert (before.text, after.text) == ("first", "last")
-    assert poison.problems[0] == "the message takes more time or memory than one is given: not read"
-    assert (poison.subject, poison.sender, poison.text) == ("Receipt", "Shop <shop@a.example>", "")
-
-
-def test_costly_letters_have_a_limit_together_and_the_quick_ones_among_them_are_read() -> None:
+def test_a_letter_that_takes_too_long_costs_only_its_child_and_such_letters_have_a_limit_together() -> None:
+    """The quick ones among them are read."""
     hostile, honest = HEAD + b"Subject: Receipt\r\n" + TOO_MUCH, HEAD + b"\r\nEUR 5.00"
     with LetterReader(cpu_seconds=0, reading_seconds=1.5) as reader:
-        among = [reader.read(hostile, source="x"), reader.read(honest, source="x")]
+        before, poison, after = (reader.read(raw, source="x") for raw in (HEAD + b"\r\nfirst", hostile, honest))
         assert 0 < reader.left_s < 1.5
         rest = [reader.read(hostile, source=str(number)) for number in range(6)]
         late = reader.read(honest, source="x")
         assert reader.left_s > -2, "no more than one letter was tried beyond the limit"
-    assert [letter.text for letter in among] == ["", "EUR 5.00"]
+    assert (before.text, after.text) == ("first", "EUR 5.00")
+    assert poison.problems[0] == "the message takes more time or memory than one is given: not read"
+    assert (poison.subject, poison.sender, poison.text) == ("Receipt", "Shop <shop@a.example>", "")
     assert {problem for letter in rest[3:] for problem in letter.problems if "this mailbox" in problem} == {
         "too many letters of this mailbox take too much time: not read"
     }
     assert (late.sender, late.text) == ("Shop <shop@a.example>", "")
-    assert len({letter.message_id for letter in (*among[:1], *rest)}) == 1, "it is the same message, however it is told"
+    assert len({letter.message_id for letter in (poison, *rest)}) == 1, "it is the same message, however it is told"
 
 
 def test_honest_letters_cost_nothing_of_what_costly_ones_may_take() -> None:

@@ -106,9 +106,9 @@ def test_what_a_dead_writer_left_is_cleared_away(path: Path) -> None:
 
 
 def test_two_processes_at_once_lose_nothing(path: Path) -> None:
-    both = [Writer(path, name, 25) for name in ("a", "b")]
+    both = [Writer(path, name, 12) for name in ("a", "b")]
     assert [one.end(kill=False)[1] for one in both] == [0, 0]
-    assert sorted(keys(path)) == sorted(f"{name}-{number}" for name in "ab" for number in range(25))
+    assert sorted(keys(path)) == sorted(f"{name}-{number}" for name in "ab" for number in range(12))
 
 
 def test_a_full_disk_is_one_sentence_and_the_old_file_stays(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ from tests.support.scripted_model import Answer, ScriptedModel
 
 INPUT, OUTPUT = Decimal("0.25"), Decimal("1.80")
 PROFILE = profile_for("holo3-1-35b-a3b", price=PriceTable(input=INPUT, output=OUTPUT))
-LATENCY_S = 0.06
-"""How far a naive budget is from its database."""
+LATENCY_S = 0.15
+"""How far a naive budget is from its database: so far that several look before one has added."""
 BILLED_ERRORS = (500, 503, 520, 524)
 """What gateways answer when a server behind them may have done the work."""
 ROUNDS = 10
@@ -55,6 +55,7 @@ processes.set_forkserver_preload(
         *(f"holo_tasks.safety.{name}" for name in ("run_list", "work_items")),
         "tests.support.spending",
         "tests.support.working",
+        "tests.support.forked_often",
     ]
 )
 
