@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import html
 import io
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from PIL import Image, ImageChops
@@ -28,6 +27,7 @@ from holo_tasks.audit.pages.timeline import escaped, subgoal_markdown
 from holo_tasks.core import events as e
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.events import ActionIntended
+from tests.support.browser import Tab
 from tests.support.pages import HOSTILE, tags
 
 PROBE = """<script>
@@ -66,25 +66,60 @@ def each_picture_made_smaller_once() -> Iterator[None]:
         yield
 
 
-def chromium(profile: Path, *options: str) -> str:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.fail("Chromium is missing: apt-get install chromium")
-    flags = (
-        "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-        " --disable-component-update --disable-sync --hide-scrollbars --virtual-time-budget=3000"
-    )
-    command = [program, *flags.split(), f"--user-data-dir={profile}", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+class Told(NamedTuple):
+    """A run of 15 steps, and the report of it, in a folder with nothing else."""
+
+    root: Path
+    folder: Path
+    page: str
+
+
+@pytest.fixture(scope="module")
+def told(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    root = tmp_path_factory.mktemp("told")
+    folder = synthetic.tell_run(root)
+    return Told(root, folder, write_report(folder, root / "report.html").read_text())
+
+
+class Shown(NamedTuple):
+    """What a browser makes of a page full of hostile text, how that looks, and what it tells of a page with a probe."""
+
+    dom: str
+    picture: bytes
+    probe: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def shown(hostile: Path, searched: Told, tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", searched.page)
+    probed = searched.root / "probed.html"
+    probed.write_text(page.replace("</body>", PROBE + "</body>"))
+
+    async def look() -> Shown:
+        async with Tab.opened(tmp_path_factory.mktemp("browser") / "profile") as tab:
+
+            async def show(page: Path, height: int) -> None:
+                size = {"width": 1280, "height": height, "deviceScaleFactor": 1, "mobile": False}
+                await tab.ask("Emulation.setDeviceMetricsOverride", **size)
+                await tab.go(page.as_uri())
+                await tab.becomes("document.readyState + location.href", f"complete{page.as_uri()}")
+
+            await show(hostile, 3000)
+            dom, picture = await tab.value("document.documentElement.outerHTML"), b""
+            while picture != (picture := await tab.picture()):
+                pass
+            await show(probed, 900)
+            return Shown(dom, picture, json.loads(await tab.value("document.getElementById('probe').textContent")))
+
+    return asyncio.run(look())
 
 
 def is_near(pixel: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     return all(abs(a - b) < 12 for a, b in zip(pixel, wanted, strict=True))
 
 
-def test_the_page_needs_nothing_else_and_holds_each_picture_once(synthetic, tmp_path):
-    folder = synthetic.tell_run(tmp_path)
-    page = write_report(folder, tmp_path / "report.html").read_text()
+def test_the_page_needs_nothing_else_and_holds_each_picture_once(told):
+    root, folder, page = told
     for tag, attributes in tags(page):
         for name in ("src", "href", "xlink:href", "action"):
             value = attributes.get(name) or "#"
@@ -105,11 +140,11 @@ def test_the_page_needs_nothing_else_and_holds_each_picture_once(synthetic, tmp_
         if tag == "svg" and attributes.get("class") == "shot":
             assert attributes["role"] == "img"
             assert attributes["aria-label"]
-    assert list(tmp_path.glob(".*")) == []
+    assert list(root.glob(".*")) == []
 
 
-def test_what_was_masked_is_said_by_kind_and_nothing_is_drawn_of_it(synthetic, tmp_path):
-    page = write_report(synthetic.tell_run(tmp_path), tmp_path / "report.html").read_text()
+def test_what_was_masked_is_said_by_kind_and_nothing_is_drawn_of_it(told):
+    page = told.page
     assert page.count("Masked before it left: <bdi>2 × e-mail, 1 × card</bdi>") == 1
     assert 'x="40" y="300" width="90"' not in page
 
@@ -144,9 +179,8 @@ def test_a_list_that_two_runs_did_says_of_each_item_who_did_it_and_what_it_cost(
     assert rows(by_playbook.trace.folder)[2] == "Item|Sub-goal|Evidence", "a trace alone does not tell"
 
 
-def test_the_element_that_an_action_hit_is_named(synthetic, tmp_path):
-    folder = synthetic.tell_run(tmp_path)
-    page = write_report(folder, tmp_path / "report.html").read_text()
+def test_the_element_that_an_action_hit_is_named(told):
+    _, folder, page = told
     hit = [record.event.element for record in open_trace(folder).records() if record.event.kind == "action"]
     named = [each["name"] for each in hit if each]
     assert named
@@ -162,8 +196,8 @@ def test_a_cost_that_nobody_knows_is_not_shown_as_nothing():
     assert Step(1, 1, "", "", calls=[Call(1, cost_micro_usd=7), Call(2, failure="503")]).cost_micro_usd == 7
 
 
-def test_each_chart_has_its_numbers_as_a_table(synthetic, tmp_path):
-    page = write_report(synthetic.tell_run(tmp_path), tmp_path / "report.html").read_text()
+def test_each_chart_has_its_numbers_as_a_table(told):
+    page = told.page
     for key, title in (("time", "Time of each step"), ("cost", "Cost of each step")):
         chart = page.split(f'<title id="{key}-t">{title}</title>')[1].split("</figure>")[0]
         assert f'<desc id="{key}-d">15 steps' in chart
@@ -178,18 +212,22 @@ def test_what_turns_text_around_is_made_visible(synthetic, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def hostile(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, Path]:
-    """A page full of hostile text, what a browser makes of it, and the picture of that."""
+def hostile(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page full of hostile text."""
     folder = tmp_path_factory.mktemp("hostile")
-    page = write_report(synthetic.tell_run(folder, "hostile", goals=1, hostile=HOSTILE), folder / "h.html")
-    picture = folder / "page.png"
-    # By a clock that stands still while something is loaded or decoded, pictures are all there.
-    options = ("--window-size=1280,3000", "--virtual-time-budget=2000", f"--screenshot={picture}", "--dump-dom")
-    return page.read_text(), chromium(folder / "profile", *options, page.as_uri()), picture
+    return write_report(synthetic.tell_run(folder, "hostile", goals=1, hostile=HOSTILE), folder / "h.html")
 
 
-def test_hostile_text_stays_text(synthetic, hostile, tmp_path):
-    page, dom, _ = hostile
+@pytest.fixture(scope="module")
+def searched(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """A run of two sub-goals with as many steps as there are kinds of gestures."""
+    root = tmp_path_factory.mktemp("searched")
+    folder = synthetic.tell_run(root, goals=2, steps=9)
+    return Told(root, folder, write_report(folder, root / "report.html").read_text())
+
+
+def test_hostile_text_stays_text(synthetic, hostile, shown, tmp_path):
+    page, dom = hostile.read_text(), shown.dom
     plain = write_report(synthetic.tell_run(tmp_path, "plain", goals=1), tmp_path / "plain.html").read_text()
     assert [tag for tag, _ in tags(page)] == [tag for tag, _ in tags(plain)]
     assert {name for _, a in tags(page) for name in a} == {name for _, a in tags(plain) for name in a}
@@ -200,15 +238,9 @@ def test_hostile_text_stays_text(synthetic, hostile, tmp_path):
     assert "owned</title>" not in dom
 
 
-def test_marks_are_where_the_gestures_were_and_the_page_can_be_searched(synthetic, tmp_path):
-    folder = synthetic.tell_run(tmp_path, goals=2, steps=9)
-    page = write_report(folder, tmp_path / "report.html").read_text()
-    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page).replace("</body>", PROBE + "</body>")
-    (tmp_path / "probed.html").write_text(page)
-    dom = chromium(tmp_path / "profile", "--window-size=1280,900", "--dump-dom", (tmp_path / "probed.html").as_uri())
-    probe = json.loads(html.unescape(re.search(r'<pre id="probe">(.*?)</pre>', dom, re.S)[1]))
-    wanted = {}
-    for record in open_trace(folder).records():
+def test_marks_are_where_the_gestures_were_and_the_page_can_be_searched(searched, shown):
+    probe, wanted = shown.probe, {}
+    for record in open_trace(searched.folder).records():
         if record.event.kind == "action" and record.event.gesture.get("at"):
             wanted[f"s{record.event.subgoal}-{record.event.step}"] = record.event.gesture["at"]
     rings = [found for found in probe["found"] if found["ring"] and found["step"] in wanted]
@@ -231,8 +263,8 @@ def test_marks_are_where_the_gestures_were_and_the_page_can_be_searched(syntheti
     assert probe["broken"] == 0
 
 
-def test_the_page_looks_like_something(hostile):
-    with Image.open(hostile[2]) as image:
+def test_the_page_looks_like_something(shown):
+    with Image.open(io.BytesIO(shown.picture)) as image:
         colours = image.convert("RGB").getcolors(1 << 24)
     assert colours
     blue = sum(pixels for pixels, colour in colours if is_near(colour, (10, 36, 106)))
@@ -278,9 +310,8 @@ def test_a_missing_picture_leaves_a_gap_not_an_error(synthetic, tmp_path):
     assert "This picture is not in the trace" in page
 
 
-def test_a_report_stays_below_seventy_kilobytes_a_step(synthetic, tmp_path):
-    folder = synthetic.tell_run(tmp_path, goals=3, steps=10)
-    assert write_report(folder, tmp_path / "report.html").stat().st_size < 30 * 70_000
+def test_a_report_stays_below_seventy_kilobytes_a_step(told):
+    assert len(told.page.encode()) < 15 * 70_000
 
 
 def test_a_report_that_cannot_be_written_says_so(synthetic, tmp_path):
@@ -303,11 +334,11 @@ def test_a_timeline_is_small_and_says_what_it_left_out(synthetic, tmp_path):
     assert "No event" in subgoal_markdown(trace.records(), 7, trace.frame)
 
 
-def test_a_timeline_without_pictures_still_tells_the_story(synthetic, tmp_path):
+def test_a_timeline_without_pictures_still_tells_the_story(told):
     def gone(sha256: str) -> bytes:
         raise DamagedTrace("gone")
 
-    text = subgoal_markdown(open_trace(synthetic.tell_run(tmp_path)).records(), 1, gone)
+    text = subgoal_markdown(open_trace(told.folder).records(), 1, gone)
     assert "The picture is not in the trace" in text
     assert "click ‘Search’" in text
 
@@ -398,7 +429,7 @@ def test_a_killed_run_says_once_why_and_what_was_cut_off_was_killed():
 
 
 def test_the_filmstrip_says_what_it_is(synthetic, tmp_path):
-    page = write_report(synthetic.tell_run(tmp_path, goals=1, steps=30), tmp_path / "report.html").read_text()
+    page = write_report(synthetic.tell_run(tmp_path, goals=1, steps=16), tmp_path / "report.html").read_text()
     assert '<p class="caption">The last 10 actions</p>' in page
 
 

@@ -228,9 +228,9 @@ def test_many_that_open_a_new_database_at_once_all_can(store_url: str) -> None:
 
 @EVERY_DATABASE
 def test_scopes_nested_the_other_way_round_do_not_wait_for_each_other(store_url: str) -> None:
-    fight(hold_often, [(store_url, keys) for keys in ("ab", "ba", "abc", "cba")] * 2, kills=0, seed=0)
+    fight(hold_often, [(store_url, keys) for keys in ("ab", "ba", "abc", "cba")], kills=0, seed=0)
     budgets = Budgets(open_store(store_url))
-    assert [balance(budgets, key).spent_micro for key in "abc"] == [8 * ROUNDS, 8 * ROUNDS, 4 * ROUNDS]
+    assert [balance(budgets, key).spent_micro for key in "abc"] == [4 * ROUNDS, 4 * ROUNDS, 2 * ROUNDS]
     assert [balance(budgets, key).held_micro for key in "abc"] == [0, 0, 0]
 
 
