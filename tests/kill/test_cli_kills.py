@@ -129,7 +129,9 @@ def test_a_run_that_has_not_begun_is_stopped_too(cli: CommandLine) -> None:
     assert until(lambda: not related(str(cli.home)))
 
 
-@pytest.mark.parametrize("command", [("run", "", "--app", "true"), ("kill",)])
-def test_a_stderr_that_takes_nothing_leaves_the_exit_code(cli: CommandLine, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("command", "real"), [(("run", "", "--app", "true"), False), (("kill",), True)])
+def test_a_stderr_that_takes_nothing_leaves_the_exit_code(
+    cli: CommandLine, command: tuple[str, ...], real: bool
+) -> None:
     with Path("/dev/full").open("w") as full:
-        assert cli(*command, stderr=full).code == 2
+        assert cli(*command, stderr=full, real=real).code == 2

@@ -111,7 +111,12 @@ async def beside(asked: dict[str, Any], *, goes_on: bool) -> None:
 @flow(name="around", persist_result=False)
 @cost_guardrail(max_actions=100_000)
 async def guarded(asked: dict[str, Any]) -> None:
-    await typing({**asked, "around_id": flow_run()})
+    await tried_again(asked)({**asked, "around_id": flow_run()})
+
+
+def tried_again(asked: dict[str, Any]) -> Any:
+    """The flow of the agent, which Prefect tries again as often as is asked for."""
+    return typing.with_options(retries=asked.get("retries", 0))
 
 
 @task(name="a task around")
@@ -138,7 +143,7 @@ def story(asked: dict[str, Any]) -> Coroutine[Any, Any, None]:
         case "beside another" | "goes on" as how:
             return beside(asked, goes_on=how == "goes on")
         case _:
-            return typing.with_options(retries=asked.get("retries", 0))(asked)
+            return tried_again(asked)(asked)
 
 
 def flow_run() -> str:
