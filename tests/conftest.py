@@ -71,7 +71,7 @@ for name in (
 read_before.for_children(os.environ, Path(_home.name))
 
 
-from tests.support.command_fixtures import app, cli, display, s3, small_disk, x_server  # noqa: E402, F401
+from tests.support.command_fixtures import app, cli, display, here, s3, small_disk, x_server  # noqa: E402, F401
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

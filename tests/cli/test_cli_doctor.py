@@ -6,13 +6,12 @@ import base64
 import http.client
 import io
 import json
-import os
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,9 @@ from botocore.config import Config
 from PIL import Image, ImageChops
 from s3_server import S3Server
 
-from holo_tasks.cli.commands import exit_code
 from holo_tasks.cli.doctor import examination
 from tests.support.command_fixtures import command, free_display, x_servers
-from tests.support.command_line import EXECUTABLE, CommandLine, Ended, related, until
+from tests.support.command_line import EXECUTABLE, CommandLine, Ended, InProcess, related, until
 from tests.support.long import few
 from tests.support.postgres import Postgres
 from tests.support.scripted_model import Answer, ScriptedModel, step
@@ -56,26 +54,12 @@ def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield display
 
 
-class InProcess(CommandLine):
-    """Does a command here, with its environment alone, unless it is to be ``real`` or have a screen of its own.
-
-    What the doctor says as a process, `test_all_is_well` looks at, and what is ``real``.
-    """
+class Doctor(InProcess):
+    """Asked here, unless it is to have a screen of its own; as a process `test_all_is_well` looks at it, too."""
 
     def __call__(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Ended:
-        if options or env == OWN_SCREEN:
-            return super().__call__(*arguments, env=env, **options)
-        kept = {name: value for name, value in {**self.env, **(env or {})}.items() if value is not None}
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            mock.patch.dict(os.environ, kept, clear=True),
-            mock.patch.object(examination, "cancel_at_signals"),  # those of this process are not for a command
-            chdir(self.home),
-            redirect_stdout(out),
-            redirect_stderr(err),
-        ):
-            code = exit_code(arguments)
-        return Ended(code, out.getvalue(), err.getvalue())
+        with mock.patch.object(examination, "cancel_at_signals"):  # those of this process are not for a command
+            return super().__call__(*arguments, env=env, **({"real": False} if env == OWN_SCREEN else options))
 
 
 @pytest.fixture
@@ -84,7 +68,7 @@ def doctor(tmp_path: Path, screen: str) -> CommandLine:
 
     There is a display, which is looked at: a desktop of its own for each takes long, and is for those of `OWN_SCREEN`.
     """
-    cli = InProcess(tmp_path, None)
+    cli = Doctor(tmp_path, None)
     cli.env |= {"PREFECT_HOME": str(tmp_path / "prefect"), "DISPLAY": screen}
     return cli
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import EXECUTABLE, CommandLine, Ended, takers
+from tests.support.command_line import EXECUTABLE, CommandLine, Ended, InProcess, takers
 from tests.support.long import few
 from tests.support.scripted_model import ScriptedModel
 
@@ -73,7 +73,7 @@ def refused(ended: Ended, *words: str) -> None:
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], word: str, tmp_path: Path) -> None:
     # Port 9 serves no Prefect: whoever came as far as asking it would complain about that instead.
-    refused(CommandLine(tmp_path, "http://127.0.0.1:9/api")("run", *URL, "--json", *arguments), word)
+    refused(InProcess(tmp_path, "http://127.0.0.1:9/api")("run", *URL, "--json", *arguments), word)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_help_is_help(tmp_path: Path) -> None:
 def test_a_report_that_cannot_be_made(trace: str, out: str, word: str, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "events.jsonl").write_bytes(b"")
-    ended = CommandLine(tmp_path, None)("report", trace, "--out", out)
+    ended = InProcess(tmp_path, None)("report", trace, "--out", out)
     assert (ended.code, ended.stdout) == (2, "")
     assert word in ended.complaint
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["events.jsonl", "run"]

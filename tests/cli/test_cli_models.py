@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holo_tasks.models.profile import DEFAULT_MODEL, shipped
-from tests.support.command_line import EXECUTABLE, CommandLine
+from tests.support.command_line import EXECUTABLE, CommandLine, InProcess
 
 OWN = """
 ["my-holo"]
@@ -36,7 +36,7 @@ def own(tmp_path: Path) -> dict[str, str | None]:
 
 def test_each_model_is_one_line_that_can_be_searched(tmp_path: Path, own: dict[str, str | None]) -> None:
     # Other programs set these to have colours in pipes.
-    ended = CommandLine(tmp_path, None)("models", env={**own, "FORCE_COLOR": "1", "COLUMNS": "20"})
+    ended = InProcess(tmp_path, None)("models", env={**own, "FORCE_COLOR": "1", "COLUMNS": "20"})
     assert (ended.code, ended.stderr) == (0, "")
     head, *lines = ended.stdout.splitlines()
     assert "\x1b" not in ended.stdout
@@ -58,7 +58,7 @@ def test_each_model_is_one_line_that_can_be_searched(tmp_path: Path, own: dict[s
 
 
 def test_a_program_gets_every_field(tmp_path: Path, own: dict[str, str | None]) -> None:
-    ended = CommandLine(tmp_path, None)("models", "--json", env={**own, "HOLO_MODEL": "my-holo"})
+    ended = InProcess(tmp_path, None)("models", "--json", env={**own, "HOLO_MODEL": "my-holo"})
     (line,) = ended.stdout.splitlines()
     found = {one["name"]: one for one in json.loads(line)}
     assert found["my-holo"]["price"] == {"input": "0.10", "output": "0.40", "cached": "0.01"}
@@ -107,7 +107,7 @@ def test_a_broken_file_is_named(form: tuple[str, ...], text: str | None, words: 
     file = tmp_path / "mine.toml"
     if text is not None:
         file.write_text(text)
-    ended = CommandLine(tmp_path, None)("models", *form, env={"HOLO_PROFILES": str(file)})
+    ended = InProcess(tmp_path, None)("models", *form, env={"HOLO_PROFILES": str(file)})
     assert (ended.code, ended.stdout) == (2, "")
     assert len(ended.stderr.splitlines()) == 1
     for word in (str(file), *words):
@@ -115,13 +115,13 @@ def test_a_broken_file_is_named(form: tuple[str, ...], text: str | None, words: 
 
 
 def test_options_are_said_in_full(tmp_path: Path) -> None:
-    ended = CommandLine(tmp_path, None)("models", "--js")
+    ended = InProcess(tmp_path, None)("models", "--js")
     assert (ended.code, ended.stdout) == (2, "")
     assert "--js" in ended.complaint
 
 
 def test_a_list_of_runs_that_is_refused_has_the_shape_of_one(tmp_path: Path) -> None:
-    ended = CommandLine(tmp_path, None)("runs", "--json", "--last", "0")
+    ended = InProcess(tmp_path, None)("runs", "--json", "--last", "0")
     assert (ended.code, json.loads(ended.stdout)) == (2, {"runs": [], "items": []})
     assert "--last" in ended.complaint
 

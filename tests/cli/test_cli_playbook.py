@@ -9,7 +9,7 @@ import pytest
 
 from holo_tasks.core.events import SubgoalOpened
 from tests.support.agents import events
-from tests.support.command_line import CommandLine
+from tests.support.command_line import CommandLine, InProcess
 from tests.support.scripted_model import ScriptedModel, step
 
 PLAYBOOK = r"""
@@ -89,10 +89,10 @@ def test_where_a_playbook_does_not_fit_the_model_goes_on_or_it_ends(cli: Command
     ],
 )
 def test_a_playbook_that_makes_no_sense_is_refused_before_anything_starts(
-    cli: CommandLine, playbook: Path, given: tuple[str, ...], said: str
+    here: InProcess, playbook: Path, given: tuple[str, ...], said: str
 ) -> None:
     arguments = [word.format(playbook) for word in given]
-    ended = cli("run", "Go.", *NOBODY, "--app", "xterm", "--json", *arguments)
+    ended = here("run", "Go.", *NOBODY, "--app", "xterm", "--json", *arguments)
     assert (ended.code, ended.told["status"]) == (2, "invalid")
     assert ("layer" in ended.told) == ("--playbook" in given)
     assert said in ended.complaint

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import CommandLine
+from tests.support.command_line import CommandLine, InProcess
 from tests.support.walls import needs_walls
 
 UID = "65534"
@@ -57,8 +57,8 @@ def test_a_program_gets_what_was_set_for_it_and_no_keys(cli: CommandLine, shared
         (("--app", "xterm", "--run-as", str(os.geteuid())), "nothing of the agent's is kept"),
     ],
 )
-def test_a_user_that_makes_no_sense_is_refused(cli: CommandLine, arguments: tuple[str, ...], said: str) -> None:
-    ended = cli("run", "Go.", *MODEL, *arguments)
+def test_a_user_that_makes_no_sense_is_refused(here: InProcess, arguments: tuple[str, ...], said: str) -> None:
+    ended = here("run", "Go.", *MODEL, *arguments)
     assert (ended.code, ended.told["status"]) == (2, "invalid")
     assert said in ended.complaint
 
@@ -93,7 +93,7 @@ def test_a_program_that_is_closed_in_sees_what_was_granted(cli: CommandLine, sha
         ),
     ],
 )
-def test_a_network_that_makes_no_sense_is_refused(cli: CommandLine, arguments: tuple[str, ...], said: str) -> None:
-    ended = cli("run", "Go.", *MODEL, *arguments)
+def test_a_network_that_makes_no_sense_is_refused(here: InProcess, arguments: tuple[str, ...], said: str) -> None:
+    ended = here("run", "Go.", *MODEL, *arguments)
     assert (ended.code, ended.told["status"]) == (2, "invalid")
     assert said in ended.complaint

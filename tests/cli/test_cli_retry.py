@@ -19,7 +19,7 @@ from holo_tasks.safety.budgets import Budgets, item_key
 from holo_tasks.safety.items import ITEMS, Items, Within
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import Store, store_at
-from tests.support.command_line import CommandLine, related, until
+from tests.support.command_line import CommandLine, InProcess, related, until
 from tests.support.scripted_model import Answer, ScriptedModel, step
 from tests.support.spending import balance
 
@@ -164,41 +164,41 @@ def test_a_deployment_that_is_gone_is_one_sentence(cli: CommandLine) -> None:
     assert balance(Budgets(store), LIMIT.key).actions == 1
 
 
-def test_an_item_that_somebody_works_on_gets_no_second_budget(cli: CommandLine) -> None:
-    store = listed(cli)
+def test_an_item_that_somebody_works_on_gets_no_second_budget(here: InProcess) -> None:
+    store = listed(here)
     with Ledger(store).claim("INV", "another goal of it"):
         for how in ((), ("--not-done",)):
-            ended = cli("retry", "INV", *how)
+            ended = here("retry", "INV", *how)
             assert ended.code == 2
             assert "'INV' is being worked on by another run" in ended.complaint
     assert len(Ledger(store).intents("INV")) == balance(Budgets(store), LIMIT.key).actions == 1
-    assert cli("retry", "INV").code == 0
+    assert here("retry", "INV").code == 0
     assert balance(Budgets(store), LIMIT.key).actions == 0
 
 
-def test_a_long_list_is_told_in_few_lines(cli: CommandLine) -> None:
-    store = store_at(cli.home / "holo")
+def test_a_long_list_is_told_in_few_lines(here: InProcess) -> None:
+    store = store_at(here.home / "holo")
     with store.transaction() as db:
         row = {"goal": "g", "status": "limit", "reason": "r", "trace": "", "flow_run_id": "", "how": "{}"}
         rows = [{"token": f"I-{n:05}", "at": f"2026-01-01T{n:06}", "attempts": 1, **row} for n in range(1_000)]
         db.execute(ITEMS.insert(), rows)
-    ended = cli("retry", "NOPE")
+    ended = here("retry", "NOPE")
     assert ended.code == 2
     assert "990 older ones and 'I-00990', " in ended.complaint
     assert len(ended.complaint) < 400
     for last, lines in (((), 20), (("--last", "3"), 3)):
-        text = cli("runs", *last).stdout
+        text = here("runs", *last).stdout
         assert text.count("I-") == lines
         assert "I-00999" in text
         assert f"and {1_000 - lines} older ones" in text
-    assert len(json.loads(cli("runs", "--json", "--last", "3").stdout)["items"]) == 1_000
+    assert len(json.loads(here("runs", "--json", "--last", "3").stdout)["items"]) == 1_000
 
 
-def test_an_item_gets_a_fresh_budget_and_others_keep_theirs(cli: CommandLine) -> None:
-    store = listed(cli)
+def test_an_item_gets_a_fresh_budget_and_others_keep_theirs(here: InProcess) -> None:
+    store = listed(here)
     other = replace(LIMIT, key=item_key("INV:2024", "file flag/press"))
     Budgets(store).act([other])
-    ended = cli("retry", "INV", "--not-done")
+    ended = here("retry", "INV", "--not-done")
     assert (ended.code, ended.stderr) == (0, "")
     assert "run its flow" in ended.stdout
     assert Ledger(store).intents("INV") == ()
@@ -209,14 +209,14 @@ def test_an_item_gets_a_fresh_budget_and_others_keep_theirs(cli: CommandLine) ->
 FLAG = {"type": "object", "properties": {"flag": {"type": "integer"}}, "required": ["flag"]}
 
 
-def test_what_a_person_has_seen_of_a_sub_goal_is_its_result(cli: CommandLine) -> None:
-    store = listed(cli, goal="file flag", inputs="i", returns=FLAG)
+def test_what_a_person_has_seen_of_a_sub_goal_is_its_result(here: InProcess) -> None:
+    store = listed(here, goal="file flag", inputs="i", returns=FLAG)
     for wrong, said in (("seven", "is not JSON"), ('{"flag": "x"}', "not of type 'integer'"), ("7", "'object'")):
-        refused = cli("retry", "INV", "--done", wrong)
+        refused = here("retry", "INV", "--done", wrong)
         assert refused.code == 2
         assert said in refused.complaint
         assert "‘file flag’" in refused.complaint
-    ended = cli("retry", "INV", "--done", '{"flag": 7}')
+    ended = here("retry", "INV", "--done", '{"flag": 7}')
     assert (ended.code, ended.stdout) == (0, "INV is finished: a person said so.\n")
     found = Ledger(store).find("INV", "file flag", "i")
     assert found is not None
@@ -224,8 +224,8 @@ def test_what_a_person_has_seen_of_a_sub_goal_is_its_result(cli: CommandLine) ->
     assert Items(store).all() == []
 
 
-def test_of_sub_goals_inside_each_other_the_one_that_failed_is_finished(cli: CommandLine) -> None:
-    store = listed(cli, goal="file flag", inputs="i", returns=FLAG)
+def test_of_sub_goals_inside_each_other_the_one_that_failed_is_finished(here: InProcess) -> None:
+    store = listed(here, goal="file flag", inputs="i", returns=FLAG)
     outer = {"kind": "flow", "goal": "audit", "inputs": "o", "returns": {}}
     Items(store).file(
         "INV",
@@ -237,7 +237,7 @@ def test_of_sub_goals_inside_each_other_the_one_that_failed_is_finished(cli: Com
         how=outer,
         within=Within(failed="file flag"),
     )
-    ended = cli("retry", "INV", "--done", '{"flag": 7}')
+    ended = here("retry", "INV", "--done", '{"flag": 7}')
     assert ended.code == 0
     assert ended.stdout.startswith("‘file flag’ is finished: a person said so. INV is free to be worked on again")
     assert Ledger(store).find("INV", "file flag", "i") is not None
@@ -245,53 +245,53 @@ def test_of_sub_goals_inside_each_other_the_one_that_failed_is_finished(cli: Com
     assert [(item.token, item.goal) for item in Items(store).all()] == [("INV", "audit")]
 
 
-def test_of_two_kinds_of_work_on_one_item_the_one_that_is_named_is_driven(cli: CommandLine) -> None:
-    store = listed(cli, goal="file flag", inputs="i", returns=FLAG)
-    listed(cli, goal_of_item="pay", goal="pay", inputs="p", returns={})
-    shown = cli("runs").stdout
+def test_of_two_kinds_of_work_on_one_item_the_one_that_is_named_is_driven(here: InProcess) -> None:
+    store = listed(here, goal="file flag", inputs="i", returns=FLAG)
+    listed(here, goal_of_item="pay", goal="pay", inputs="p", returns={})
+    shown = here("runs").stdout
     assert "2 waiting" in shown
     for part in ("--goal GOAL", "file flag", "pay"):
         assert part in shown
-    assert [item["goal"] for item in json.loads(cli("runs", "--json").stdout)["items"]] == ["file flag", "pay"]
+    assert [item["goal"] for item in json.loads(here("runs", "--json").stdout)["items"]] == ["file flag", "pay"]
     for how in ((), ("--not-done",), ("--done", "7"), ("--not-done", "--goal", "fly")):
-        refused = cli("retry", "INV", *how)
+        refused = here("retry", "INV", *how)
         assert refused.code == 2
         assert "'file flag', 'pay'" in refused.complaint
     assert len(Ledger(store).intents("INV")) == 2
-    freed = cli("retry", "INV", "--goal", "pay", "--not-done")
+    freed = here("retry", "INV", "--goal", "pay", "--not-done")
     assert (freed.code, freed.stderr) == (0, "")
     assert len(Ledger(store).intents("INV", "file flag")) == 1, "nobody has looked for the effect of that one"
     assert Ledger(store).intents("INV", "pay") == ()
-    assert cli("retry", "INV", "--goal", "file flag", "--done", '{"flag": 7}').code == 0
+    assert here("retry", "INV", "--goal", "file flag", "--done", '{"flag": 7}').code == 0
     assert [item.goal for item in Items(store).all()] == ["pay"]
-    assert cli("retry", "INV").code == 0
+    assert here("retry", "INV").code == 0
 
 
-def test_what_only_a_flow_knows_is_not_made_up(cli: CommandLine) -> None:
-    store = listed(cli)
-    ended = cli("retry", "INV", "--done", "x")
+def test_what_only_a_flow_knows_is_not_made_up(here: InProcess) -> None:
+    store = listed(here)
+    ended = here("retry", "INV", "--done", "x")
     assert ended.code == 2
     assert "--not-done" in ended.complaint
     assert len(Items(store).all()) == 1
 
 
-def test_what_a_model_wrote_does_not_steer_the_terminal(cli: CommandLine) -> None:
-    listed(cli)
-    shown = cli("runs").stdout
+def test_what_a_model_wrote_does_not_steer_the_terminal(here: InProcess) -> None:
+    listed(here)
+    shown = here("runs").stdout
     assert "spent" in shown
     assert all(character.isprintable() for character in shown.replace("\n", ""))
 
 
-def test_a_name_that_is_no_text_is_refused_in_one_sentence(cli: CommandLine) -> None:
-    number = Approvals(store_at(cli.home / "holo")).request("run", "token T", "action", "frame", "To click")
-    ended = cli("approve", str(number), "--by", os.fsdecode(b"ad\xff"))
+def test_a_name_that_is_no_text_is_refused_in_one_sentence(here: InProcess) -> None:
+    number = Approvals(store_at(here.home / "holo")).request("run", "token T", "action", "frame", "To click")
+    ended = here("approve", str(number), "--by", os.fsdecode(b"ad\xff"))
     assert ended.code == 2
     assert "not valid UTF-8" in ended.complaint
 
 
-def test_an_item_that_is_not_on_the_list_is_refused(cli: CommandLine) -> None:
-    ended = cli("retry", "I-9", "--not-done")
+def test_an_item_that_is_not_on_the_list_is_refused(here: InProcess) -> None:
+    ended = here("retry", "I-9", "--not-done")
     assert ended.code == 2
     assert "no item 'I-9'" in ended.complaint
-    assert "No run yet." in cli("runs").stdout
-    assert cli("retry", "I-9", "--done", "x", "--not-done").code == 2
+    assert "No run yet." in here("runs").stdout
+    assert here("retry", "I-9", "--done", "x", "--not-done").code == 2

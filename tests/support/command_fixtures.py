@@ -16,7 +16,7 @@ from s3_server import S3Server
 from tk_python import tk_python
 from xcffib.xproto import MapState
 
-from tests.support.command_line import CommandLine, until
+from tests.support.command_line import CommandLine, InProcess, until
 
 APPS = Path(__file__).parents[1] / "apps"
 
@@ -30,6 +30,12 @@ def command(program: str, *arguments: object) -> list[str]:
 def cli(tmp_path: Path, prefect_url: str) -> CommandLine:
     """`holo-tasks` with local state of its own, on the test run's Prefect server."""
     return CommandLine(tmp_path, prefect_url)
+
+
+@pytest.fixture
+def here(tmp_path: Path, prefect_url: str) -> InProcess:
+    """`holo-tasks` as `cli`, but in this process: for what needs nothing of Prefect, and is no matter of a process."""
+    return InProcess(tmp_path, prefect_url)
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+import io
 import json
 import os
 import signal
@@ -9,10 +11,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from unittest import mock
 
 from tests.support import warm
 from tests.support.started import read_before
@@ -101,6 +104,30 @@ class CommandLine:
 
 def _shared(prefect_url: str) -> dict[str, str]:
     return {"PREFECT_API_URL": prefect_url, "PREFECT_API_AUTH_STRING": os.environ["PREFECT_API_AUTH_STRING"]}
+
+
+class InProcess(CommandLine):
+    """Does in this process, with its environment alone, what needs nothing of Prefect; with options, as ever."""
+
+    def __call__(self, *arguments: str, env: Mapping[str, str | None] | None = None, **options: Any) -> Ended:
+        if options:
+            return super().__call__(*arguments, env=env, **options)
+        kept = {name: value for name, value in {**self.env, **(env or {})}.items() if value is not None}
+        out, err, had = io.StringIO(), io.StringIO(), "prefect" in sys.modules
+        alone = mock.patch.dict(os.environ, kept, clear=True)
+        with alone, chdir(self.home), redirect_stdout(out), redirect_stderr(err):
+            code = contextvars.copy_context().run(_code_of, arguments)
+        assert had or "prefect" not in sys.modules, "it would read its settings, which are those of this command"
+        return Ended(code, out.getvalue(), err.getvalue())
+
+
+def _code_of(arguments: Sequence[str]) -> int:
+    from holo_tasks.cli.commands import exit_code
+
+    try:
+        return exit_code(arguments)
+    except SystemExit as ended:
+        return int(ended.code or 0)
 
 
 class Running:
