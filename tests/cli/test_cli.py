@@ -91,17 +91,6 @@ def test_an_answer_is_all_that_stdout_gets(cli: CommandLine, app: str) -> None:
     assert (run["name"], run["state_type"]) == (" ".join(goal.split()), "COMPLETED"), "a name is one line"
 
 
-def test_somebody_elses_screen_is_driven_without_a_window_manager(
-    cli: CommandLine, x_server: XServer, display: str
-) -> None:
-    x_server(display, *command("counter", cli.home / "clicks"))
-    with ScriptedModel([step("click", element="Count", x=562, y=550), DONE]) as model:
-        arguments = ("run", "Count.", "--allow", "act", "--base-url", model.base_url, "--json")
-        ended = cli(*arguments, "--display", display)
-    assert ended.told["status"] == "answered"
-    assert (cli.home / "clicks").read_text() == "1"
-
-
 @pytest.mark.parametrize("tools", few([(("click", "hotkey"),), (("write", "move_to"),)]))
 def test_a_run_that_may_only_read_sends_no_input(
     cli: CommandLine, x_server: XServer, display: str, tools: tuple[str, ...]
@@ -242,15 +231,18 @@ def test_a_run_needs_no_server_no_particular_folder_and_no_terminal(app: str, tm
     assert "answered after 2 steps" in ended.complaint, "and nothing of what Prefect has to say"
 
 
-def test_runs_share_a_home_and_a_reader_that_goes_changes_nothing(
+def test_runs_share_a_home_and_a_screen_of_somebody_else_and_a_reader_that_goes_changes_nothing(
     cli: CommandLine, x_server: XServer, display: str
 ) -> None:
-    x_server(display)
+    """One of them drives the screen, on which there is no window manager."""
+    x_server(display, *command("counter", cli.home / "clicks"))
+    yes, here = step("answer", content="yes"), ("--display", display, "--token")
     with Runs(cli) as runs:
-        for name in ("one", "two"):
-            runs.start(name, [step("answer", content="yes")], "--display", display, "--token", name)
+        runs.start("one", [yes], *here, "one")
+        runs.start("two", [step("click", element="Count", x=562, y=550), yes], *here, "two", "--allow", "act")
         ends = runs.ends()
     assert [ended.told["status"] for ended in ends.values()] == ["answered"] * 2
+    assert (cli.home / "clicks").read_text() == "1"
     assert len({ended.told["trace"] for ended in ends.values()}) == 2
     # What is finished is told again at once, so this is quick.
     told = f"{EXECUTABLE} run Count. --display {display} --base-url http://127.0.0.1:9/v1 --token one"

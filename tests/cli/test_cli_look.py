@@ -16,7 +16,7 @@ from holo_tasks.audit.pages.look import line_for
 from holo_tasks.desktop import VirtualDesktop
 from tests.support import warm
 from tests.support.browser import Tab
-from tests.support.command_line import EXECUTABLE
+from tests.support.command_line import EXECUTABLE, InProcess
 from tests.support.own_bus import own_bus
 
 APPS = Path(__file__).parent.parent / "apps"
@@ -113,9 +113,9 @@ def test_a_program_that_tells_nothing_is_read(tmp_path: Path) -> None:
         (["--display", "x"], "not an X display"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_started(arguments: list[str], said: str) -> None:
-    found = looked(*arguments, "--json")
-    assert found.returncode == 2
+def test_what_is_wrong_is_said_before_anything_is_started(tmp_path: Path, arguments: list[str], said: str) -> None:
+    found = InProcess(tmp_path, None)("look", *arguments, "--json")
+    assert found.code == 2
     assert said in found.stderr
     assert json.loads(found.stdout)["elements"] == []
 

@@ -19,7 +19,7 @@ import yaml
 from tk_python import tk_python
 
 from holo_tasks.core.keynames import TAB
-from tests.support.command_line import EXECUTABLE, CommandLine, until
+from tests.support.command_line import EXECUTABLE, CommandLine, InProcess, until
 from tests.support.viewer import Person
 
 FORM = Path(__file__).parents[1] / "apps" / "supplier_tk.py"
@@ -162,8 +162,8 @@ def test_ctrl_c_throws_it_away(cli: CommandLine, form: Form, tmp_path: Path) -> 
         (("--out", "it.yaml", "--app", "xterm", "--param", "A=b"), "'A' is no name of a parameter"),
     ],
 )
-def test_what_is_plainly_wrong_is_refused_at_once(cli: CommandLine, given: tuple[str, ...], why: str) -> None:
-    ended = cli("record", *given, "--json")
+def test_what_is_plainly_wrong_is_refused_at_once(here: InProcess, given: tuple[str, ...], why: str) -> None:
+    ended = here("record", *given, "--json")
     assert ended.code == 2
     assert why in ended.complaint
     assert json.loads(ended.stdout)["file"] is None

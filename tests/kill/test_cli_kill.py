@@ -19,7 +19,7 @@ from holo_tasks.prefect_server.temporary import TemporaryServer
 from holo_tasks.safety.kill_requests import Kills
 from holo_tasks.safety.store import store_at
 from tests.kill.test_kill import COMMAND, TEXT, closed_as_killed
-from tests.support.command_line import CommandLine, related, until
+from tests.support.command_line import CommandLine, InProcess, related, until
 from tests.support.inputs import Inputs, witnessed
 from tests.support.killing import kill
 from tests.support.long import few
@@ -76,15 +76,15 @@ def test_a_run_that_is_still_starting_is_meant_by_all(cli: CommandLine, app: str
     assert model.requests == []
 
 
-def test_it_must_be_said_which_run_is_meant(cli: CommandLine) -> None:
-    assert cli("kill").code == 2
-    assert "--run ID, or --all" in cli("kill").complaint
-    unknown = cli("kill", "--run", "20260101-000000-nobody")
+def test_it_must_be_said_which_run_is_meant(here: InProcess) -> None:
+    assert here("kill").code == 2
+    assert "--run ID, or --all" in here("kill").complaint
+    unknown = here("kill", "--run", "20260101-000000-nobody")
     assert (unknown.code, unknown.stdout) == (2, "")
     assert "No run 20260101-000000-nobody is under way here; no run is." in unknown.complaint
-    none = cli("kill", "--all")
+    none = here("kill", "--all")
     assert (none.code, none.stdout) == (0, "no run is under way\n")
-    empty = cli("kill", "--run", "")
+    empty = here("kill", "--run", "")
     assert (empty.code, empty.stdout) == (2, "")
     assert "--run is empty" in empty.complaint
 
