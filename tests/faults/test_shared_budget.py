@@ -151,7 +151,7 @@ async def test_who_is_refused_for_what_others_were_billed_hears_of_it_and_when_t
 
 
 def test_no_scope_of_nested_ones_goes_over_its_own_cap(store_url: str, tmp_path: Path) -> None:
-    outer, inner = usd("outer", CAP_USD), [usd(f"inner {number}", CAP_USD * 0.35) for number in range(4)]
+    outer, inner = usd("outer", CAP_USD * 0.6), [usd(f"inner {number}", CAP_USD * 0.2) for number in range(4)]
     bill = Billing(3, faults=True)
     with ScriptedModel(bill) as server:
         nested = [[outer, inner[number % 4]] for number in range(WORKERS)]
