@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_fixtures import command
-from tests.support.command_line import CommandLine
+from tests.support.command_line import CommandLine, InProcess
 from tests.support.long import few
 from tests.support.scripted_model import ScriptedModel, step
 
@@ -27,7 +27,9 @@ def rules(tmp_path: Path) -> Path:
     return file
 
 
-def test_what_waits_for_a_yes_goes_through_once_it_was_said(cli: CommandLine, app: str, rules: Path) -> None:
+def test_what_waits_for_a_yes_goes_through_once_it_was_said(
+    cli: CommandLine, here: InProcess, app: str, rules: Path
+) -> None:
     clicks = cli.home / "clicks"
     with ScriptedModel(lambda number, body: DONE if "Done: click" in str(body["messages"]) else CLICK) as model:
         options = ("--app", app, "--base-url", model.base_url, "--rules", str(rules), "--token", "T-1", "--json")
@@ -36,21 +38,21 @@ def test_what_waits_for_a_yes_goes_through_once_it_was_said(cli: CommandLine, ap
         assert "say yes with `holo-tasks approve 1`, then run it again" in waiting.complaint
         assert not clicks.exists()
 
-        listed = cli("approve")
+        listed = here("approve")
         assert (listed.code, listed.stderr) == (0, "")
         assert listed.stdout.startswith("1: To click ‘the Count button’ at (448, 320) in ")
         assert "probe_counter.py needs a person's yes (confirm: text count; kinds click)" in listed.stdout
         assert "for token T-1" in listed.stdout
         assert waiting.told["trace"] in listed.stdout
 
-        assert (cli("approve", "2").code, cli("approve", "one").code) == (2, 2)
-        yes = cli("approve", "1", "--by", "ada")
+        assert (here("approve", "2").code, here("approve", "one").code) == (2, 2)
+        yes = here("approve", "1", "--by", "ada")
         assert (yes.code, yes.stderr) == (0, "")
-        assert cli("approve", "1", "--by", "bob").complaint == (
+        assert here("approve", "1", "--by", "bob").complaint == (
             "holo-tasks: invalid: Approval 1 was answered already by ada; "
             "`holo-tasks approve` lists what waits for an answer."
         )
-        assert cli("approve").complaint == "holo-tasks: nothing waits for a person's yes"
+        assert here("approve").complaint == "holo-tasks: nothing waits for a person's yes"
 
         assert cli("run", "Count once.", *options).told["answer"] == "counted"
         assert clicks.read_text() == "1"

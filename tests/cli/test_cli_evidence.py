@@ -9,7 +9,7 @@ import pytest
 from s3_server import S3Server
 
 from holo_tasks.audit import open_trace
-from tests.support.command_line import CommandLine, related
+from tests.support.command_line import CommandLine, InProcess, related
 from tests.support.scripted_model import ScriptedModel, step
 
 CLICK = step("click", element="Count", x=390, y=450)
@@ -20,7 +20,7 @@ INVALID = (2, "invalid")
 pytestmark = pytest.mark.desktop
 
 
-def test_keys_pictures_and_a_token(cli: CommandLine, app: str, tmp_path: Path) -> None:
+def test_keys_pictures_and_a_token(cli: CommandLine, here: InProcess, app: str, tmp_path: Path) -> None:
     keys = {"HAI_API_KEY": "hosted-s3cret", "HOLO_API_KEY": "own-s3cret"}
     shown: list[str] = []
 
@@ -57,17 +57,17 @@ def test_keys_pictures_and_a_token(cli: CommandLine, app: str, tmp_path: Path) -
     assert (other.code, other.told["status"]) == (2, "invalid")
     assert "R-{1}" in other.complaint
 
-    report = cli("report", str(trace), "--out", "page.html")
+    report = here("report", str(trace), "--out", "page.html")
     assert (report.code, report.stdout) == (0, "page.html\n")
     page = (tmp_path / "page.html").read_text()
     assert "Count." in page
     events = trace / "events.jsonl"
     events.write_bytes(events.read_bytes()[:-700])
-    assert cli("report", str(trace), "--out", "torn.html").code == 0
+    assert here("report", str(trace), "--out", "torn.html").code == 0
     assert "data:image/jpeg" in (tmp_path / "torn.html").read_text()
 
 
-def test_evidence_in_a_bucket(cli: CommandLine, app: str, s3: S3Server, tmp_path: Path) -> None:
+def test_evidence_in_a_bucket(cli: CommandLine, here: InProcess, app: str, s3: S3Server, tmp_path: Path) -> None:
     with ScriptedModel([CLICK, DONE]) as model:
         options = ("--allow", "act", "--base-url", model.base_url, "--audit", f"s3://{s3.bucket}/a b/runs", "--json")
         ended = cli("run", "Count.", "--app", app, *options, env=s3.environment)
@@ -84,7 +84,7 @@ def test_evidence_in_a_bucket(cli: CommandLine, app: str, s3: S3Server, tmp_path
     assert trace.check().closed
     assert not list((cli.home / "holo" / "spool").iterdir()), "all of it has arrived"
     out = tmp_path / "page.html"
-    assert cli("report", ended.told["trace"], "--out", str(out), env=s3.environment).code == 0
+    assert here("report", ended.told["trace"], "--out", str(out), env=s3.environment).code == 0
     assert "Count." in out.read_text()
     assert s3.secret_key not in ended.stderr + out.read_text()
 
