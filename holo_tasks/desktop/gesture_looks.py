@@ -24,6 +24,8 @@ LEAST_NS = 100_000_000
 QUIET_NS = 40_000_000
 SHOWN_NS = 300_000_000
 """What moves by itself is not waited for longer than this: two presses further apart are no double click."""
+SIDE = 48
+"""What is dragged shows no further away from the pointer than this, in pixels."""
 BUSY_NS = 1_500_000_000
 """A program that does not answer is given this long, for the next press would reach whatever it shows then."""
 
@@ -34,6 +36,16 @@ class Spot:
 
     at: Point
     strip: Strip
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What shows around a point, to the pixel, and which window directly on the screen is there."""
+
+    at: Point
+    box: Box
+    pixels: bytes
     window: int
 
 
@@ -53,25 +65,35 @@ class Glance:
             return None
         return Spot(point, self._screen.strip(*rows(point)), top_at(self._link, point))
 
+    def around(self, point: Point) -> Sight:
+        """Look at what is close to a point, where a thing would show that is dragged there."""
+        box = Box.near(point, SIDE, SIDE).cut_to(Box.whole(self._link.size()))
+        try:
+            return Sight(point, box, self._link.pixels(box), top_at(self._link, point))
+        except Refused:  # the screen has another size by now
+            return Sight(point, box, b"", 0)
+
     def await_manager(self) -> None:
         """Wait until the window manager, which holds presses back, has let the last one through."""
         self._pulse.await_manager()
 
-    def await_answer(self, pressed_ns: int, *, shown_at: Point | None = None) -> bool:
+    def await_answer(self, pressed_ns: int, *, other_than: Sight | None = None) -> bool:
         """Wait until what a press does is to be seen; false if the program is too busy to say.
 
-        A program that has drawn nothing where it is to show an answer is busy too: a browser answers for its pages,
-        also for one that has read nothing yet.
+        A program that shows nothing other than before where it is to show an answer is busy too: a browser answers for
+        its pages, also for one that has read nothing yet, and draws such a page as it was when a cursor in it blinks.
         """
         ping = self._pulse.ask()
-        answered = None
+        answered, seen_ns = None, 0
+        blank = other_than is not None
         while True:
             self._gate.check()
             if ping is not None and answered is None:
                 answered = self._pulse.answered(ping)
             repaints = [repaint for repaint in self._repaints.latest() if repaint.at_ns > pressed_ns]
             drawn = [repaint.at_ns for repaint in repaints[-1:]]
-            blank = shown_at is not None and not any(repaint.box.contains(shown_at) for repaint in repaints)
+            if blank and other_than is not None and drawn and drawn[0] != seen_ns:
+                seen_ns, blank = drawn[0], self.around(other_than.at) == other_than
             busy = blank or (ping is not None and answered is None)
             rested = max([pressed_ns + LEAST_NS, *(since + QUIET_NS for since in (*drawn, answered or 0))])
             end = pressed_ns + BUSY_NS if busy else min(rested, max(pressed_ns, answered or 0) + SHOWN_NS)

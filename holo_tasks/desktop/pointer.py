@@ -137,6 +137,7 @@ class Pointer:
         self._keep_apart(start, button)
         self._gate.compare()
         before = self._glance.at(end)
+        blank = self._glance.around(_between(start, end, DRAG_BEGINS / DRAG_STEPS))
         self.move(start)
         self._press(start, button)
         now = start
@@ -151,7 +152,7 @@ class Pointer:
                 now = _between(start, end, step / DRAG_STEPS)
                 self.move(now)
                 if step == DRAG_BEGINS:
-                    self._glance.await_answer(self.last_event_ns, shown_at=now)
+                    self._glance.await_answer(self.last_event_ns, other_than=blank)
             self._glance.await_answer(self.last_event_ns)
             if before is not None and self._came_up(before, _between(start, end, 1 - 1 / DRAG_STEPS)):
                 now = start

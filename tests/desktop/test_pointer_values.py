@@ -36,12 +36,14 @@ class Scene:
     def await_manager(self) -> None:
         self.order.append("manager")
 
-    def await_answer(self, _: int, *, shown_at: Point | None = None) -> bool:
+    def await_answer(self, _: int, *, other_than: None = None) -> bool:
         self.order.append("answer")
         return True
 
     def at(self, _: Point) -> None:
         return None
+
+    around = at
 
     def check(self) -> None:
         pass
