@@ -58,7 +58,8 @@ def x_servers(folder: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
     def start(display: str, *program: str, shows: bool = True) -> subprocess.Popen[bytes]:
         server = subprocess.Popen(
-            ["Xvfb", display, "-screen", "0", "800x600x24", "-nolisten", "tcp", "-extension", "GLX"],
+            # One that begins anew when its last client goes would throw out who is about to come.
+            ["Xvfb", display, "-screen", "0", "800x600x24", "-nolisten", "tcp", "-extension", "GLX", "-noreset"],
             stderr=subprocess.DEVNULL,
         )
         started.append(server)
