@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
-	@echo "make test   run all checks and tests; 10 to 13 minutes on two cores"
+	@echo "make test   run all checks and tests; 9 to 11 minutes on two cores"
 	@echo "make test-fast  types, style, and the tests of what needs no server and no screen; about a minute"
 	@echo "make test-long  the same, with all of many like cases"
 	@echo "make bench  measure overhead, readiness, start-up, needless refusals, then all of bench-models"
