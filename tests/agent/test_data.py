@@ -213,8 +213,11 @@ async def test_a_script_is_given_no_secret_by_a_value(tmp_path: Path) -> None:
     with ScriptedModel([]) as model:
         desktop = PaintedDesktop()
         script = Script(fill_in, note="plain")
-        fill = lambda: pursue("Fill in.", options=SubgoalOptions(layers=script))  # noqa: E731
-        await working(model, tmp_path, fill, desktop=desktop, in_flow=True)
+
+        async def work() -> Any:
+            return await pursue("Fill in.", options=SubgoalOptions(layers=script))
+
+        await working(model, tmp_path, work, desktop=desktop, in_flow=True)
     assert typed(desktop) == ["{{secret:portal}}", "plain"], "it names its own"
 
 
