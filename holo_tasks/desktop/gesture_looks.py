@@ -81,7 +81,7 @@ class Glance:
         """Wait until what a press does is to be seen; false if the program is too busy to say.
 
         A program that shows nothing other than before where it is to show an answer is busy too: a browser answers for
-        its pages, also for one that has read nothing yet, and draws such a page as it was when a cursor in it blinks.
+        its pages, also for one that has read nothing yet, and at times draws all of such a page anew as it was.
         """
         ping = self._pulse.ask()
         answered, seen_ns = None, 0
