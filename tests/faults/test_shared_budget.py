@@ -58,7 +58,7 @@ def usd(key: str, cap: float) -> Scope:
 
 
 def test_all_that_was_billed_is_within_the_cap_and_most_of_the_cap_can_be_used(store_url: str, tmp_path: Path) -> None:
-    scope, bill = usd("night", CAP_USD / 2), Billing(1, faults=False)
+    scope, bill = usd("night", CAP_USD), Billing(1, faults=False)
     with ScriptedModel(bill) as server:
         Fight(store_url, tmp_path).spend(server, [[scope]] * WORKERS)
     after = balance(Budgets(open_store(store_url)), scope.key)

@@ -16,6 +16,7 @@ import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Completed, Running
 
 from holo_tasks.machine import pending_notes
@@ -164,6 +165,24 @@ async def test_only_what_is_as_it_was_left_is_told(tmp_path: Path, monkeypatch: 
     assert (await state_of(again)).is_running()
     assert (await state_of(over)).id == before.id
     assert list(pending_notes.left(tmp_path, FLOW_RUN)) == []
+
+
+@pytest.mark.usefixtures("prefect")
+async def test_what_could_not_be_told_is_kept_until_it_is(tmp_path: Path, prefect_url: str) -> None:
+    way = Unreachable(prefect_url)
+    with temporary_settings({PREFECT_API_URL: way.url, PREFECT_CLIENT_MAX_RETRIES: 0}):
+        id = await works()
+        note_untold(tmp_path, id, str((await set_running(id)).id), Completed(message="It is done."))
+        way.kill()
+        (said,) = await tell_untold(tmp_path)
+        assert "Prefect still does not hear it" in said
+        assert [note.says["flow_run_id"] for note in pending_notes.left(tmp_path, FLOW_RUN)] == [id]
+        way.start()
+        (said,) = await tell_untold(tmp_path)
+        assert said.startswith("Prefect was told")
+        assert (await state_of(id)).is_completed()
+    assert list(pending_notes.left(tmp_path, FLOW_RUN)) == []
+    way.kill()
 
 
 @pytest.mark.usefixtures("prefect")
