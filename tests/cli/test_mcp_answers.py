@@ -1,0 +1,45 @@
+"""What a client of the MCP server may answer in a person's place."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from holo_tasks.cli.mcp import tools
+from holo_tasks.cli.mcp.granted import Granted
+from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.core.person import NO, YES
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """What was answered to a run that asks for a yes to an action."""
+    told: list[str | None] = []
+    run = SimpleNamespace(alive=True, progress={"handoff": "h-1"})
+    monkeypatch.setattr(tools.processes, "find", lambda home, run_id: run)
+    monkeypatch.setattr(tools, "asked_of", lambda id: {"id": id, "asks_for_a_yes_to_an_action": True})
+    monkeypatch.setattr(tools.handoff, "resume", lambda id, *, choice, **_: told.append(choice))
+    return told
+
+
+def server(folder: Path, *, may_approve: bool) -> Any:
+    return tools.Tools(Granted(folder, (), argparse.Namespace(may_approve=may_approve)))
+
+
+@pytest.mark.parametrize("choice", [YES, "always", None])
+def test_it_says_no_yes_to_an_action(answered: list[str | None], tmp_path: Path, choice: str | None) -> None:
+    with pytest.raises(InvalidUsage, match=f"may only say '{NO}'"):
+        server(tmp_path, may_approve=False)._answer("run-1", choice, "")
+    assert answered == []
+
+
+def test_it_may_say_no_and_yes_where_whoever_started_the_server_lets_it(
+    answered: list[str | None], tmp_path: Path
+) -> None:
+    server(tmp_path, may_approve=False)._answer("run-1", NO, "")
+    server(tmp_path, may_approve=True)._answer("run-1", YES, "")
+    assert answered == [NO, YES]
