@@ -35,8 +35,8 @@ pytestmark = [pytest.mark.usefixtures("prefect"), pytest.mark.desktop]
 APPS = Path(__file__).parents[1] / "apps"
 SEED = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXQ"
 SECRET = "hunter2-harbour"
-CODES = ["402917", "583164"]
-"""What the program mails, and what came before that: the same in each run, so that what is read of it is known."""
+CODES, BEFORE = ["402917", "583164"], "771305"
+"""What the program mails, one after the other, and what came before: the same in each run, so that it is known."""
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ async def test_a_code_that_comes_by_mail_is_taken_once_and_kept_private(
     page: ModuleType, tmp_path: Path, model: HoloModel, mail: Callable[..., ImapAccount]
 ) -> None:
     account = mail("plain")
-    came_before(account_home(mail), CODES[1])
+    came_before(account_home(mail), BEFORE)
     portal = Portal(tmp_path, look_ups=1, maildir=account_home(mail))
     box = HoloMailbox(host="localhost", port=account.port, user=account.user, password=PASSWORD, security="plain")
     await box.save("codes", overwrite=True)
@@ -136,11 +136,11 @@ async def test_a_code_that_comes_by_mail_is_taken_once_and_kept_private(
     async def by_mail() -> list[str]:
         evidence = AuditBucket(local_folder=str(portal.evidence))
         async with holo_agent("By mail", model=model, desktop=portal.desktop, audit=evidence, allow="act"):
-            return [await status_of("R-1")]
+            return [await status_of(record) for record in ("R-1", "R-2")]
 
-    assert await by_mail() == ["OPEN-R-1"]
+    assert await by_mail() == ["OPEN-R-1", "OPEN-R-2"]
     sent, taken = [words[1] for words in portal.log if words[0] == "mailed"], portal.codes("taken")
-    assert sent == taken == CODES[:1]
+    assert sent == taken == CODES
     for file in portal.evidence.rglob("*"):
         found = file.read_bytes() if file.is_file() else b""
         assert not [code for code in taken if code.encode() in found], file

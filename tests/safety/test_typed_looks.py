@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import pytest
@@ -23,6 +24,7 @@ from holo_tasks.safety.typed_looks import (
     eighths,
     picture_of,
     pieces_left,
+    places,
     same_around,
     shape_of,
     text_box,
@@ -195,3 +197,13 @@ async def test_from_how_wide_the_mask_of_a_value_is_nobody_knows_how_long_it_is(
             texts = TypedTexts(fields, Reads(Mask(SECRET, Box(left, 20, width, 12))), asked_for=True)
             found = list(await texts.masks(frame(page(VALUE))))
             assert found[0].box.width == masked
+
+
+def test_a_piece_is_found_wherever_it_is() -> None:
+    chance = random.Random(1)
+    for _ in range(300):
+        lines = bytes(chance.choices((0, 1, 2), (6, 1, 1), k=200))
+        at = next(number for number, byte in enumerate(lines) if byte)
+        piece = lines[max(0, at - 2) : at + chance.randrange(1, 6)]
+        plainly = [number for number in range(len(lines)) if lines.startswith(piece, number)]
+        assert list(places(lines, piece)) == plainly
