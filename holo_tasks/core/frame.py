@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from holo_tasks.core.activity import UNKNOWN, Activity
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.programs import Owner
@@ -44,7 +45,7 @@ class Frame:
     before. ``typed_in`` are the windows that secrets were typed into, by their numbers, and where they are by now: None
     for one that is not to be seen. ``monitor`` is the part of the screen that the desktop is bound to, None for all of
     it: what is beside it is black. ``reconnected`` is how often the connection to the remote screen that it shows
-    dropped and was made again by then.
+    dropped and was made again by then. ``activity`` holds the signs of work that followed the last input.
     """
 
     rgb: bytes = field(repr=False)
@@ -63,6 +64,7 @@ class Frame:
     typed_in: tuple[tuple[int, Box | None], ...] = ()
     monitor: Box | None = None
     reconnected: int = 0
+    activity: Activity = UNKNOWN
 
     def __post_init__(self) -> None:
         expected = self.size.width * self.size.height * 3

@@ -1,0 +1,32 @@
+"""Signs of work that a program showed after the last input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Signs that the programs on a desktop worked on the last input, up to the capture of a frame.
+
+    ``known`` is false if the desktop cannot see any of these signs; then the other fields mean nothing. ``sent`` is
+    true if a program sent bytes over the network after the input, ``computed`` if a program used CPU time beyond its
+    usual rate, and ``repainted`` if anything on the screen was repainted. ``waiting_for`` says what the program was
+    still working on at the capture, for example ``"its server (localhost:8000)"``. It is empty if the program was
+    done. ``waited_ns`` is the time in nanoseconds that the capture was put off for that work, and for that alone.
+    """
+
+    known: bool = False
+    sent: bool = False
+    computed: bool = False
+    repainted: bool = False
+    waiting_for: str = ""
+    waited_ns: int = 0
+
+    @property
+    def nothing_came(self) -> bool:
+        """Whether the last input certainly had no effect: no byte sent, no CPU time, no repaint."""
+        return self.known and not (self.sent or self.computed or self.repainted)
+
+
+UNKNOWN = Activity()
