@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+PATIENCE_S = 15.0
+"""How many seconds after an input a desktop waits for a program that still works on it, unless told otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class Activity:
@@ -12,8 +15,10 @@ class Activity:
     ``known`` is false if the desktop cannot see any of these signs; then the other fields mean nothing. ``sent`` is
     true if a program sent bytes over the network after the input, ``computed`` if a program used CPU time beyond its
     usual rate, and ``repainted`` if anything on the screen was repainted. ``waiting_for`` says what the program was
-    still working on at the capture, for example ``"its server (localhost:8000)"``. It is empty if the program was
-    done. ``waited_ns`` is the time in nanoseconds that the capture was put off for that work, and for that alone.
+    still working on at the capture, when the patience was over: for example ``"its server"``. It is empty if the
+    program was done. ``detail`` names the address or the program that the wait was for, for people on this machine.
+    ``waited_ns`` is the time in nanoseconds that the capture was put off for work in flight, and for that alone.
+    ``unseen`` names the signs that the desktop cannot see, each with the reason.
     """
 
     known: bool = False
@@ -21,7 +26,9 @@ class Activity:
     computed: bool = False
     repainted: bool = False
     waiting_for: str = ""
+    detail: str = ""
     waited_ns: int = 0
+    unseen: tuple[str, ...] = ()
 
     @property
     def nothing_came(self) -> bool:

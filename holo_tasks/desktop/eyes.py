@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from holo_tasks.core.activity import UNKNOWN, Activity
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.frame import OnScreen
 from holo_tasks.core.geometry import Box
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.liveness_ping import Ping, Pulse
+from holo_tasks.desktop.readiness.work_in_flight import Wait, WorkInFlight
 from holo_tasks.desktop.repaints import Repaints
 from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.settle import Settle, Situation, Verdict, judge
@@ -18,6 +20,8 @@ from holo_tasks.desktop.sleeping_clients import Asleep
 from holo_tasks.desktop.stacking import Stacked, between
 
 LONGEST_NAP_NS = 50_000_000
+WORK_NAP_NS = 25_000_000
+"""Between two looks whether work is still in flight."""
 FIRST_NAP_NS = 2_000_000
 """Between two looks whether all sleep, doubled each time: who keeps working is not asked over and over."""
 
@@ -34,6 +38,7 @@ class Look:
     quiet_ns: int
     capture_ns: int
     windows: tuple[OnScreen, ...] | None
+    activity: Activity = UNKNOWN
 
 
 class Eyes:
@@ -48,7 +53,13 @@ class Eyes:
         interrupt: Interrupt,
         windows: Callable[[], Stacked],
         asleep: Callable[[], Asleep | None] = lambda: None,
+        work: WorkInFlight | None = None,
+        repeats: Callable[[], list[Box]] = list,
     ) -> None:
+        """``work`` is the sense for work in flight, None where nothing of it can be seen.
+
+        ``repeats`` returns the places that are repainted at a pace of their own, whatever the agent does.
+        """
         self._screen = screen
         self._windows = windows
         self._asleep = asleep
@@ -59,10 +70,23 @@ class Eyes:
         self._acted_ns: int | None = None
         self._ping: Ping | None = None
         self._telling, self._awake, self._nap_ns = True, False, FIRST_NAP_NS
+        self._work = work
+        self._repeats = repeats
+        self._input_ns: int | None = None
+        self._wait: Wait | None = None
+        self._wait_began_ns = 0
+        self._waited_ns = 0
 
     def acts(self) -> None:
-        """Note who sleeps before hands wake them: how long they sleep is counted from then on."""
+        """Note what is under way before an input: who sleeps, and which work is in flight already."""
         self._asleep()
+        self.begin_work()
+
+    def begin_work(self, *, starting: bool = False) -> None:
+        """Note that an input is about to be sent, or that a program is about to be started."""
+        self._input_ns = time.monotonic_ns()
+        if self._work is not None:
+            self._work.begin(starting=starting)
 
     def acted(self, at_ns: int | None) -> None:
         """Note when the last input event was sent, and ask the program to say when it is done with it.
@@ -95,6 +119,7 @@ class Eyes:
         """
         began = time.monotonic_ns()
         acted = self._acted_ns if after_action else None
+        self._wait, self._waited_ns = None, 0
         self._telling, self._awake, self._nap_ns = self._repaints.exact, False, FIRST_NAP_NS
         while True:
             verdict = self._await_rest(began, acted, asks)
@@ -112,9 +137,43 @@ class Eyes:
             # Drawn on while it was taken: not yet the picture of a screen at rest.
             if not (verdict.settled and after.wait_ns) or after.last_repaint_ns == verdict.last_repaint_ns:
                 break
+        if self._work is not None:
+            self._work.looked(gave_up=self._wait)
         quiet = at - verdict.last_repaint_ns if verdict.last_repaint_ns is not None else 0
         hung = not verdict.settled and self._ping is not None and self._pulse.answered(self._ping) is None
-        return Look(picture, verdict.settled, hung, time.time_ns(), at - began, max(quiet, 0), took, shown)
+        activity = self._activity()
+        return Look(picture, verdict.settled, hung, time.time_ns(), at - began, max(quiet, 0), took, shown, activity)
+
+    def _activity(self) -> Activity:
+        work, wait = self._work, self._wait
+        if work is None or self._input_ns is None:
+            return UNKNOWN
+        since, steady = self._input_ns, self._repeats()
+        drawn = any(not any(box.encloses(each) for box in steady) for each in self.drawn(since))
+        return Activity(
+            known=self._repaints.exact and not work.unseen,
+            sent=work.sent,
+            computed=work.computed,
+            repainted=drawn,
+            waiting_for=wait.kind if wait else "",
+            detail=wait.detail if wait else "",
+            waited_ns=self._waited_ns,
+            unseen=tuple(f"{sign}: {why}" for sign, why in sorted(work.unseen.items())),
+        )
+
+    def _awaits_work(self) -> bool:
+        """Say whether to wait on for work in flight, a screen at rest notwithstanding."""
+        work, began = self._work, time.monotonic_ns()
+        if work is None or self._input_ns is None:
+            return False
+        patience = round(self._settle.patience_s * 1e9)
+        if began - self._input_ns > patience and self._wait is None:
+            return False
+        before, self._wait = self._wait, work.waits_for(self._settle.patience_s)
+        if before is not None:
+            self._waited_ns += began - self._wait_began_ns
+        self._wait_began_ns = began
+        return self._wait is not None and began - self._input_ns < patience
 
     def _judge(self, began: int, acted: int | None) -> Verdict:
         """Decide whether the screen is ready; if nobody is known to be busy, also by whether all sleep."""
@@ -127,6 +186,7 @@ class Eyes:
             acted_ns=acted,
             asked=ping is not None,
             answered_ns=self._pulse.answered(ping) if ping else None,
+            worked_until_ns=self._work.ended_ns if self._work is not None else 0,
         )
         verdict = judge(self._settle, seen)
         if verdict.ready or (seen.asked and seen.answered_ns is None) or not self._telling:
@@ -154,7 +214,13 @@ class Eyes:
             if verdict.ready:
                 if busy and ping is not None:
                     self._pulse.give_up(ping)
-                return verdict
+                if busy or not self._awaits_work():
+                    return verdict
+                if not asked:
+                    asks()
+                    asked = True
+                self._repaints.wait(WORK_NAP_NS)
+                continue
             if not (asked or busy or self._telling or verdict.last_repaint_ns is None):
                 asks()
                 asked = True

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from itertools import pairwise
 
+from holo_tasks.core.activity import PATIENCE_S
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Size
 
@@ -22,9 +24,10 @@ BLINK_PART = 64
 class Settle:
     """How long to wait for a screen, in seconds.
 
-    A screen is ready when nothing was repainted for ``quiet_s``. After a gesture the first
-    repaint is awaited for ``first_change_s``. A screen that never rests is taken after
-    ``cap_s``; a program too busy to answer its window manager is given ``busy_cap_s``. Some old
+    A screen is ready when nothing was repainted for ``quiet_s`` and no work on the last input is in flight. After a
+    gesture the first repaint is awaited for ``first_change_s``. A screen that never rests is taken after ``cap_s``.
+    Work in flight is awaited for ``patience_s`` after the gesture at most: a server that has not answered, for
+    example. A program too busy to answer its window manager is given as long. Some old
     programs (xterm, Motif) cannot be asked whether they are busy: after a gesture their screen
     must be quiet for ``unasked_quiet_s``. Where it is known that all programs on the screen sleep,
     and that none wakes by itself before the picture would be taken, it is taken at once: they need
@@ -35,11 +38,15 @@ class Settle:
     unasked_quiet_s: float = 0.15
     first_change_s: float = 0.3
     cap_s: float = 2.0
-    busy_cap_s: float = 5.0
+    patience_s: float = PATIENCE_S
     asleep_s: float = 0.01
+    busy_cap_s: InitVar[float | None] = None
 
-    def __post_init__(self) -> None:
-        for name in ("quiet_s", "unasked_quiet_s", "first_change_s", "cap_s", "busy_cap_s", "asleep_s"):
+    def __post_init__(self, busy_cap_s: float | None) -> None:
+        if busy_cap_s is not None:
+            warnings.warn("busy_cap_s is called patience_s by now", DeprecationWarning, stacklevel=3)
+            object.__setattr__(self, "patience_s", busy_cap_s)
+        for name in ("quiet_s", "unasked_quiet_s", "first_change_s", "cap_s", "patience_s", "asleep_s"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise InvalidUsage(f"{name} is a number of seconds from 0 up, not {value!r}")
@@ -58,7 +65,8 @@ class Situation:
     """All that is known while a screen is being waited for; times are monotonic nanoseconds.
 
     ``acted_ns`` is when the last input event was sent, if its effect is awaited; ``asked`` says
-    that the program was then asked for a sign of life, ``answered_ns`` when it gave it.
+    that the program was then asked for a sign of life, ``answered_ns`` when it gave it. ``worked_until_ns`` is when
+    the last work in flight that was waited for ended, zero if there was none.
     ``repaints`` are the latest ones, oldest first. ``asleep_ns`` is since when all programs are
     known to sleep, ``until_ns`` when the first of them may wake by itself.
     """
@@ -70,8 +78,14 @@ class Situation:
     acted_ns: int | None = None
     asked: bool = False
     answered_ns: int | None = None
+    worked_until_ns: int = 0
     asleep_ns: int | None = None
     until_ns: float = 0
+
+    @property
+    def busy_until_ns(self) -> int:
+        """When the program last showed that it had been busy until then: by its answer, or by the end of its work."""
+        return max(self.answered_ns or 0, self.worked_until_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +100,13 @@ class Verdict:
 
 def judge(settle: Settle, seen: Situation) -> Verdict:
     """Decide whether the screen is ready."""
-    quiet, first, cap, busy_cap = (
-        round(seconds * 1e9) for seconds in (settle.quiet_s, settle.first_change_s, settle.cap_s, settle.busy_cap_s)
+    quiet, first, cap, patience = (
+        round(seconds * 1e9) for seconds in (settle.quiet_s, settle.first_change_s, settle.cap_s, settle.patience_s)
     )
     if seen.acted_ns is not None and not seen.asked:
         quiet = max(quiet, round(settle.unasked_quiet_s * 1e9))
     now = seen.now_ns
-    since = max(seen.acted_ns or 0, seen.answered_ns or 0)
+    since = max(seen.acted_ns or 0, seen.busy_until_ns)
     restless = blinking(seen.repaints, since_ns=since, size=seen.size)
     counted = [
         repaint.at_ns
@@ -103,7 +117,7 @@ def judge(settle: Settle, seen: Situation) -> Verdict:
 
     if seen.asked and seen.answered_ns is None:
         # The program has not come back to its event loop: what it will draw is still to come.
-        left = seen.began_ns + busy_cap - now
+        left = seen.began_ns + patience - now
         return Verdict(left <= 0, settled=False, wait_ns=max(left, 0), last_repaint_ns=last)
 
     left = 0
@@ -111,16 +125,16 @@ def judge(settle: Settle, seen: Situation) -> Verdict:
         left = last + quiet - now
     elif seen.acted_ns is not None:
         left = seen.acted_ns + first - now
-    if seen.answered_ns is not None:
+    if seen.busy_until_ns:
         # Toolkits draw when idle, which comes after the answer.
-        left = max(left, seen.answered_ns + quiet - now)
+        left = max(left, seen.busy_until_ns + quiet - now)
     if seen.asleep_ns is not None and now + left <= seen.until_ns:
         # Until then nobody can draw: the picture of then is that of now.
         since = max(since, last or 0, seen.asleep_ns)
         left = min(left, since + round(settle.asleep_s * 1e9) - now)
     if left <= 0:
         return Verdict(True, last_repaint_ns=last)
-    cap_left = max(seen.began_ns, seen.answered_ns or 0) + cap - now
+    cap_left = max(seen.began_ns, seen.busy_until_ns) + cap - now
     if cap_left <= 0:
         return Verdict(True, settled=False, last_repaint_ns=last)
     return Verdict(False, wait_ns=min(left, cap_left), last_repaint_ns=last)

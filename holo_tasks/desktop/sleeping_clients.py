@@ -21,7 +21,7 @@ from itertools import chain
 from pathlib import Path
 
 from holo_tasks.desktop.owners import clients
-from holo_tasks.desktop.processes import descendants
+from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent
 from holo_tasks.desktop.socket_peers import Peers
 from holo_tasks.desktop.xlink import XLink
 from holo_tasks.machine.proc import process, stat_of, status_of
@@ -60,8 +60,6 @@ SILENT = {os.makedev(1, minor) for minor in (3, 5, 7, 8, 9)}
 """/dev/null, zero, full, random and urandom."""
 TELLING = {Path(where).stat().st_dev for where in ("/proc", "/sys", "/sys/fs/cgroup") if Path(where).exists()}
 """Where a file can be waited on though it is a regular one."""
-MOST_NEW = 500
-"""With more new processes than this, to look through all is no slower."""
 MOST_SOCKETS = 8
 """A process with more of them is one of many that work together: to look at all takes longer than to wait."""
 WATCHES_FILES = "anon_inode:inotify"
@@ -121,8 +119,7 @@ class Sleepers:
         self._checked = False
         """Whether it is known who is at the other ends, and nobody has run since who could have changed that."""
         self._last: Asleep | None = None
-        self._newest = self._newer = -MOST_NEW
-        self._started: list[int] = []
+        self._tree = ProcessTree()
 
     def look(self) -> Asleep | None:
         """Look whether all sleep; None where nobody can tell."""
@@ -144,7 +141,7 @@ class Sleepers:
 
     def _look(self, began: int) -> Asleep:
         connected = clients(self._link)
-        started = self._descendants()
+        started = self._tree.pids()
         if connected is None or self._server not in started or not connected.keys() - {os.getpid()} <= set(started):
             raise Untold
         watched = [pid for pid in started if pid != self._server and pid not in self._mute]
@@ -206,49 +203,6 @@ class Sleepers:
                 pid == self._bus or (above := parent(pid)) == self._bus or self._beside.get(above, False)
             )
         return self._beside[pid]
-
-    def _descendants(self) -> list[int]:
-        """Return what this process has started, and what that has, and so on.
-
-        Processes are numbered in turn, so it is enough to look at those that are newer than what was known: since the
-        look before the last, for one has its number a moment before it is there.
-        """
-        newest = newest_process()
-        if newest is None or not 0 <= newest - self._newest <= MOST_NEW:
-            self._started = descendants(os.getpid())
-        else:
-            started = {os.getpid(), *self._started}
-            for pid in range(self._newest + 1, newest + 1):
-                if pid not in started and parent(pid) in started:
-                    started.add(pid)
-                    self._started.append(pid)
-            self._started = [pid for pid in self._started if parent(pid)]
-        self._newest, self._newer = self._newer, -MOST_NEW if newest is None else newest
-        return self._started
-
-
-def newest_process() -> int | None:
-    """Return the number of the newest process; None where that is told of another machine than ours.
-
-    Containers may be shown the numbers of their host, or a file that somebody makes up.
-    """
-    told = Path("/proc/loadavg")
-    if told.stat().st_dev != Path("/proc").stat().st_dev:
-        return None
-    newest = int(told.read_text().split()[-1])
-    return newest if newest >= os.getpid() else None
-
-
-def parent(pid: int) -> int:
-    """Return which process started a living one, or took it over; zero for what is only a thread of one."""
-    try:
-        told = status_of(process(pid))
-    except OSError:
-        return 0
-    # The first thread may have ended, and others go on.
-    ended = told["State"][0] in "ZX" and told.get("Threads", "1") == "1"
-    alive = not ended and int(told["Tgid"]) == pid
-    return int(told["PPid"]) if alive else 0
 
 
 def _sockets(pid: int, connections: int, *, of_bus: bool) -> set[int]:

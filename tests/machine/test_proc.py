@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from holo_tasks.desktop.processes import ancestry, belonging, descendants
-from holo_tasks.desktop.sleeping_clients import parent
+from holo_tasks.desktop.readiness.process_tree import parent
 from holo_tasks.machine.proc import OURS, process, stat_of, status_of
 from holo_tasks.machine.umask import persons_umask
 from holo_tasks.safety import ledger

@@ -1,0 +1,101 @@
+"""How much CPU time the programs on a desktop use, beside what they use while nobody acts."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from holo_tasks.machine.proc import process, stat_of
+
+BUSY_SHARE = 0.6
+"""Programs that use so much of one core more than usual compute."""
+USUAL_OVER_S, LATELY_S = 0.2, 0.04
+"""The usual share is taken over periods of at least the first length, in seconds, and the share of this moment over at
+least the second. The kernel counts in steps of 10 ms."""
+SOME_S = 0.03
+"""CPU time beyond the usual that is more than reading a key or a press takes."""
+TICK_S = 0.01
+UTIME, STIME = 11, 12
+"""Places in ``/proc/PID/stat`` after the name of the process (see ``proc(5)``); the state is the first."""
+MOST_SAMPLES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSample:
+    """CPU time of some processes, in seconds, by process; ``blocked`` are those that wait for a disk (state D)."""
+
+    at_s: float
+    used_s: dict[int, float]
+    blocked: frozenset[int] = frozenset()
+
+    def since(self, before: CpuSample) -> float:
+        """Return the CPU time used between two samples, in seconds. New processes count from their start."""
+        return sum(max(0.0, used - before.used_s.get(pid, 0.0)) for pid, used in self.used_s.items())
+
+
+@dataclass
+class CpuUse:
+    """Follows the CPU time of the programs on a desktop from sample to sample."""
+
+    usual: float = 0.0
+    """The share of one core that they use while nobody acts."""
+    _samples: deque[CpuSample] = field(default_factory=lambda: deque(maxlen=MOST_SAMPLES))
+    _began: CpuSample | None = None
+    _idle: CpuSample | None = None
+
+    def begin(self, sample: CpuSample) -> None:
+        """Note that an input is sent now."""
+        self._samples.clear()
+        self._samples.append(sample)
+        self._began, self._idle = sample, None
+
+    def rest(self, sample: CpuSample) -> None:
+        """Take in a sample from a time when nobody acts: learn from it what is usual."""
+        if self._idle is None:
+            self._idle = sample
+        elif (period_s := sample.at_s - self._idle.at_s) >= USUAL_OVER_S:
+            share = sample.since(self._idle) / period_s
+            self.usual, self._idle = (self.usual + share) / 2, sample
+
+    def update(self, sample: CpuSample) -> None:
+        """Take in a sample after an input."""
+        self._samples.append(sample)
+
+    def is_busy(self) -> bool:
+        """Say whether the programs have used more than usual lately, up to the newest sample."""
+        if len(self._samples) < 2:
+            return False
+        newest = self._samples[-1]
+        past = (each for each in reversed(self._samples) if newest.at_s - each.at_s >= LATELY_S)
+        before = next(past, None)
+        if before is None:
+            return False
+        return newest.since(before) - TICK_S > (self.usual + BUSY_SHARE) * (newest.at_s - before.at_s)
+
+    def is_blocked(self) -> bool:
+        """Say whether a process waited for a disk in the two newest samples."""
+        newest = list(self._samples)[-2:]
+        return len(newest) == 2 and bool(newest[0].blocked & newest[1].blocked)
+
+    @property
+    def computed(self) -> bool:
+        """Whether the programs have used more CPU time since the input than it takes to read it."""
+        if self._began is None or not self._samples:
+            return False
+        newest = self._samples[-1]
+        return newest.since(self._began) > SOME_S + self.usual * (newest.at_s - self._began.at_s)
+
+
+def cpu_sample(pids: Collection[int], at_s: float) -> CpuSample:
+    """Read the CPU time of processes from the kernel; those that have ended are left out."""
+    used, blocked = {}, set()
+    for pid in pids:
+        try:
+            told = stat_of(process(pid))
+        except OSError:
+            continue
+        used[pid] = (int(told[UTIME]) + int(told[STIME])) * TICK_S
+        if told[0] == "D":
+            blocked.add(pid)
+    return CpuSample(at_s, used, frozenset(blocked))

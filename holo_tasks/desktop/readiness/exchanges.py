@@ -1,0 +1,286 @@
+"""Requests and answers on TCP connections, told apart by counters alone: which requests still wait for an answer.
+
+Nothing is read of what is sent, so it does not matter whether it is encrypted. All times are seconds of
+`time.monotonic`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from holo_tasks.desktop.readiness.tcp_table import TcpSocket
+
+CONNECTING_S = 3.0
+"""A server that does not even accept the connection within this time is probably behind a firewall."""
+QUICK_MS, SMALL_BYTES = 30, 96
+"""An answer that comes so quickly and is so small may be no answer, but a sign of the protocol: an HTTP/2 server
+confirms a ping or a window, and sends its answer later."""
+HANDSHAKE_SENT, HANDSHAKE_RECEIVED, HANDSHAKE_SEGMENTS = 400, 300, 2
+"""A new connection that has exchanged at least so much, each way in at least so many segments, may be encrypted. What
+it received last may then be the session tickets that a TLS 1.3 server sends right after the handshake."""
+DRAWN_S = 0.15
+"""An answer that has an effect on the screen has it within this time."""
+TIMES, ALIKE_BYTES = 3, 8
+"""A request of one size (give or take so many bytes) that had no effect on the screen so often is background talk."""
+ONLY_SENDS, WHILE_IDLE, TRICKLE_BYTES = 12, 4, 64
+"""A connection on which the program sent so often without an answer is one that only sends. A send while nobody acts
+counts so many times, and one of more than so many bytes, as of an upload, does not count otherwise."""
+BEFORE_S = 0.004
+"""The kernel's clock for connections is rounded down: a request may seem to be so much older than it is."""
+AGAIN_BYTES = 64
+"""A request that was pending before the input, once answered, is often asked again in as many bytes, give or take so
+many: a long poll."""
+MOST_SIZES = 64
+
+DrawnBetween = Callable[[float, float], bool]
+"""Says whether anything was repainted between two moments."""
+
+
+@dataclass(slots=True)
+class Request:
+    """Data that a program has sent and that is not answered.
+
+    ``followed_input`` is true if it was sent after the last input, and not by habit. ``answered_s`` is set while it is
+    doubtful whether the bytes that came back are the answer. ``after_answer`` is true for a request that was sent when
+    an earlier answer had already changed the screen: what the page still loads.
+    """
+
+    since_s: float
+    size: int
+    followed_input: bool
+    after_answer: bool = False
+    answered_s: float | None = None
+
+
+@dataclass(slots=True)
+class _Talk:
+    """What is known of one connection. ``fresh`` is true until its first request was certainly answered."""
+
+    last: TcpSocket
+    fresh: bool
+    request: Request | None = None
+    unanswered_sends: int = 0
+    only_sends: bool = False
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answered request whose effect on the screen is not known yet."""
+
+    peer: str
+    size: int
+    at_s: float
+
+
+@dataclass(slots=True)
+class _Habits:
+    """Sizes of requests to one server, each with how often in a row it had no effect on the screen."""
+
+    sizes: dict[int, int] = field(default_factory=dict)
+
+    def is_background(self, size: int) -> bool:
+        return any(abs(size - known) <= ALIKE_BYTES and times >= TIMES for known, times in self.sizes.items())
+
+    def note(self, size: int, *, effect: bool, times: int = 1) -> None:
+        known = next((known for known in self.sizes if abs(size - known) <= ALIKE_BYTES), size)
+        self.sizes[known] = 0 if effect else self.sizes.get(known, 0) + times
+        if len(self.sizes) > MOST_SIZES:
+            self.sizes.pop(next(iter(self.sizes)))
+
+
+class Exchanges:
+    """Follows the connections of the programs on one desktop from sample to sample."""
+
+    def __init__(self, drawn_between: DrawnBetween) -> None:
+        self._drawn_between = drawn_between
+        self._talks: dict[int, _Talk] | None = None
+        self._habits: dict[str, _Habits] = {}
+        self._answers: list[_Answer] = []
+        self._input_s = -math.inf
+        self._repeats: deque[tuple[str, int]] = deque(maxlen=MOST_SIZES)
+        self._ended_s = -math.inf
+        self.sent = False
+        """Whether a program sent a request since the last input that is not known as background talk."""
+
+    def begin(self, now_s: float, sockets: Sequence[TcpSocket], *, keep: bool = False) -> None:
+        """Note that an input is sent now. With ``keep``, requests that followed the input before are still waited for.
+
+        A request that is pending already is background talk: a long poll, or one that was waited for in vain.
+        """
+        self.update(now_s, sockets)
+        if keep:
+            return
+        self._input_s, self.sent = now_s, False
+        self._repeats.clear()
+        self._answers.clear()
+        for talk in (self._talks or {}).values():
+            if talk.request is not None:
+                talk.request.followed_input = False
+
+    def update(self, now_s: float, sockets: Sequence[TcpSocket], *, idle: bool = False) -> None:
+        """Take in a new sample. ``idle`` is true if nobody acts now, nor waits for the effect of an input."""
+        first, known = self._talks is None, self._talks or {}
+        talks = {}
+        for seen in sockets:
+            talk = known.get(seen.inode)
+            if talk is None:
+                talk = _Talk(seen if first else TcpSocket(seen.inode, seen.peer), fresh=not first)
+            self._compare(talk, seen, now_s, idle=idle)
+            talks[seen.inode] = talk
+        for inode, gone in known.items():
+            if inode not in talks and gone.request is not None:
+                self._answered(gone, now_s)
+        self._talks = talks
+        self._judge_answers(now_s)
+
+    def waiting_for(self, now_s: float, patience_s: float) -> str:
+        """Return the server that a program waits for since the last input, for example ``10.0.0.5:443``, or nothing."""
+        for talk in (self._talks or {}).values():
+            request = talk.request
+            if request is not None and request.followed_input and self._is_awaited(talk, request, now_s, patience_s):
+                return talk.last.peer
+        return ""
+
+    @property
+    def ended_s(self) -> float:
+        """When the last answer came to a request that followed the input."""
+        return self._ended_s
+
+    def gave_up(self) -> None:
+        """Note that the patience is over: requests of these sizes to these servers are not waited for again."""
+        for talk in (self._talks or {}).values():
+            if talk.request is not None and talk.request.followed_input:
+                self._habit(talk.last.peer).note(talk.request.size, effect=False, times=TIMES)
+
+    def _compare(self, talk: _Talk, seen: TcpSocket, now_s: float, *, idle: bool) -> None:
+        before, talk.last = talk.last, seen
+        sent, received = seen.sent - before.sent, seen.received - before.received
+        if seen.connecting:
+            if talk.request is None:
+                self._requested(talk, 0, now_s, idle=idle)
+            return
+        if talk.request is not None and not (talk.request.size or sent):
+            talk.request = None  # connected ahead of any request, as browsers do
+        if received and talk.request is not None and talk.request.answered_s is None and not sent:
+            self._heard(talk, seen, now_s, received)
+        elif received and talk.request is not None:
+            # Either the doubtful answer is followed by more, or the program has gone on to its next request.
+            self._answered(talk, now_s)
+            if sent and seen.received_ago_ms >= seen.sent_ago_ms:
+                self._requested(talk, sent, now_s, idle=idle)
+                same_tick = seen.received_ago_ms == seen.sent_ago_ms
+                if same_tick and seen.segments_in - before.segments_in > seen.segments_out - before.segments_out:
+                    talk.request.answered_s = now_s  # it may be
+        elif sent and not received:
+            self._sent(talk, sent, now_s, idle=idle)
+        elif sent:
+            self._exchanged(talk, before, seen, now_s, idle=idle)
+        talk.unanswered_sends = 0 if received else talk.unanswered_sends
+        talk.only_sends = talk.only_sends and not received
+
+    def _sent(self, talk: _Talk, size: int, now_s: float, *, idle: bool) -> None:
+        if talk.request is None or talk.request.answered_s is not None:
+            self._requested(talk, size, now_s, idle=idle)
+        else:
+            talk.request.size += size
+        talk.unanswered_sends += WHILE_IDLE if idle else size <= TRICKLE_BYTES
+        if talk.unanswered_sends >= ONLY_SENDS:
+            talk.only_sends = True
+
+    def _exchanged(self, talk: _Talk, before: TcpSocket, seen: TcpSocket, now_s: float, *, idle: bool) -> None:
+        """Tell what happened between two samples in which data went both ways, and no request was pending before."""
+        size = seen.sent - before.sent
+        if seen.received_ago_ms < seen.sent_ago_ms:
+            self._requested(talk, size, now_s, idle=idle)
+            self._heard(talk, seen, now_s, seen.received - before.received)
+            return
+        out, back = seen.segments_out - before.segments_out, seen.segments_in - before.segments_in
+        if talk.fresh and _may_be_handshake(seen):
+            self._requested(talk, size, now_s, idle=idle)
+        elif out > back:  # request, answer, and the next request
+            self._requested(talk, size, now_s, idle=idle)
+            self._answered(talk, now_s)
+            self._requested(talk, size, now_s, idle=idle)
+        elif seen.received_ago_ms == seen.sent_ago_ms:  # too quick to tell apart, or the reply to a server's ping
+            self._requested(talk, size, now_s, idle=idle)
+            self._answered(talk, now_s)
+
+    def _requested(self, talk: _Talk, size: int, now_s: float, *, idle: bool) -> None:
+        peer, since_s = talk.last.peer, now_s - talk.last.sent_ago_ms / 1000 if talk.last.sent else now_s
+        by_habit = idle or talk.only_sends or self._is_repeat(peer, size) or self._habit(peer).is_background(size)
+        followed = not by_habit and since_s >= self._input_s - BEFORE_S
+        talk.request = Request(since_s, size, followed, after_answer=self._drew_since_input(now_s))
+        self.sent = self.sent or followed
+
+    def _heard(self, talk: _Talk, seen: TcpSocket, now_s: float, received: int) -> None:
+        """Take bytes that came back as the answer, unless they may be a sign of the protocol."""
+        assert talk.request is not None
+        delay_ms = seen.sent_ago_ms - seen.received_ago_ms
+        doubtful = delay_ms <= QUICK_MS and (received < SMALL_BYTES or (talk.fresh and _may_be_handshake(seen)))
+        if doubtful and not self._habit(seen.peer).is_background(talk.request.size):
+            talk.request.answered_s = now_s - seen.received_ago_ms / 1000
+        else:
+            self._answered(talk, now_s)
+
+    def _answered(self, talk: _Talk, now_s: float) -> None:
+        request = talk.request
+        assert request is not None
+        if request.followed_input:
+            self._ended_s = now_s
+        else:
+            self._repeats.append((talk.last.peer, request.size))
+        self._answers.append(_Answer(talk.last.peer, request.size, now_s))
+        talk.request, talk.fresh = None, False
+
+    def _judge_answers(self, now_s: float) -> None:
+        """Learn which requests have an effect on the screen, and settle the doubtful answers that had one."""
+        left = []
+        for answer in self._answers:
+            effect = self._drawn_between(answer.at_s, min(now_s, answer.at_s + DRAWN_S))
+            if effect or now_s >= answer.at_s + DRAWN_S:
+                self._habit(answer.peer).note(answer.size, effect=effect)
+            else:
+                left.append(answer)
+        self._answers = left
+
+    def _is_awaited(self, talk: _Talk, request: Request, now_s: float, patience_s: float) -> bool:
+        if self._habit(talk.last.peer).is_background(request.size) or talk.only_sends:
+            return False
+        limit_s = patience_s
+        if talk.last.connecting:
+            limit_s = min(limit_s, CONNECTING_S)
+        if request.after_answer or request.answered_s is not None:
+            limit_s /= 2
+        if now_s < request.since_s + limit_s:
+            return not (request.answered_s is not None and self._drawn_between(request.answered_s, now_s))
+        self._habit(talk.last.peer).note(request.size, effect=False, times=TIMES)
+        return False
+
+    def _is_repeat(self, peer: str, size: int) -> bool:
+        """Say whether a request repeats one that was pending before the input and is answered by now.
+
+        Each of those counts once.
+        """
+        for repeat in self._repeats:
+            if repeat[0] == peer and abs(repeat[1] - size) <= AGAIN_BYTES:
+                self._repeats.remove(repeat)
+                return True
+        return False
+
+    def _drew_since_input(self, now_s: float) -> bool:
+        ended = self._ended_s
+        return ended >= self._input_s and self._drawn_between(ended, now_s)
+
+    def _habit(self, peer: str) -> _Habits:
+        return self._habits.setdefault(peer, _Habits())
+
+
+def _may_be_handshake(seen: TcpSocket) -> bool:
+    return (
+        seen.sent >= HANDSHAKE_SENT
+        and seen.received >= HANDSHAKE_RECEIVED
+        and min(seen.segments_out, seen.segments_in) >= HANDSHAKE_SEGMENTS
+    )

@@ -1,0 +1,178 @@
+"""The kernel's table of TCP connections, read by ``NETLINK_SOCK_DIAG`` (see ``sock_diag(7)``; ``ss`` reads it too)."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLMSG_ERROR, NLMSG_DONE = 4, 20, 2, 3
+NLM_F_REQUEST_DUMP = 0x301
+INET_DIAG_INFO = 2
+SYN_SENT, FIN_WAIT1, FIN_WAIT2 = 2, 4, 5
+STATES = (1, SYN_SENT, FIN_WAIT1, FIN_WAIT2)
+"""ESTABLISHED and the states in which the program still waits. After CLOSE_WAIT the server has said all it will say."""
+HEADER = struct.Struct("=IHHII")
+QUESTION = struct.Struct("=BBBxI48x")
+ADDRESSES = struct.Struct("=BBxx2s2s16s16s")
+INODE = struct.Struct("=I")
+INODE_AT, ATTRIBUTES_AT = HEADER.size + 68, HEADER.size + 72
+"""``idiag_inode`` is the last field of ``struct inet_diag_msg``, which has 72 bytes."""
+AGES_AT, RECEIVED_AT, SEGMENTS_AT, SENT_AT = 44, 128, 152, 200
+"""Offsets in ``struct tcp_info``: ``tcpi_last_data_sent`` (then ``_ack_sent`` and ``_data_recv``),
+``tcpi_bytes_received``, ``tcpi_data_segs_in`` (then ``_out``) and ``tcpi_bytes_sent`` (since Linux 4.19)."""
+AGES, LONG, PAIR = struct.Struct("=I4xI"), struct.Struct("=Q"), struct.Struct("=II")
+CHUNK = 1 << 18
+MOST_FOREIGN = 1 << 16
+"""How many sockets of other programs the table remembers, so that it does not look for their owners again."""
+
+
+class NotTold(Exception):
+    """The kernel does not answer the question; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpSocket:
+    """One TCP connection of a program, as the kernel counts it.
+
+    ``inode`` is the number of the socket as a file. ``peer`` is the other end, for example ``127.0.0.1:8000``.
+    ``sent`` and ``received`` count bytes of data, ``segments_out`` and ``segments_in`` the segments that carried them.
+    ``sent_ago_ms`` and ``received_ago_ms`` tell how long ago the last data went each way. The kernel rounds them to
+    its timer, which is 1 to 10 ms. ``connecting`` is true until the other end has accepted the connection.
+    """
+
+    inode: int
+    peer: str
+    sent: int = 0
+    received: int = 0
+    sent_ago_ms: int = 0
+    received_ago_ms: int = 0
+    segments_out: int = 0
+    segments_in: int = 0
+    connecting: bool = False
+
+
+class TcpTable:
+    """Reads the connections of some processes, in one or more network namespaces.
+
+    ``kernels`` are open sockets of the ``NETLINK_SOCK_DIAG`` family. Each answers for the network namespace in which
+    it was made. Without any, the table makes one in the namespace of this process.
+    """
+
+    def __init__(self, kernels: Sequence[socket.socket] = ()) -> None:
+        self._kernels = list(kernels) or [open_diag()]
+        self._owned: dict[int, int] = {}
+        self._foreign: set[int] = set()
+        self.unreadable: set[int] = set()
+        """The processes whose open files this process may not list."""
+
+    def read(self, pids: Collection[int]) -> list[TcpSocket]:
+        """Return the connections that these processes hold. Raises `NotTold` if the kernel refuses the question."""
+        found, unknown = {}, set[int]()
+        for kernel in self._kernels:
+            for family in (socket.AF_INET, socket.AF_INET6):
+                for message in _dump(kernel, family):
+                    (inode,) = INODE.unpack_from(message, INODE_AT)
+                    if not inode or inode in self._foreign:
+                        continue
+                    if inode not in self._owned:
+                        unknown.add(inode)
+                    found[inode] = message
+        if unknown:
+            self._owned |= _socket_owners(pids, self.unreadable)
+            self._foreign |= unknown - self._owned.keys()
+        living = set(pids)
+        self._owned = {inode: pid for inode, pid in self._owned.items() if inode in found}
+        if len(self._foreign) > MOST_FOREIGN:
+            self._foreign.clear()
+        return [_socket(found[inode]) for inode, pid in self._owned.items() if pid in living]
+
+    def close(self) -> None:
+        """Close the sockets to the kernel."""
+        for kernel in self._kernels:
+            kernel.close()
+
+
+def open_diag() -> socket.socket:
+    """Open a socket that asks the kernel about the connections of this network namespace. Raises `NotTold`."""
+    try:
+        kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_SOCK_DIAG)
+    except OSError as error:
+        raise NotTold(os.strerror(error.errno or 0)) from None
+    kernel.settimeout(1.0)
+    return kernel
+
+
+def _dump(kernel: socket.socket, family: int) -> Iterable[bytes]:
+    """Yield the message for each connection of one address family."""
+    question = QUESTION.pack(family, socket.IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1), sum(1 << state for state in STATES))
+    try:
+        kernel.send(
+            HEADER.pack(HEADER.size + len(question), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST_DUMP, family, 0) + question
+        )
+        while True:
+            told, at = kernel.recv(CHUNK), 0
+            while at + HEADER.size <= len(told):
+                length, kind, _, number, _ = HEADER.unpack_from(told, at)
+                if number != family or length < HEADER.size:
+                    break  # the answer to an earlier question that was given up
+                if kind == NLMSG_DONE:
+                    return
+                if kind == NLMSG_ERROR:
+                    (code,) = struct.unpack_from("=i", told, at + HEADER.size)
+                    raise NotTold(os.strerror(-code))
+                if length >= ATTRIBUTES_AT:
+                    yield told[at : at + length]
+                at += (length + 3) & ~3
+    except OSError as error:
+        raise NotTold(os.strerror(error.errno) if error.errno else "no answer within a second") from None
+
+
+def _socket(message: bytes) -> TcpSocket:
+    family, state, _, port, _, peer = ADDRESSES.unpack_from(message, HEADER.size)
+    (inode,) = INODE.unpack_from(message, INODE_AT)
+    address = socket.inet_ntop(family, peer[:4] if family == socket.AF_INET else peer)
+    address = address.removeprefix("::ffff:")
+    host = f"[{address}]" if ":" in address else address
+    where = f"{host}:{int.from_bytes(port, 'big')}"
+    info = _attribute(message, INET_DIAG_INFO)
+    if len(info) < SENT_AT + LONG.size:
+        raise NotTold("the kernel is older than Linux 4.19")
+    sent_ago, received_ago = AGES.unpack_from(info, AGES_AT)
+    (sent,), (received,) = LONG.unpack_from(info, SENT_AT), LONG.unpack_from(info, RECEIVED_AT)
+    segments_in, segments_out = PAIR.unpack_from(info, SEGMENTS_AT)
+    connecting = state == SYN_SENT
+    return TcpSocket(inode, where, sent, received, sent_ago, received_ago, segments_out, segments_in, connecting)
+
+
+def _attribute(message: bytes, wanted: int) -> bytes:
+    at = ATTRIBUTES_AT
+    while at + 4 <= len(message):
+        length, kind = struct.unpack_from("=HH", message, at)
+        if kind == wanted:
+            return message[at + 4 : at + length]
+        at += max(4, (length + 3) & ~3)
+    return b""
+
+
+def _socket_owners(pids: Iterable[int], unreadable: set[int]) -> dict[int, int]:
+    """Return the sockets that processes hold, by number, with the process; note the ones that may not be read."""
+    found = {}
+    for pid in pids:
+        folder = f"/proc/{pid}/fd"
+        try:
+            names = os.listdir(folder)  # noqa: PTH208  thousands of files
+        except PermissionError:
+            unreadable.add(pid)
+            continue
+        except OSError:  # the process has ended
+            continue
+        for name in names:
+            with suppress(OSError):  # the file was closed since
+                leads = os.readlink(f"{folder}/{name}")  # noqa: PTH115
+                if leads.startswith("socket:["):
+                    found[int(leads[8:-1])] = pid
+    return found

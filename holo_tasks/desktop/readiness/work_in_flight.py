@@ -1,0 +1,216 @@
+"""Whether the programs on a desktop still work on the last input, and why: the sense for work in flight.
+
+No program has to help. The kernel tells which connections have sent a request that is not answered (`exchanges`), how
+much CPU time the programs use (`cpu_use`) and which processes the input started. The X server tells which pointer is
+shown (`pointer_name`), and the accessibility bus which documents are busy. What these signs are while nobody acts is
+learned in a thread, and is not waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from holo_tasks.desktop.readiness.cpu_use import CpuUse, cpu_sample
+from holo_tasks.desktop.readiness.exchanges import Exchanges
+from holo_tasks.desktop.readiness.pointer_name import PointerName
+from holo_tasks.desktop.readiness.tcp_table import NotTold, TcpSocket, TcpTable
+from holo_tasks.desktop.repaints import Repaints
+
+IDLE_EVERY_S, IDLE_AFTER_S, IDLE_FOR_S = 0.25, 1.0, 120.0
+"""While nobody acts, the thread takes a sample so often. It begins so long after the last look, because the effect of
+an input may come late, and stops after the third time: by then nothing new is learned."""
+COST_TIMES = 20
+"""The thread rests so many times as long as a sample takes, so that a large table of connections costs little."""
+SERVER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
+    "its server",
+    "a process that it started",
+    "its disk",
+    "a computation",
+    "what its pointer says",
+    "its document to load",
+)
+"""What a program may wait for, as people and the model read it."""
+
+Processes = Callable[[], Collection[int]]
+"""Returns the processes of the programs that are watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Something that a program waits for. ``detail`` is for people on this machine: an address, or a file's name."""
+
+    kind: str
+    detail: str = ""
+
+
+class WorkInFlight:
+    """The sense for work in flight of one desktop.
+
+    ``processes`` are those of its programs. ``clients`` returns the processes that have windows, None if nobody can
+    say. ``tables`` are made when they are first read: they may raise `NotTold`. ``document_is_busy`` asks the
+    accessibility bus.
+    """
+
+    def __init__(
+        self,
+        processes: Processes,
+        repaints: Repaints,
+        pointer: PointerName,
+        table: Callable[[], TcpTable],
+        *,
+        clients: Callable[[], Collection[int] | None] = lambda: None,
+        document_is_busy: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._processes = processes
+        self._repaints = repaints
+        self._pointer = pointer
+        self._make_table = table
+        self._clients = clients
+        self._document_is_busy = document_is_busy
+        self._table: TcpTable | None = None
+        self._exchanges = Exchanges(self._drawn_between)
+        self._cpu = CpuUse()
+        self._turn = threading.Lock()
+        self._wake = threading.Event()
+        self._began_s = self._ended_s = 0.0
+        self._looked_s: float | None = None
+        self._starting = False
+        self._started: frozenset[int] = frozenset()
+        self._files: frozenset[str] = frozenset()
+        self._lasting: set[str] = set()
+        """Programs that the input started before, and that stayed: they are not waited for."""
+        self._said_busy = (False, False)
+        self.unseen: dict[str, str] = {}
+        """The signs that cannot be seen here, each with the reason."""
+        if not pointer.seen:
+            self.unseen["pointer"] = "the X server has no XFIXES"
+        threading.Thread(target=self._learn, name="background-talk", daemon=True).start()
+
+    @property
+    def ended_ns(self) -> int:
+        """When the last work that was waited for ended (monotonic nanoseconds), zero if there was none."""
+        return round(1e9 * max(self._ended_s, self._exchanges.ended_s, 0.0))
+
+    @property
+    def sent(self) -> bool:
+        """Whether a program sent a request since the last input."""
+        return self._exchanges.sent
+
+    @property
+    def computed(self) -> bool:
+        """Whether the programs used CPU time since the last input, beyond what is usual."""
+        return self._cpu.computed
+
+    def begin(self, *, starting: bool = False) -> None:
+        """Note that an input is about to be sent: what is under way by now is not its work.
+
+        Inputs between which nobody looked count as one. With ``starting``, a program is about to be started: then only
+        requests are waited for, because to start means to compute and to start processes.
+        """
+        with self._turn:
+            now_s, pids = time.monotonic(), self._processes()
+            again = self._looked_s is None and bool(self._began_s)
+            self._read_table(lambda sockets: self._exchanges.begin(now_s, sockets, keep=again), pids)
+            if not again:
+                self._cpu.begin(cpu_sample(pids, now_s))
+                self._started, self._files = frozenset(pids), frozenset(map(_file, pids))
+                self._said_busy = (self._pointer.is_busy(), self._document_is_busy())
+            self._began_s, self._looked_s, self._starting = now_s, None, starting
+
+    def waits_for(self, patience_s: float) -> Wait | None:
+        """Return what the programs wait for at this moment because of the last input; None if they are done."""
+        with self._turn:
+            now_s, pids = time.monotonic(), self._processes()
+            self._read_table(lambda sockets: self._exchanges.update(now_s, sockets), pids)
+            self._cpu.update(cpu_sample(pids, now_s))
+            wait = self._wait(now_s, pids, patience_s)
+            if wait is not None:
+                self._ended_s = now_s
+            return wait
+
+    def looked(self, *, gave_up: Wait | None) -> None:
+        """Note that the picture was taken; ``gave_up`` is what was still waited for when the patience was over."""
+        with self._turn:
+            self._looked_s = time.monotonic()
+            if gave_up is not None:
+                self._exchanges.gave_up()
+                if gave_up.kind == CHILD:
+                    self._lasting.add(gave_up.detail)
+        self._wake.set()
+
+    def _wait(self, now_s: float, pids: Collection[int], patience_s: float) -> Wait | None:
+        if server := self._exchanges.waiting_for(now_s, patience_s):
+            return Wait(SERVER, server)
+        if self._starting:
+            return None
+        if child := self._child(pids):
+            return Wait(CHILD, child)
+        if self._cpu.is_blocked():
+            return Wait(DISK)
+        if self._pointer.is_busy() and not self._said_busy[0]:
+            return Wait(POINTER, self._pointer.name())
+        if not self._said_busy[1] and self._document_is_busy():
+            return Wait(DOCUMENT)
+        return Wait(CPU) if self._cpu.is_busy() else None
+
+    def _child(self, pids: Collection[int]) -> str:
+        """Return the file of a process that the input started and that shows no window, empty if there is none.
+
+        A process that runs the same file as its program did before is a part of it, as those of browsers are.
+        """
+        new = [pid for pid in pids if pid not in self._started]
+        if not new:
+            return ""
+        showing = self._clients() or ()
+        for pid in new:
+            file = _file(pid)
+            if file and file not in self._files and file not in self._lasting and pid not in showing:
+                return Path(file).name
+        return ""
+
+    def _read_table(self, then: Callable[[Sequence[TcpSocket]], None], pids: Collection[int]) -> None:
+        if "connections" in self.unseen:
+            return
+        try:
+            if self._table is None:
+                self._table = self._make_table()
+            sockets = self._table.read(pids)
+        except NotTold as reason:
+            self.unseen["connections"] = str(reason)
+            return
+        then(sockets)
+
+    def _drawn_between(self, begin_s: float, end_s: float) -> bool:
+        begin_ns, end_ns = round(begin_s * 1e9), round(end_s * 1e9)
+        return any(begin_ns < repaint.at_ns <= end_ns for repaint in self._repaints.latest())
+
+    def _learn(self) -> None:
+        """Take samples while nobody acts."""
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            while (looked_s := self._looked_s) is not None and time.monotonic() < looked_s + IDLE_FOR_S:
+                began_s = time.monotonic()
+                with self._turn:
+                    if self._looked_s is not None:
+                        self._rest(began_s, idle=began_s > looked_s + IDLE_AFTER_S)
+                took_s = time.monotonic() - began_s
+                time.sleep(max(IDLE_EVERY_S, COST_TIMES * took_s))
+
+    def _rest(self, now_s: float, *, idle: bool) -> None:
+        pids = self._processes()
+        self._read_table(lambda sockets: self._exchanges.update(now_s, sockets, idle=idle), pids)
+        self._cpu.rest(cpu_sample(pids, now_s))
+
+
+def _file(pid: int) -> str:
+    """Return the file that a process runs, empty if it has ended or may not be read."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
+    except OSError:
+        return ""
