@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.errors import InvalidUsage, Killed, ScreenHeld
-from holo_tasks.core.frame import Frame, OnScreen
+from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Gesture, Receipt
 from holo_tasks.core.input_permit import Slip
@@ -146,24 +146,7 @@ class Desktop(Sharing):
             self._tell(reconnected(self.far))
         if (who := answer["asked_for_opengl"]) is not None:
             self._tell(f"{who or 'A program'} {MISSES_OPENGL}")
-        return Frame(
-            rgb=rgb,
-            size=self.size,
-            display=self.display,
-            scale=self.scale,
-            settled=answer["settled"],
-            hung=answer["hung"],
-            taken_at_ns=answer["taken_at_ns"],
-            settle_ns=answer["settle_ns"],
-            quiet_ns=answer["quiet_ns"],
-            capture_ns=answer["capture_ns"],
-            windows=None if answer["windows"] is None else tuple(map(_on_screen, answer["windows"])),
-            number=answer["number"],
-            holds=self._holds,
-            typed_in=tuple((window, Box(**box) if box else None) for window, box in answer["typed_in"]),
-            monitor=Box(**answer["monitor"]) if answer["monitor"] else None,
-            reconnected=answer["reconnected"],
-        )
+        return ipc_messages.to_frame(answer, rgb, display=self.display, scale=self.scale, holds=self._holds)
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
         """Carry out a gesture.
@@ -591,8 +574,3 @@ class AttachedDesktop(Desktop):
             "touches": self._touches,
             "accessibility": self._accessibility,
         }
-
-
-def _on_screen(told: dict[str, Any]) -> OnScreen:
-    owners = tuple(Owner(**owner) for owner in told["owners"])
-    return OnScreen(Box(**told["box"]), owners, told["solid"])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from holo_tasks.core.activity import UNKNOWN, Activity
 from holo_tasks.core.errors import DesktopFailed
 from holo_tasks.core.frame import OnScreen
-from holo_tasks.core.geometry import Box
+from holo_tasks.core.geometry import Box, Point
 from holo_tasks.desktop.interrupt import Interrupt
 from holo_tasks.desktop.liveness_ping import Ping, Pulse
 from holo_tasks.desktop.readiness.work_in_flight import Wait, WorkInFlight
@@ -40,6 +41,20 @@ class Look:
     windows: tuple[OnScreen, ...] | None
     activity: Activity = UNKNOWN
 
+    def told(self) -> dict[str, Any]:
+        """Return how it came about, as the other process is told."""
+        return {
+            "size": asdict(self.picture.size),
+            "settled": self.settled,
+            "hung": self.hung,
+            "taken_at_ns": self.taken_at_ns,
+            "settle_ns": self.settle_ns,
+            "quiet_ns": self.quiet_ns,
+            "capture_ns": self.capture_ns,
+            "windows": None if self.windows is None else [asdict(window) for window in self.windows],
+            "activity": asdict(self.activity),
+        }
+
 
 class Eyes:
     """Looks at one screen, and remembers when hands last touched it."""
@@ -54,9 +69,10 @@ class Eyes:
         windows: Callable[[], Stacked],
         asleep: Callable[[], Asleep | None] = lambda: None,
         work: WorkInFlight | None = None,
-        repeats: Callable[[], list[Box]] = list,
+        unseen: Sequence[str] = (),
+        repeats: Callable[[], Sequence[Box]] = tuple,
     ) -> None:
-        """``work`` is the sense for work in flight, None where nothing of it can be seen.
+        """``work`` is the sense for work in flight, None where nothing of it can be seen; ``unseen`` says why not.
 
         ``repeats`` returns the places that are repainted at a pace of their own, whatever the agent does.
         """
@@ -71,22 +87,26 @@ class Eyes:
         self._ping: Ping | None = None
         self._telling, self._awake, self._nap_ns = True, False, FIRST_NAP_NS
         self._work = work
+        self._unseen = tuple(unseen)
         self._repeats = repeats
         self._input_ns: int | None = None
         self._wait: Wait | None = None
         self._wait_began_ns = 0
         self._waited_ns = 0
 
-    def acts(self) -> None:
-        """Note what is under way before an input: who sleeps, and which work is in flight already."""
+    def acts(self, at: Point | None) -> None:
+        """Note what is under way before an input at a point, or of keys: who sleeps, and which work is in flight."""
         self._asleep()
-        self.begin_work()
+        self._begin_work(at, starting=False)
 
-    def begin_work(self, *, starting: bool = False) -> None:
-        """Note that an input is about to be sent, or that a program is about to be started."""
+    def starts(self) -> None:
+        """Note that a program is starting."""
+        self._begin_work(None, starting=True)
+
+    def _begin_work(self, at: Point | None, *, starting: bool) -> None:
         self._input_ns = time.monotonic_ns()
         if self._work is not None:
-            self._work.begin(starting=starting)
+            self._work.begin(at, starting=starting)
 
     def acted(self, at_ns: int | None) -> None:
         """Note when the last input event was sent, and ask the program to say when it is done with it.
@@ -147,7 +167,7 @@ class Eyes:
     def _activity(self) -> Activity:
         work, wait = self._work, self._wait
         if work is None or self._input_ns is None:
-            return UNKNOWN
+            return Activity(unseen=self._unseen)
         since, steady = self._input_ns, self._repeats()
         drawn = any(not any(box.encloses(each) for box in steady) for each in self.drawn(since))
         return Activity(

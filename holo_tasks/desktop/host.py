@@ -174,13 +174,13 @@ class Host:
 
     def _open_target(self, request: Message) -> Message:
         self._gate.check()
-        return {"target": self._station.open_target([Point(*point) for point in request["points"]])}
+        return {"target": self._station.targets.open([Point(*point) for point in request["points"]])}
 
     def _target(self, request: Message) -> Message:
-        return {"target": self._station.target()}
+        return {"target": self._station.targets.told()}
 
     def _close_target(self, request: Message) -> Message:
-        self._station.close_target()
+        self._station.targets.close()
         return {}
 
     def _stirring(self, request: Message) -> Message:

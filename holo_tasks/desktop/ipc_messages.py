@@ -15,9 +15,12 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from holo_tasks.core import errors
-from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.activity import Activity
+from holo_tasks.core.frame import Frame, OnScreen
+from holo_tasks.core.geometry import Box, Point, Size
 from holo_tasks.core.gestures import Click, Drag, Gesture, HoldAndTap, Hotkey, Move, Pause, Scroll, Typed, Write
 from holo_tasks.core.input_permit import Slip
+from holo_tasks.core.programs import Owner
 from holo_tasks.core.remote_input import ByHand, Key, Pointing
 
 Message: TypeAlias = dict[str, Any]
@@ -175,3 +178,30 @@ def to_error(message: Message) -> errors.HoloError:
     error = errors.LimitReached(message["message"], limit=message["limit"]) if limited else kind(message["message"])
     error.typed = to_typed(message.get("typed", ()))
     return error
+
+
+def to_frame(told: Message, rgb: bytes, *, display: str, scale: float, holds: int) -> Frame:
+    """Return the frame that the answer to ``look`` describes; the pixels come by shared memory."""
+    return Frame(
+        rgb=rgb,
+        size=Size(**told["size"]),
+        display=display,
+        scale=scale,
+        settled=told["settled"],
+        hung=told["hung"],
+        taken_at_ns=told["taken_at_ns"],
+        settle_ns=told["settle_ns"],
+        quiet_ns=told["quiet_ns"],
+        capture_ns=told["capture_ns"],
+        windows=None if told["windows"] is None else tuple(map(_on_screen, told["windows"])),
+        number=told["number"],
+        holds=holds,
+        typed_in=tuple((window, Box(**box) if box else None) for window, box in told["typed_in"]),
+        monitor=Box(**told["monitor"]) if told["monitor"] else None,
+        reconnected=told["reconnected"],
+        activity=Activity(**{**told["activity"], "unseen": tuple(told["activity"]["unseen"])}),
+    )
+
+
+def _on_screen(told: Message) -> OnScreen:
+    return OnScreen(Box(**told["box"]), tuple(Owner(**owner) for owner in told["owners"]), told["solid"])

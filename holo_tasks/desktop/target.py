@@ -5,11 +5,12 @@ It covers all that the agent may touch, so that a click which goes astray reache
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import xcffib.xproto
 
+from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.visible_text import one_line
 from holo_tasks.desktop.windows import box as box_of
@@ -21,6 +22,33 @@ SCALINGS = ("GDK_SCALE", "GDK_DPI_SCALE", "QT_SCALE_FACTOR", "QT_SCREEN_SCALE_FA
 """What programs are told of scaling by their environment."""
 PLAIN_DPI = 96.0
 _EVENTS = xcffib.xproto.EventMask.ButtonPress | xcffib.xproto.EventMask.Exposure
+
+
+class Targets:
+    """The target that is open, if there is one, on one display; ``area`` returns what it covers."""
+
+    def __init__(self, display: str, area: Callable[[], Box]) -> None:
+        self._display = display
+        self._area = area
+        self._open: Target | None = None
+
+    def open(self, points: Sequence[Point]) -> dict[str, Any]:
+        """Show a target with crosses at some points, in place of the one before; return what `told` does."""
+        self.close()
+        self._open = Target(self._display, self._area(), points)
+        return self.told()
+
+    def told(self) -> dict[str, Any]:
+        """Return what `Target.told` does. Raises `InvalidUsage` if no target is open."""
+        if self._open is None:
+            raise InvalidUsage("There is no target: open one first.")
+        return self._open.told()
+
+    def close(self) -> None:
+        """Take the target away."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
 
 
 class Target:

@@ -35,12 +35,15 @@ if TYPE_CHECKING:
     from holo_tasks.desktop.element_reader import Elements
     from holo_tasks.desktop.far_typing import FarTyping
     from holo_tasks.desktop.program import Program
+    from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
     from holo_tasks.desktop.remote_session import RemoteSession
     from holo_tasks.desktop.sandbox.start import Sandbox
     from holo_tasks.desktop.secret_windows import Places
+    from holo_tasks.desktop.target import Targets
 
 
 PAINTS_S, PAINT_NAP_S = 3.0, 0.05
+FAR = "work in flight: the programs run on another machine"
 HALF_WAY = (
     "The connection to the remote screen dropped meanwhile: nobody can say how much of it was done there. Look first."
 )
@@ -71,7 +74,6 @@ class XSession:
         self._ear: Any = None
         self._keyboard: Any = None
         self._hands: Any = None
-        self._target: Any = None
         self.vault = SecretStore({name: Secret(**told) for name, told in order["secrets"].items()})
 
     def start(self, *, then: Callable[[], None]) -> Message:
@@ -152,6 +154,7 @@ class XSession:
             if heeds and (self._ear.deaf or self._ear.asked(until_now=until_now) is not None):
                 raise Asked
 
+        self._eyes.starts()
         try:
             if self._remote is not None:
                 self._remote.await_picture(self._order["app_timeout_s"])
@@ -319,7 +322,8 @@ class XSession:
         asleep = sleepers.look if sleepers else lambda: None
         on = self._bus or named_by(link, asked_for=self._order["accessibility"])
         self._elements = Elements(link, on, repaints, self.vault, lambda: self._bound.box)
-        self._eyes = Eyes(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep)
+        work = (self._sense(), [FAR] if self._order["far"] else [], self._repeats)
+        self._eyes = Eyes(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep, *work)
         self._keyboard = Keyboard(link, gate)
         glance = Glance(link, self._screen, pulse, repaints, gate)
         authority, direct = Path(os.environ["XAUTHORITY"]), Direct(link, pulse, gate)
@@ -337,6 +341,20 @@ class XSession:
         self._remembered = Remembered(link, self._screen, gate, self._stirs.steady)
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
+
+    def _sense(self) -> WorkInFlight | None:
+        """Return the sense for work in flight; None where the programs run on another machine."""
+        from holo_tasks.desktop.owners import clients, owner_of
+        from holo_tasks.desktop.readiness.pointer_name import PointerName
+        from holo_tasks.desktop.readiness.programs import Programs
+        from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
+
+        if self._order["far"]:
+            return None
+        link, forwarders = self._link, {helper.pid for helper in self._sandbox.helpers} if self._sandbox else set()
+        others = None if self._server is not None else lambda at: owner_of(link, at).pid
+        programs = Programs(lambda: self._helper_pids() - forwarders, self._bus_pid, others)
+        return WorkInFlight(programs, self._repaints, PointerName(link), clients=lambda: clients(link))
 
     def _far_typing(self, owner_at: Callable[[Point | None], Owner]) -> FarTyping:
         from holo_tasks.desktop.far_typing import PASTE_S, FarTyping
@@ -361,26 +379,12 @@ class XSession:
 
         return setting(self._link, self._order["app_env"] if self._order["app"] else {})
 
-    def open_target(self, points: Sequence[Point]) -> Message:
-        """Show a window of our own, over all that may be touched, with crosses at some points."""
-        from holo_tasks.desktop.target import Target
+    @cached_property
+    def targets(self) -> Targets:
+        """The window that is clicked to calibrate: it covers all that may be touched."""
+        from holo_tasks.desktop.target import Targets
 
-        self.close_target()
-        self._target = Target(self._display, self._bound.measure() or Box.whole(self._link.size()), points)
-        return self.target()
-
-    def target(self) -> Message:
-        """Describe where that window was pressed since this was asked last."""
-        if self._target is None:
-            raise InvalidUsage("There is no target: open one first.")
-        told: Message = self._target.told()
-        return told
-
-    def close_target(self) -> None:
-        """Take that window away."""
-        if self._target is not None:
-            self._target.close()
-            self._target = None
+        return Targets(self._display, lambda: self._bound.measure() or Box.whole(self._link.size()))
 
     def _take_over(self) -> None:
         """Say what has to be put right here if we cannot, and let go of what others left pressed: a killed run may."""
@@ -419,15 +423,8 @@ class XSession:
             seen = self._eyes.look(after_action=False, windows=windows, first=first)
         self._stirs.looked(self._remembered.arranged_s, settled=seen.settled)
         return {
+            **seen.told(),
             "bytes": self._screen.hand_over(seen.picture),
-            "size": {"width": seen.picture.size.width, "height": seen.picture.size.height},
-            "settled": seen.settled,
-            "hung": seen.hung,
-            "taken_at_ns": seen.taken_at_ns,
-            "settle_ns": seen.settle_ns,
-            "quiet_ns": seen.quiet_ns,
-            "capture_ns": seen.capture_ns,
-            "windows": None if seen.windows is None else [asdict(window) for window in seen.windows],
             "number": self._remembered.keep(seen.picture),
             "monitor": asdict(self._bound.box) if self._bound.box else None,
             "typed_in": [
@@ -467,7 +464,7 @@ class XSession:
         if isinstance(gesture, Scroll | Drag):
             self._stirs.moves()
         if expects_change:
-            self._eyes.acts()
+            self._eyes.acts(getattr(gesture, "at", None))
         try:
             receipt = self._hands.do(gesture)
             self._remembered.acted(gesture)
@@ -500,7 +497,10 @@ class XSession:
 
     def stirring(self) -> list[Message]:
         """Describe what was repainting itself before the last look, and has gone on since."""
-        return [asdict(stir.box) for stir in self._stirs.steady(self._remembered.arranged_s)]
+        return [asdict(box) for box in self._repeats()]
+
+    def _repeats(self) -> list[Box]:
+        return [stir.box for stir in self._stirs.steady(self._remembered.arranged_s)]
 
     def owner(self, at: Point | None) -> Message:
         """Describe whose window gets a press at a point or, without one, the keys."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from holo_tasks.machine.proc import process, stat_of
@@ -18,7 +20,7 @@ SOME_S = 0.03
 TICK_S = 0.01
 UTIME, STIME = 11, 12
 """Places in ``/proc/PID/stat`` after the name of the process (see ``proc(5)``); the state is the first."""
-MOST_SAMPLES = 32
+MOST_SAMPLES, AWAKE_SAMPLES = 32, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class CpuUse:
 
     usual: float = 0.0
     """The share of one core that they use while nobody acts."""
+    _awake_share: float = 0.0
     _samples: deque[CpuSample] = field(default_factory=lambda: deque(maxlen=MOST_SAMPLES))
     _began: CpuSample | None = None
     _idle: CpuSample | None = None
@@ -73,6 +76,15 @@ class CpuUse:
             return False
         return newest.since(before) - TICK_S > (self.usual + BUSY_SHARE) * (newest.at_s - before.at_s)
 
+    @property
+    def is_usually_awake(self) -> bool:
+        """Whether a thread of the programs runs, or waits for a core, most of the time while nobody acts."""
+        return self._awake_share > BUSY_SHARE
+
+    def rest_awake(self, *, awake: bool) -> None:
+        """Note whether a thread ran, or waited for a core, at a moment when nobody acts."""
+        self._awake_share += (awake - self._awake_share) / AWAKE_SAMPLES
+
     def is_blocked(self) -> bool:
         """Say whether a process waited for a disk in the two newest samples."""
         newest = list(self._samples)[-2:]
@@ -85,6 +97,20 @@ class CpuUse:
             return False
         newest = self._samples[-1]
         return newest.since(self._began) > SOME_S + self.usual * (newest.at_s - self._began.at_s)
+
+
+def awake(pids: Collection[int]) -> bool:
+    """Say whether a thread of these processes runs at this moment, or waits for a core."""
+    for pid in pids:
+        try:
+            threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208  a hundred of them, many times a second
+        except OSError:  # the process has ended
+            continue
+        for thread in threads:
+            with suppress(OSError, IndexError), open(f"/proc/{pid}/task/{thread}/stat", "rb") as stat:  # noqa: PTH123
+                if stat.read(256).rpartition(b") ")[2][:1] == b"R":
+                    return True
+    return False
 
 
 def cpu_sample(pids: Collection[int], at_s: float) -> CpuSample:

@@ -18,9 +18,12 @@ CONNECTING_S = 3.0
 QUICK_MS, SMALL_BYTES = 30, 96
 """An answer that comes so quickly and is so small may be no answer, but a sign of the protocol: an HTTP/2 server
 confirms a ping or a window, and sends its answer later."""
-HANDSHAKE_SENT, HANDSHAKE_RECEIVED, HANDSHAKE_SEGMENTS = 400, 300, 2
+HANDSHAKE_SENT, HANDSHAKE_RECEIVED, HANDSHAKE_MOST, HANDSHAKE_SEGMENTS = 400, 300, 8192, 2
 """A new connection that has exchanged at least so much, each way in at least so many segments, may be encrypted. What
-it received last may then be the session tickets that a TLS 1.3 server sends right after the handshake."""
+it received last may then be the session tickets that a TLS 1.3 server sends right after the handshake. A server that
+has sent more than the third number has answered."""
+DOUBT_START_S = 1.5
+"""How long a doubtful answer is doubted while a program starts."""
 DRAWN_S = 0.15
 """An answer that has an effect on the screen has it within this time."""
 TIMES, ALIKE_BYTES = 3, 8
@@ -30,7 +33,7 @@ ONLY_SENDS, WHILE_IDLE, TRICKLE_BYTES = 12, 4, 64
 counts so many times, and one of more than so many bytes, as of an upload, does not count otherwise."""
 BEFORE_S = 0.004
 """The kernel's clock for connections is rounded down: a request may seem to be so much older than it is."""
-AGAIN_BYTES = 64
+AGAIN_BYTES = 16
 """A request that was pending before the input, once answered, is often asked again in as many bytes, give or take so
 many: a long poll."""
 MOST_SIZES = 64
@@ -102,15 +105,18 @@ class Exchanges:
         self._input_s = -math.inf
         self._repeats: deque[tuple[str, int]] = deque(maxlen=MOST_SIZES)
         self._ended_s = -math.inf
+        self._starting = False
         self.sent = False
         """Whether a program sent a request since the last input that is not known as background talk."""
 
-    def begin(self, now_s: float, sockets: Sequence[TcpSocket], *, keep: bool = False) -> None:
-        """Note that an input is sent now. With ``keep``, requests that followed the input before are still waited for.
+    def begin(self, now_s: float, sockets: Sequence[TcpSocket], *, keep: bool = False, starting: bool = False) -> None:
+        """Note that an input is sent now, or that a program is ``starting``.
 
+        With ``keep``, requests that followed the input before are still waited for.
         A request that is pending already is background talk: a long poll, or one that was waited for in vain.
         """
         self.update(now_s, sockets)
+        self._starting = starting
         if keep:
             return
         self._input_s, self.sent = now_s, False
@@ -170,10 +176,10 @@ class Exchanges:
             # Either the doubtful answer is followed by more, or the program has gone on to its next request.
             self._answered(talk, now_s)
             if sent and seen.received_ago_ms >= seen.sent_ago_ms:
-                self._requested(talk, sent, now_s, idle=idle)
+                request = self._requested(talk, sent, now_s, idle=idle)
                 same_tick = seen.received_ago_ms == seen.sent_ago_ms
                 if same_tick and seen.segments_in - before.segments_in > seen.segments_out - before.segments_out:
-                    talk.request.answered_s = now_s  # it may be
+                    request.answered_s = now_s  # it may be
         elif sent and not received:
             self._sent(talk, sent, now_s, idle=idle)
         elif sent:
@@ -199,7 +205,7 @@ class Exchanges:
             return
         out, back = seen.segments_out - before.segments_out, seen.segments_in - before.segments_in
         if talk.fresh and _may_be_handshake(seen):
-            self._requested(talk, size, now_s, idle=idle)
+            self._requested(talk, size, now_s, idle=idle).answered_s = now_s - seen.received_ago_ms / 1000
         elif out > back:  # request, answer, and the next request
             self._requested(talk, size, now_s, idle=idle)
             self._answered(talk, now_s)
@@ -208,12 +214,13 @@ class Exchanges:
             self._requested(talk, size, now_s, idle=idle)
             self._answered(talk, now_s)
 
-    def _requested(self, talk: _Talk, size: int, now_s: float, *, idle: bool) -> None:
+    def _requested(self, talk: _Talk, size: int, now_s: float, *, idle: bool) -> Request:
         peer, since_s = talk.last.peer, now_s - talk.last.sent_ago_ms / 1000 if talk.last.sent else now_s
         by_habit = idle or talk.only_sends or self._is_repeat(peer, size) or self._habit(peer).is_background(size)
         followed = not by_habit and since_s >= self._input_s - BEFORE_S
         talk.request = Request(since_s, size, followed, after_answer=self._drew_since_input(now_s))
         self.sent = self.sent or followed
+        return talk.request
 
     def _heard(self, talk: _Talk, seen: TcpSocket, now_s: float, received: int) -> None:
         """Take bytes that came back as the answer, unless they may be a sign of the protocol."""
@@ -252,8 +259,10 @@ class Exchanges:
         limit_s = patience_s
         if talk.last.connecting:
             limit_s = min(limit_s, CONNECTING_S)
-        if request.after_answer or request.answered_s is not None:
+        if request.after_answer or request.answered_s is not None or self._starting:
             limit_s /= 2
+        if request.answered_s is not None and self._starting:
+            limit_s = min(limit_s, DOUBT_START_S)
         if now_s < request.since_s + limit_s:
             return not (request.answered_s is not None and self._drawn_between(request.answered_s, now_s))
         self._habit(talk.last.peer).note(request.size, effect=False, times=TIMES)
@@ -281,6 +290,6 @@ class Exchanges:
 def _may_be_handshake(seen: TcpSocket) -> bool:
     return (
         seen.sent >= HANDSHAKE_SENT
-        and seen.received >= HANDSHAKE_RECEIVED
+        and HANDSHAKE_RECEIVED <= seen.received <= HANDSHAKE_MOST
         and min(seen.segments_out, seen.segments_in) >= HANDSHAKE_SEGMENTS
     )

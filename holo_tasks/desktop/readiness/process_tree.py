@@ -1,4 +1,4 @@
-"""The processes that this one has started, and those that they have started, kept up with at little cost."""
+"""The processes that one has started, and those that they have started, kept up with at little cost."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ MOST_NEW = 500
 
 
 class ProcessTree:
-    """All living descendants of this process."""
+    """All living descendants of a process, by default of this one."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: int | None = None) -> None:
+        self._root = root or os.getpid()
         self._newest = self._newer = -MOST_NEW
         self._started: list[int] = []
 
@@ -27,9 +28,9 @@ class ProcessTree:
         """
         newest = newest_process()
         if newest is None or not 0 <= newest - self._newest <= MOST_NEW:
-            self._started = descendants(os.getpid())
+            self._started = descendants(self._root)
         else:
-            started = {os.getpid(), *self._started}
+            started = {self._root, *self._started}
             for pid in range(self._newest + 1, newest + 1):
                 if pid not in started and parent(pid) in started:
                     started.add(pid)

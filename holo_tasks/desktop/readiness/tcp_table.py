@@ -12,12 +12,14 @@ from dataclasses import dataclass
 NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLMSG_ERROR, NLMSG_DONE = 4, 20, 2, 3
 NLM_F_REQUEST_DUMP = 0x301
 INET_DIAG_INFO = 2
-SYN_SENT, FIN_WAIT1, FIN_WAIT2 = 2, 4, 5
-STATES = (1, SYN_SENT, FIN_WAIT1, FIN_WAIT2)
-"""ESTABLISHED and the states in which the program still waits. After CLOSE_WAIT the server has said all it will say."""
+SYN_SENT, FIN_WAIT1, FIN_WAIT2, LISTEN = 2, 4, 5, 10
+STATES = (1, SYN_SENT, FIN_WAIT1, FIN_WAIT2, LISTEN)
+"""ESTABLISHED and the states in which the program still waits. After CLOSE_WAIT the server has said all it will say.
+LISTEN tells which ports are those of servers on this machine."""
 HEADER = struct.Struct("=IHHII")
 QUESTION = struct.Struct("=BBBxI48x")
 ADDRESSES = struct.Struct("=BBxx2s2s16s16s")
+"""``idiag_family``, ``idiag_state``, the ports of this end and of the other, and their addresses."""
 INODE = struct.Struct("=I")
 INODE_AT, ATTRIBUTES_AT = HEADER.size + 68, HEADER.size + 72
 """``idiag_inode`` is the last field of ``struct inet_diag_msg``, which has 72 bytes."""
@@ -70,17 +72,17 @@ class TcpTable:
         """The processes whose open files this process may not list."""
 
     def read(self, pids: Collection[int]) -> list[TcpSocket]:
-        """Return the connections that these processes hold. Raises `NotTold` if the kernel refuses the question."""
+        """Return the connections that these processes have made to servers.
+
+        A server's own end of a connection is left out. Raises `NotTold` if the kernel refuses the question.
+        """
         found, unknown = {}, set[int]()
         for kernel in self._kernels:
-            for family in (socket.AF_INET, socket.AF_INET6):
-                for message in _dump(kernel, family):
-                    (inode,) = INODE.unpack_from(message, INODE_AT)
-                    if not inode or inode in self._foreign:
-                        continue
+            for inode, message in _clients(kernel):
+                if inode not in self._foreign:
+                    found[inode] = message
                     if inode not in self._owned:
                         unknown.add(inode)
-                    found[inode] = message
         if unknown:
             self._owned |= _socket_owners(pids, self.unreadable)
             self._foreign |= unknown - self._owned.keys()
@@ -104,6 +106,22 @@ def open_diag() -> socket.socket:
         raise NotTold(os.strerror(error.errno or 0)) from None
     kernel.settimeout(1.0)
     return kernel
+
+
+def _clients(kernel: socket.socket) -> Iterable[tuple[int, bytes]]:
+    """Yield the number and the message of each connection that is no server's end of one."""
+    told, servers = [], set[bytes]()
+    for family in (socket.AF_INET, socket.AF_INET6):
+        for message in _dump(kernel, family):
+            _, state, port, _, _, _ = ADDRESSES.unpack_from(message, HEADER.size)
+            if state == LISTEN:
+                servers.add(port)
+            else:
+                told.append((port, message))
+    for port, message in told:
+        (inode,) = INODE.unpack_from(message, INODE_AT)
+        if inode and port not in servers:
+            yield inode, message
 
 
 def _dump(kernel: socket.socket, family: int) -> Iterable[bytes]:

@@ -15,15 +15,19 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holo_tasks.desktop.readiness.cpu_use import CpuUse, cpu_sample
+from holo_tasks.core.geometry import Point
+from holo_tasks.desktop.readiness.cpu_use import CpuUse, awake, cpu_sample
 from holo_tasks.desktop.readiness.exchanges import Exchanges
 from holo_tasks.desktop.readiness.pointer_name import PointerName
+from holo_tasks.desktop.readiness.programs import Programs
 from holo_tasks.desktop.readiness.tcp_table import NotTold, TcpSocket, TcpTable
 from holo_tasks.desktop.repaints import Repaints
 
 IDLE_EVERY_S, IDLE_AFTER_S, IDLE_FOR_S = 0.25, 1.0, 120.0
 """While nobody acts, the thread takes a sample so often. It begins so long after the last look, because the effect of
 an input may come late, and stops after the third time: by then nothing new is learned."""
+AWAKE_S = 1.0
+"""How long after an input or an answer a program may go without a moment at which all its threads sleep."""
 COST_TIMES = 20
 """The thread rests so many times as long as a sample takes, so that a large table of connections costs little."""
 SERVER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
@@ -35,9 +39,6 @@ SERVER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
     "its document to load",
 )
 """What a program may wait for, as people and the model read it."""
-
-Processes = Callable[[], Collection[int]]
-"""Returns the processes of the programs that are watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +52,28 @@ class Wait:
 class WorkInFlight:
     """The sense for work in flight of one desktop.
 
-    ``processes`` are those of its programs. ``clients`` returns the processes that have windows, None if nobody can
-    say. ``tables`` are made when they are first read: they may raise `NotTold`. ``document_is_busy`` asks the
-    accessibility bus.
+    ``clients`` returns the processes that have windows, None if nobody can say. ``table`` makes the table of
+    connections when it is first read: it may raise `NotTold`. ``document_is_busy`` asks the accessibility bus.
     """
 
     def __init__(
         self,
-        processes: Processes,
+        programs: Programs,
         repaints: Repaints,
         pointer: PointerName,
-        table: Callable[[], TcpTable],
+        table: Callable[[], TcpTable] = TcpTable,
         *,
         clients: Callable[[], Collection[int] | None] = lambda: None,
         document_is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._processes = processes
+        self._programs = programs
         self._repaints = repaints
         self._pointer = pointer
         self._make_table = table
         self._clients = clients
         self._document_is_busy = document_is_busy
         self._table: TcpTable | None = None
+        self._refused = False
         self._exchanges = Exchanges(self._drawn_between)
         self._cpu = CpuUse()
         self._turn = threading.Lock()
@@ -85,6 +86,7 @@ class WorkInFlight:
         self._lasting: set[str] = set()
         """Programs that the input started before, and that stayed: they are not waited for."""
         self._said_busy = (False, False)
+        self._slept_s = 0.0
         self.unseen: dict[str, str] = {}
         """The signs that cannot be seen here, each with the reason."""
         if not pointer.seen:
@@ -106,16 +108,22 @@ class WorkInFlight:
         """Whether the programs used CPU time since the last input, beyond what is usual."""
         return self._cpu.computed
 
-    def begin(self, *, starting: bool = False) -> None:
-        """Note that an input is about to be sent: what is under way by now is not its work.
+    def begin(self, at: Point | None = None, *, starting: bool = False) -> None:
+        """Note that an input is about to be sent, to a point or to the keyboard's focus.
 
+        What is under way by now is not its work.
         Inputs between which nobody looked count as one. With ``starting``, a program is about to be started: then only
         requests are waited for, because to start means to compute and to start processes.
         """
         with self._turn:
-            now_s, pids = time.monotonic(), self._processes()
+            self._programs.touch(at)
+            now_s, pids = time.monotonic(), self._programs.pids()
+            if self._programs.unknown:
+                self.unseen["programs"] = "nobody can say which process the window belongs to"
+            else:
+                self.unseen.pop("programs", None)
             again = self._looked_s is None and bool(self._began_s)
-            self._read_table(lambda sockets: self._exchanges.begin(now_s, sockets, keep=again), pids)
+            self._read_table(lambda sockets: self._exchanges.begin(now_s, sockets, keep=again, starting=starting), pids)
             if not again:
                 self._cpu.begin(cpu_sample(pids, now_s))
                 self._started, self._files = frozenset(pids), frozenset(map(_file, pids))
@@ -125,7 +133,7 @@ class WorkInFlight:
     def waits_for(self, patience_s: float) -> Wait | None:
         """Return what the programs wait for at this moment because of the last input; None if they are done."""
         with self._turn:
-            now_s, pids = time.monotonic(), self._processes()
+            now_s, pids = time.monotonic(), self._programs.pids()
             self._read_table(lambda sockets: self._exchanges.update(now_s, sockets), pids)
             self._cpu.update(cpu_sample(pids, now_s))
             wait = self._wait(now_s, pids, patience_s)
@@ -146,6 +154,8 @@ class WorkInFlight:
     def _wait(self, now_s: float, pids: Collection[int], patience_s: float) -> Wait | None:
         if server := self._exchanges.waiting_for(now_s, patience_s):
             return Wait(SERVER, server)
+        if self._has_not_slept(now_s, pids):
+            return Wait(CPU)
         if self._starting:
             return None
         if child := self._child(pids):
@@ -157,6 +167,20 @@ class WorkInFlight:
         if not self._said_busy[1] and self._document_is_busy():
             return Wait(DOCUMENT)
         return Wait(CPU) if self._cpu.is_busy() else None
+
+    def _has_not_slept(self, now_s: float, pids: Collection[int]) -> bool:
+        """Say whether some thread is at work, and all have not slept at once since the input or the last answer.
+
+        A program that has just got an input or an answer hands it from thread to thread, and draws in the end. On a
+        busy machine its threads wait long for a core, while nothing is drawn and nothing sent.
+        """
+        since_s = max(self._began_s, self._exchanges.ended_s)
+        if self._slept_s >= since_s or now_s > since_s + AWAKE_S or self._cpu.is_usually_awake:
+            return False
+        if awake(pids):
+            return True
+        self._slept_s = now_s
+        return False
 
     def _child(self, pids: Collection[int]) -> str:
         """Return the file of a process that the input started and that shows no window, empty if there is none.
@@ -174,15 +198,17 @@ class WorkInFlight:
         return ""
 
     def _read_table(self, then: Callable[[Sequence[TcpSocket]], None], pids: Collection[int]) -> None:
-        if "connections" in self.unseen:
+        if self._refused:
             return
         try:
             if self._table is None:
                 self._table = self._make_table()
             sockets = self._table.read(pids)
         except NotTold as reason:
-            self.unseen["connections"] = str(reason)
+            self._refused, self.unseen["connections"] = True, str(reason)
             return
+        if self._table.unreadable:
+            self.unseen["connections"] = "those of another user's processes may not be read"
         then(sockets)
 
     def _drawn_between(self, begin_s: float, end_s: float) -> bool:
@@ -203,9 +229,11 @@ class WorkInFlight:
                 time.sleep(max(IDLE_EVERY_S, COST_TIMES * took_s))
 
     def _rest(self, now_s: float, *, idle: bool) -> None:
-        pids = self._processes()
+        pids = self._programs.pids()
         self._read_table(lambda sockets: self._exchanges.update(now_s, sockets, idle=idle), pids)
         self._cpu.rest(cpu_sample(pids, now_s))
+        if idle:
+            self._cpu.rest_awake(awake=awake(pids))
 
 
 def _file(pid: int) -> str:

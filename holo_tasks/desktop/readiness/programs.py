@@ -1,0 +1,59 @@
+"""Which processes are those of the programs that an input may have given work to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from holo_tasks.core.geometry import Point
+from holo_tasks.desktop.readiness.process_tree import ProcessTree, parent
+
+
+class Programs:
+    """The programs that this process has started and, on a screen that others use too, the one that is touched.
+
+    ``helpers`` returns the processes that the desktop itself needs. What the message bus starts belongs to it.
+    ``owner_at`` is for a screen that others use too: it returns whose window gets a press at a point or, without one,
+    the keys, and zero if nobody can say.
+    """
+
+    def __init__(
+        self,
+        helpers: Callable[[], Collection[int]] = set,
+        bus: int = 0,
+        owner_at: Callable[[Point | None], int] | None = None,
+    ) -> None:
+        self._helpers = helpers
+        self._bus = bus
+        self._owner_at = owner_at
+        self._tree = ProcessTree()
+        self._parents: dict[int, int] = {}
+        self._touched = 0
+        self._touched_tree: ProcessTree | None = None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody can say which program got the last input."""
+        return self._owner_at is not None and not self._touched
+
+    def touch(self, at: Point | None) -> None:
+        """Note where the next input goes: a point on the screen, or the keyboard's focus."""
+        if self._owner_at is None:
+            return
+        pid = self._owner_at(at)
+        if pid != self._touched or self._touched_tree is None:
+            self._touched, self._touched_tree = pid, ProcessTree(pid) if pid else None
+
+    def pids(self) -> list[int]:
+        """Return the processes of the programs."""
+        helpers, found, beside = set(self._helpers()), [], {self._bus}
+        tree = self._tree.pids()
+        # The parent that started a process is kept: another takes it over when that one ends.
+        self._parents = {pid: self._parents.get(pid) or parent(pid) for pid in tree}
+        for pid in tree:
+            if self._parents[pid] in beside:
+                beside.add(pid)
+            elif pid not in helpers:
+                found.append(pid)
+        if self._touched_tree is not None and self._touched not in found:
+            found += [self._touched, *(pid for pid in self._touched_tree.pids() if pid not in found)]
+        return found
