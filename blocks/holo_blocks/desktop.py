@@ -12,6 +12,7 @@ from pydantic import Field
 
 from holo_blocks.addresses import page, picture
 from holo_blocks.schema import OneSchema
+from holo_tasks.core.activity import PATIENCE_S
 from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.core.geometry import Size
 from holo_tasks.core.network import HOST, Network
@@ -19,7 +20,7 @@ from holo_tasks.core.remote_screen import Remote
 from holo_tasks.core.secret import Secret as TypedSecret
 from holo_tasks.core.secret import check_bound
 from holo_tasks.core.this_machine import check_display
-from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.desktop import AttachedDesktop, Settle, VirtualDesktop
 from holo_tasks.desktop.sandbox.folders import Access
 from holo_tasks.run.run import LiveViewing
 from holo_tasks.run.secret_sources import SecretSpec, resolved
@@ -81,6 +82,13 @@ class HoloDesktop(OneSchema, Block):
     )
     cpus: float = Field(
         default=0.0, ge=0, description="How many processors it may take, for example 0.5; 0 is no bound."
+    )
+    patience: float = Field(
+        default=PATIENCE_S,
+        ge=0,
+        allow_inf_nan=False,
+        description="How many seconds to wait, at most, for a program that still works on the last input: for its "
+        "server to answer, for example. Then the model is told what the program waits for.",
     )
     opengl: bool | None = Field(
         default=None,
@@ -160,13 +168,16 @@ class HoloDesktop(OneSchema, Block):
                 )
             if self.app:
                 raise InvalidUsage("The desktop block names a program and a display; leave one of them empty.")
-            return await AttachedDesktop.start(display=self.display, secrets=secrets, monitor=monitor)
+            return await AttachedDesktop.start(
+                display=self.display, secrets=secrets, settle=Settle(patience_s=self.patience), monitor=monitor
+            )
         size = Size(self.width, self.height)
         return await VirtualDesktop.start(
             size=size,
             app=remote or self.app,
             env=self.environment,
             secrets=secrets,
+            settle=Settle(patience_s=self.patience),
             run_as=self.run_as,
             opengl=self.opengl,
             monitor=monitor,

@@ -34,7 +34,7 @@ class _Sum:
         match event:
             case events.FrameTaken():
                 self.before, self.after = self.before or event.sha256, event.sha256
-                self.perceive_us += event.settle_us + event.capture_us + event.encode_us
+                self.perceive_us += event.settle_us - event.waited_us + event.capture_us + event.encode_us
             case events.Judged():
                 self.after = event.after or self.after
             case events.ReplyReceived():

@@ -26,6 +26,7 @@ STEP_COLUMNS = [
     *("run_id", "subgoal", "subgoal_title", "subgoal_status", "step", "label", "tool", "outcome", "began", "ended"),
     *("model_calls", "prompt_tokens", "completion_tokens", "cost_usd", "cached_decision"),
     *("perceive_ms", "decide_ms", "act_ms", "total_ms", "masks", "frame_before", "frame_after", "trouble", "trace"),
+    *("waiting_ms", "waiting_for"),
 ]
 
 
@@ -98,6 +99,8 @@ def _step(run: Gathered, goal: Subgoal, step: Step) -> dict[str, object]:
         "frame_after": step.after,
         "trouble": "; ".join(trouble),
         "trace": run.uri,
+        "waiting_ms": timed and round(timed.waiting_us / 1000),
+        "waiting_for": step.waiting_for,
     }
 
 

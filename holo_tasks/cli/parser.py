@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from holo_tasks.core.activity import PATIENCE_S
 from holo_tasks.core.errors import InvalidUsage
 
 if TYPE_CHECKING:
@@ -163,6 +164,12 @@ def _add_screen(run: _Parser) -> None:
     told = "use this monitor of the display only: its name or its number, as `holo-tasks doctor` lists them"
     run.add_argument("--monitor", metavar="NAME", help=told)
     run.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
+    _add_patience(run)
+
+
+def _add_patience(command: argparse.ArgumentParser) -> None:
+    told = "how long to wait for a program that still works on the last input, as for its server (%(default)g)"
+    command.add_argument("--patience", metavar="SECONDS", type=float, default=PATIENCE_S, help=told)
 
 
 def _add_report(commands: Commands) -> None:
@@ -254,6 +261,7 @@ def _add_record(commands: Commands) -> None:
     told = "an X display that you work on (DISPLAY, without --app); with --app the program is shown there"
     record.add_argument("--display", metavar=":N", help=told)
     record.add_argument("--size", metavar="WxH", default="1280x800", help="of the program's own desktop (%(default)s)")
+    _add_patience(record)
     told = "ask the programs on that display for their elements, over the bus that it names"
     record.add_argument("--accessibility", action="store_true", help=told)
     record.add_argument("--out", metavar="FILE.yaml", type=Path, required=True, help="the playbook to write")
@@ -419,6 +427,7 @@ def _add_look(commands: Commands) -> None:
     screen.add_argument("--display", metavar=":N", help="an X display that is already running (DISPLAY)")
     screen.add_argument("--app", metavar="COMMAND", help="a program to start on a new virtual desktop")
     look.add_argument("--size", metavar="WxH", default="1280x800", help="of the virtual desktop (%(default)s)")
+    _add_patience(look)
     told = "ask the programs on that display for their elements, over the bus that it names"
     look.add_argument("--accessibility", action="store_true", help=told)
     told = "a playbook that declares screens: say which of its states fit"

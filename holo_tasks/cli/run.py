@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import time
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from holo_tasks.core.geometry import Size
     from holo_tasks.core.scrub import Scrubber
     from holo_tasks.core.secret import Secret
-    from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+    from holo_tasks.desktop import AttachedDesktop, Settle, VirtualDesktop
     from holo_tasks.desktop.sandbox.folders import Access
     from holo_tasks.prefect_server.temporary import TemporaryServer
     from holo_tasks.run.secret_sources import SecretSpec
@@ -187,11 +188,12 @@ def _desktop(options: argparse.Namespace, secrets: Mapping[str, Secret]) -> Virt
     from holo_tasks.machine.patience import tells
 
     run_as, size, monitor = _run_as(options), size_of(options.size), _monitor(options)
-    folders = _folders(options)
+    folders, settle = _folders(options), settle_of(options)
     if options.app is None:
-        return AttachedDesktop(display_of(options), secrets=secrets, monitor=monitor)
+        return AttachedDesktop(display_of(options), secrets=secrets, settle=settle, monitor=monitor)
     return VirtualDesktop(
         size=size,
+        settle=settle,
         app=options.app,
         secrets=secrets,
         inherits="plain",  # of the person's own shell
@@ -243,6 +245,15 @@ def _monitor(options: argparse.Namespace) -> str:
     if monitor is not None and not monitor.strip():
         raise InvalidUsage("--monitor is empty; give a monitor's name or number, or leave it out.")
     return (monitor or "").strip()
+
+
+def settle_of(options: argparse.Namespace) -> Settle:
+    """Return how long to wait for the screen. Raises `InvalidUsage` for a patience that is no time."""
+    from holo_tasks.desktop import Settle
+
+    if not (math.isfinite(options.patience) and options.patience >= 0):
+        raise InvalidUsage(f"--patience is a number of seconds from 0 up, not {options.patience}.")
+    return Settle(patience_s=options.patience)
 
 
 def size_of(text: str) -> Size:

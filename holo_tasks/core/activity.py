@@ -31,6 +31,18 @@ class Activity:
     unseen: tuple[str, ...] = ()
 
     @property
+    def what_for(self) -> str:
+        """What the program was still working on, with the address or the program if that is known."""
+        return f"{self.waiting_for} ({self.detail})" if self.detail else self.waiting_for
+
+    @property
+    def sentence(self) -> str:
+        """What the model is told of a program that was still working; empty if it was done."""
+        if not self.waiting_for:
+            return ""
+        return f"The program has been waiting for {self.waiting_for} for {max(1, round(self.waited_ns / 1e9))} s."
+
+    @property
     def nothing_came(self) -> bool:
         """Whether the last input certainly had no effect: no byte sent, no CPU time, no repaint."""
         return self.known and not (self.sent or self.computed or self.repainted)

@@ -90,7 +90,10 @@ class FrameTaken(Event):
     ``region`` is the part of the screen it shows as ``[left, top, width, height]``, empty for all of it.
     ``correction`` is what the model's coordinates on it are corrected by: factor and offset in thousandths, across and
     down; empty for none. ``quiet_us`` is the time from the last repaint to the capture; ``settled`` is false when the
-    screen was still changing at the time limit. ``windows`` are the titles of windows on it, the uppermost first, as
+    screen was still changing at the time limit. ``settle_us`` is the time until the screen was ready; ``waited_us`` of
+    it went to work of the program that was in flight. ``waiting_for`` is what the program was still waiting for when
+    the patience was over, empty if it was done. ``unseen`` names the signs of work that the desktop cannot see, each
+    with the reason. ``windows`` are the titles of windows on it, the uppermost first, as
     far as they may be known outside.
     """
 
@@ -113,6 +116,9 @@ class FrameTaken(Event):
     encode_us: int
     correction: list[str] = []
     windows: list[str] = []
+    waited_us: int = 0
+    waiting_for: str = ""
+    unseen: list[str] = []
 
 
 class RequestSent(Event):
@@ -275,7 +281,7 @@ class Repeated(Event):
 
 
 class StepTimed(Event):
-    """Where the time of a step went: deciding, acting, and perceiving what came of it.
+    """Where the time of a step went: deciding, acting, waiting for the program, and perceiving what came of it.
 
     What is left of ``total_us`` is overhead: recording, comparing, Prefect.
     """
@@ -285,6 +291,7 @@ class StepTimed(Event):
     decide_us: int
     act_us: int
     total_us: int
+    waiting_us: int = 0
 
 
 class HandedOver(Event):

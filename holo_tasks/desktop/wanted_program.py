@@ -6,7 +6,7 @@ import os
 import shlex
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holo_tasks.core.errors import InvalidUsage
@@ -66,11 +66,13 @@ class Wanted:
 
     def settle(self, asked: Settle) -> Settle:
         """Return how long to wait for the screen: what another machine draws arrives later, and in pieces."""
-        if not self.far or asked != USUAL_SETTLE:
+        patience_s = asked.patience_s
+        if not self.far or asked != replace(USUAL_SETTLE, patience_s=patience_s):
             return asked
         within = self.remote.answers_within_s if self.remote else WITHIN_S
         quiet = min(max(within / 4, SHORTEST_QUIET_S), LONGEST_QUIET_S)
-        return Settle(quiet_s=quiet, unasked_quiet_s=quiet, first_change_s=within, cap_s=max(4.0, 3 * within))
+        cap_s = max(4.0, 3 * within)
+        return Settle(quiet_s=quiet, unasked_quiet_s=quiet, first_change_s=within, cap_s=cap_s, patience_s=patience_s)
 
     def told(self) -> dict[str, Any]:
         """Return it as it is told to the process that owns the desktop."""

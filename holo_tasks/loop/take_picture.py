@@ -81,6 +81,9 @@ def frame_taken(
         encode_us=shot.encode_ns // 1000,
         correction=shot.correction.told() if shot.correction else [],
         windows=[] if tell is None else told_titles(frame, redacted.region, redacted.masks, tell),
+        waited_us=frame.activity.waited_ns // 1000,
+        waiting_for=frame.activity.what_for,
+        unseen=list(frame.activity.unseen),
     )
 
 

@@ -47,7 +47,7 @@ from holo_tasks.loop.durable_notes import Notes
 from holo_tasks.loop.gesture_limits import seconds_for, secrets_in, typed_until
 from holo_tasks.loop.predict import Till, predict, prompt_tokens
 from holo_tasks.loop.take_picture import Seen, corners, frame_taken, part_of, shot_of
-from holo_tasks.loop.words import DROPPED, RECONNECTED, TAKE_STOCK, WITHHELD
+from holo_tasks.loop.words import DROPPED, TAKE_STOCK, told_of
 
 LEAST_ROOM_TOKENS = 4096
 """Room that a reply is left in the model's context before old steps are taken out of the conversation; a quarter of a
@@ -123,7 +123,8 @@ class Walk:
         shot = await shot_of(redacted, self.doors.encoder, self.seen, self.doors.correction)
         await self._notes.begin(self.doors.recorder.keep(shot))
         await self._note(frame_taken(frame, shot, redacted, self.doors.tell, redact_us=redact_us))
-        self._spans["perceive"] = _micros(self.doors.now_s() - started)
+        self._spans["wait"] = frame.activity.waited_ns // 1000
+        self._spans["perceive"] = _micros(self.doors.now_s() - started) - self._spans["wait"]
         withheld = any(mask.kind == LOST for mask in whole.masks)
         self.seen = Seen(frame, shot, whole.frame, redacted.frame, withheld, whole.masks)
         return self.seen
@@ -428,9 +429,7 @@ class Walk:
             if await may_repeat(done, before.frame, after.frame, labels, reader) and isinstance(done, Click):
                 sentence = await self._repeated(after, call, done)
         await self._timed(started_s)
-        if self._seen().frame.reconnected > before.frame.reconnected:
-            sentence = f"{sentence} {RECONNECTED}"
-        return f"{sentence} {WITHHELD}" if self._seen().withheld else sentence
+        return told_of(sentence, before, self._seen())
 
     async def _judged(self, before: Seen) -> Verdict:
         """Take a fresh settled frame and judge by it what the last action did."""
@@ -474,6 +473,7 @@ class Walk:
                 perceive_us=self._spans.get("perceive", 0),
                 decide_us=self._spans.get("decide", 0),
                 act_us=self._spans.get("act", 0),
+                waiting_us=self._spans.get("wait", 0),
                 total_us=_micros(self.doors.now_s() - started_s),
             )
         )

@@ -1,5 +1,9 @@
 """What whoever decides is told in words that are always the same."""
 
+from __future__ import annotations
+
+from holo_tasks.loop.take_picture import Seen
+
 TAKE_STOCK = (
     "Take stock: your last actions did not get you further. Say what you see, what you expected and why it did not "
     "happen, then do something else. If the goal cannot be reached, answer so."
@@ -15,3 +19,15 @@ RECONNECTED = (
     "The connection to this screen had dropped and was made again: your last action may have been done, or in part, or "
     "not at all. Look what is there before you do anything again."
 )
+
+
+def told_of(verdict: str, before: Seen, after: Seen) -> str:
+    """Return what is told after an action: the verdict, and what else there is to know of the new screen."""
+    told = [verdict]
+    if after.frame.reconnected > before.frame.reconnected:
+        told.append(RECONNECTED)
+    if after.frame.activity.waiting_for:
+        told.append(after.frame.activity.sentence)
+    if after.withheld:
+        told.append(WITHHELD)
+    return " ".join(told)

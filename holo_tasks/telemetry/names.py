@@ -16,7 +16,7 @@ from holo_tasks.core import actions, events
 OTHER = "other"
 """What stands for any value that is not on the list of an attribute."""
 
-Door: TypeAlias = Literal["settle", "capture", "redact", "encode", "record", "predict", "act", "verify"]
+Door: TypeAlias = Literal["settle", "wait", "capture", "redact", "encode", "record", "predict", "act", "verify"]
 DOORS: Final = get_args(Door)
 STATUSES: Final = get_args(events.Status)
 LAYERS: Final = ("model", "playbook", "script", "api", "person")

@@ -176,11 +176,13 @@ class RunSpans(Watch):
             ("encode", event.encode_us),
             ("redact", event.redact_us),
             ("capture", event.capture_us),
-            ("settle", event.settle_us),
+            ("wait", event.waited_us),
+            ("settle", event.settle_us - event.waited_us),
         )
         for door, took_us in passed:
             at_ns -= took_us * 1000
-            if took_us or door != "encode":  # the very same picture as before is not encoded again
+            # The very same picture as before is not encoded again, and most programs need not be waited for.
+            if took_us or door not in ("encode", "wait"):
                 self._door(door, scope.inner, at_ns, took_us * 1000)
         if (kept := self._kept.pop(event.sha256, None)) is not None:
             self._door("record", scope.inner, *kept)

@@ -83,6 +83,7 @@ def _said(step: Step) -> list[tuple[str, str, str]]:
     said += [("bad", "Action failed", text) for text in step.failures]
     said += [("warn", "Looked again", step.moved)] if step.moved else []
     said += [("warn", "Clicked once more", step.repeated)] if step.repeated else []
+    said += [("warn", "Still waiting", f"The program was waiting for {step.waiting_for}")] if step.waiting_for else []
     said += [("warn", "Told to take stock", step.stuck)] if step.stuck else []
     said += [("info", "Hit", step.element)] if step.element else []
     return said + [("info", name, text) for name, text in step.guided]
@@ -125,7 +126,10 @@ def latency_parts(step: Step) -> list[tuple[str, int]]:
     timed = step.timed
     if timed is None:
         return []
-    named = [("perceive", timed.perceive_us), ("decide", timed.decide_us), ("act", timed.act_us)]
+    named = [
+        *(("perceive", timed.perceive_us), ("decide", timed.decide_us), ("act", timed.act_us)),
+        ("wait", timed.waiting_us),
+    ]
     return [*named, ("overhead", max(0, timed.total_us - sum(amount for _, amount in named)))]
 
 

@@ -72,6 +72,8 @@ class Step:
     """What was done beside what was decided: a heading and what there is to say, in order."""
     looked_at: str = ""
     seen_after: str = ""
+    waiting_for: str = ""
+    """What the program was still waiting for when the patience was over."""
 
     @property
     def label(self) -> str:
@@ -300,7 +302,7 @@ def _add(subgoal: Subgoal, event: e.AnyEvent, at: str) -> None:
 def _add_to_step(step: Step, event: e.AnyEvent) -> None:
     match event:
         case e.FrameTaken() if step.action or step.decision:
-            step.seen_after = event.sha256
+            step.seen_after, step.waiting_for = event.sha256, event.waiting_for
         case e.FrameTaken():
             step.looked_at = event.sha256
         case e.RequestSent() | e.ReplyReceived() | e.CallFailed():

@@ -35,7 +35,7 @@ SERVER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
     "a process that it started",
     "its disk",
     "a computation",
-    "what its pointer says",
+    "something, as its pointer says",
     "its document to load",
 )
 """What a program may wait for, as people and the model read it."""
