@@ -36,6 +36,8 @@ BEFORE_S = 0.004
 AGAIN_BYTES = 16
 """A request that was pending before the input, once answered, is often asked again in as many bytes, give or take so
 many: a long poll."""
+ANSWERING_S = 3.0
+"""An answer that comes in pieces is waited for so long while pieces come."""
 MOST_SIZES = 64
 
 DrawnBetween = Callable[[float, float], bool]
@@ -67,6 +69,8 @@ class _Talk:
     request: Request | None = None
     unanswered_sends: int = 0
     only_sends: bool = False
+    answering_since_s: float = -math.inf
+    """When the answer to the last request began, if that request followed the input."""
 
 
 @dataclass(slots=True)
@@ -102,7 +106,7 @@ class Exchanges:
         self._talks: dict[int, _Talk] | None = None
         self._habits: dict[str, _Habits] = {}
         self._answers: list[_Answer] = []
-        self._input_s = -math.inf
+        self._input_s = self._updated_s = -math.inf
         self._repeats: deque[tuple[str, int]] = deque(maxlen=MOST_SIZES)
         self._ended_s = -math.inf
         self._starting = False
@@ -119,12 +123,14 @@ class Exchanges:
         self._starting = starting
         if keep:
             return
+        for talk in (self._talks or {}).values():
+            if talk.request is not None and talk.request.answered_s is not None:
+                self._answered(talk, now_s)
+            elif talk.request is not None:
+                talk.request.followed_input = False
         self._input_s, self.sent = now_s, False
         self._repeats.clear()
         self._answers.clear()
-        for talk in (self._talks or {}).values():
-            if talk.request is not None:
-                talk.request.followed_input = False
 
     def update(self, now_s: float, sockets: Sequence[TcpSocket], *, idle: bool = False) -> None:
         """Take in a new sample. ``idle`` is true if nobody acts now, nor waits for the effect of an input."""
@@ -133,13 +139,14 @@ class Exchanges:
         for seen in sockets:
             talk = known.get(seen.inode)
             if talk is None:
-                talk = _Talk(seen if first else TcpSocket(seen.inode, seen.peer), fresh=not first)
+                old = first or (seen.sent and now_s - seen.sent_ago_ms / 1000 < self._updated_s)
+                talk = _Talk(seen if old else TcpSocket(seen.inode, seen.peer), fresh=not old)
             self._compare(talk, seen, now_s, idle=idle)
             talks[seen.inode] = talk
         for inode, gone in known.items():
             if inode not in talks and gone.request is not None:
                 self._answered(gone, now_s)
-        self._talks = talks
+        self._talks, self._updated_s = talks, now_s
         self._judge_answers(now_s)
 
     def waiting_for(self, now_s: float, patience_s: float) -> str:
@@ -149,6 +156,10 @@ class Exchanges:
             if request is not None and request.followed_input and self._is_awaited(talk, request, now_s, patience_s):
                 return talk.last.peer
         return ""
+
+    def answer_will_show(self, now_s: float) -> bool:
+        """Say whether an answer has just come to a request that followed the input, and nothing was drawn since."""
+        return now_s < self._ended_s + DRAWN_S and not self._drawn_between(self._ended_s, now_s)
 
     @property
     def ended_s(self) -> float:
@@ -174,16 +185,21 @@ class Exchanges:
             self._heard(talk, seen, now_s, received)
         elif received and talk.request is not None:
             # Either the doubtful answer is followed by more, or the program has gone on to its next request.
+            doubtful = talk.request.answered_s is not None
             self._answered(talk, now_s)
-            if sent and seen.received_ago_ms >= seen.sent_ago_ms:
+            if sent and (doubtful or seen.received_ago_ms < seen.sent_ago_ms):
+                self._exchanged(talk, before, seen, now_s, idle=idle)
+            elif sent:
                 request = self._requested(talk, sent, now_s, idle=idle)
                 same_tick = seen.received_ago_ms == seen.sent_ago_ms
                 if same_tick and seen.segments_in - before.segments_in > seen.segments_out - before.segments_out:
-                    request.answered_s = now_s  # it may be
+                    request.answered_s = now_s - seen.received_ago_ms / 1000  # it may be
         elif sent and not received:
             self._sent(talk, sent, now_s, idle=idle)
         elif sent:
             self._exchanged(talk, before, seen, now_s, idle=idle)
+        elif received and now_s < talk.answering_since_s + ANSWERING_S:
+            self._ended_s = now_s
         talk.unanswered_sends = 0 if received else talk.unanswered_sends
         talk.only_sends = talk.only_sends and not received
 
@@ -206,13 +222,14 @@ class Exchanges:
         out, back = seen.segments_out - before.segments_out, seen.segments_in - before.segments_in
         if talk.fresh and _may_be_handshake(seen):
             self._requested(talk, size, now_s, idle=idle).answered_s = now_s - seen.received_ago_ms / 1000
-        elif out > back:  # request, answer, and the next request
+        elif seen.received_ago_ms > seen.sent_ago_ms:
+            if out > 1 or size > SMALL_BYTES:  # else it is the reply to a server's ping
+                self._requested(talk, size, now_s, idle=idle)
+        else:  # too quick to tell apart
             self._requested(talk, size, now_s, idle=idle)
             self._answered(talk, now_s)
-            self._requested(talk, size, now_s, idle=idle)
-        elif seen.received_ago_ms == seen.sent_ago_ms:  # too quick to tell apart, or the reply to a server's ping
-            self._requested(talk, size, now_s, idle=idle)
-            self._answered(talk, now_s)
+            if out > back:  # the answer to the first request led to a second one
+                self._requested(talk, size, now_s, idle=idle).after_answer = True
 
     def _requested(self, talk: _Talk, size: int, now_s: float, *, idle: bool) -> Request:
         peer, since_s = talk.last.peer, now_s - talk.last.sent_ago_ms / 1000 if talk.last.sent else now_s
@@ -235,6 +252,7 @@ class Exchanges:
     def _answered(self, talk: _Talk, now_s: float) -> None:
         request = talk.request
         assert request is not None
+        talk.answering_since_s = now_s if request.followed_input else -math.inf
         if request.followed_input:
             self._ended_s = now_s
         else:
@@ -281,7 +299,7 @@ class Exchanges:
 
     def _drew_since_input(self, now_s: float) -> bool:
         ended = self._ended_s
-        return ended >= self._input_s and self._drawn_between(ended, now_s)
+        return math.isfinite(ended) and ended >= self._input_s and self._drawn_between(ended, now_s)
 
     def _habit(self, peer: str) -> _Habits:
         return self._habits.setdefault(peer, _Habits())

@@ -68,6 +68,7 @@ class TcpTable:
         self._kernels = list(kernels) or [open_diag()]
         self._owned: dict[int, int] = {}
         self._foreign: set[int] = set()
+        self._known: set[int] = set()
         self.unreadable: set[int] = set()
         """The processes whose open files this process may not list."""
 
@@ -76,6 +77,10 @@ class TcpTable:
 
         A server's own end of a connection is left out. Raises `NotTold` if the kernel refuses the question.
         """
+        if not self._known >= set(pids):
+            # A process that is new here may hold sockets that were those of others.
+            self._foreign.clear()
+        self._known = set(pids)
         found, unknown = {}, set[int]()
         for kernel in self._kernels:
             for inode, message in _clients(kernel):
@@ -86,11 +91,10 @@ class TcpTable:
         if unknown:
             self._owned |= _socket_owners(pids, self.unreadable)
             self._foreign |= unknown - self._owned.keys()
-        living = set(pids)
         self._owned = {inode: pid for inode, pid in self._owned.items() if inode in found}
         if len(self._foreign) > MOST_FOREIGN:
             self._foreign.clear()
-        return [_socket(found[inode]) for inode, pid in self._owned.items() if pid in living]
+        return [_socket(found[inode]) for inode, pid in self._owned.items() if pid in self._known]
 
     def close(self) -> None:
         """Close the sockets to the kernel."""

@@ -30,8 +30,9 @@ AWAKE_S = 1.0
 """How long after an input or an answer a program may go without a moment at which all its threads sleep."""
 COST_TIMES = 20
 """The thread rests so many times as long as a sample takes, so that a large table of connections costs little."""
-SERVER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
+SERVER, ANSWER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
     "its server",
+    "its server's answer to show",
     "a process that it started",
     "its disk",
     "a computation",
@@ -137,7 +138,7 @@ class WorkInFlight:
             self._read_table(lambda sockets: self._exchanges.update(now_s, sockets), pids)
             self._cpu.update(cpu_sample(pids, now_s))
             wait = self._wait(now_s, pids, patience_s)
-            if wait is not None:
+            if wait is not None and wait.kind != ANSWER:
                 self._ended_s = now_s
             return wait
 
@@ -154,6 +155,8 @@ class WorkInFlight:
     def _wait(self, now_s: float, pids: Collection[int], patience_s: float) -> Wait | None:
         if server := self._exchanges.waiting_for(now_s, patience_s):
             return Wait(SERVER, server)
+        if self._exchanges.answer_will_show(now_s):
+            return Wait(ANSWER)
         if self._has_not_slept(now_s, pids):
             return Wait(CPU)
         if self._starting:
