@@ -85,6 +85,11 @@ class Application:
         """Whether it tells positions relative to its windows only: GTK 4 does not know where these are."""
         return self.toolkit.lower().startswith("gtk 4")
 
+    @property
+    def busy(self) -> frozenset[str]:
+        """The elements that say that they are busy."""
+        return self._connection.busy if self._connection is not None else frozenset()
+
     async def refresh(self, view: View) -> None:
         """Read what has changed. What was read when time is over, which cancels this, stays."""
         connection, (drawn, anew) = self._connection, self._drawn(view)

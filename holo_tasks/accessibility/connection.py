@@ -19,6 +19,7 @@ from holo_tasks.accessibility.changes import Changes
 MOST_BYTES = 8 * 1024 * 1024
 """What a program may send for one reading of its tree: 5,000 elements take one or two megabytes."""
 IN_FLIGHT = 64
+MOST_BUSY = 64
 """So many questions a program is asked before it has answered the first of them."""
 FULL_S = 0.001
 """When it is tried again to send to a program that has not read what it was sent."""
@@ -75,6 +76,8 @@ class Connection:
     def __init__(self, bus: BoundedBus) -> None:
         self._bus = bus
         self._heard = Changes()
+        self.busy: frozenset[str] = frozenset()
+        """The elements that said last that they are busy, as documents do while they load."""
         self._bus.add_message_handler(self._hear)
 
     @classmethod
@@ -190,7 +193,15 @@ class Connection:
     def _hear(self, message: Message) -> None:
         own = message.sender == DAEMON and message.member != "NameOwnerChanged"
         if message.message_type is MessageType.SIGNAL and not own:
+            if message.member == "StateChanged" and list(message.body[:1]) == ["busy"]:
+                self._hear_busy(message.path or "", begins=message.body[1:2] != [0])
             self._heard.hear(message.path or "", message.interface or "", message.member or "", message.body)
+
+    def _hear_busy(self, path: str, *, begins: bool) -> None:
+        if not begins:
+            self.busy -= {path}
+        elif len(self.busy) < MOST_BUSY:
+            self.busy |= {path}
 
 
 class Guarded(socket.socket):

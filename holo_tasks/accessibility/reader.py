@@ -46,6 +46,11 @@ class Reader:
             threading.Thread(target=self._loop.run_forever, name="elements", daemon=True).start()
         return asyncio.run_coroutine_threadsafe(self._read(view), self._loop)
 
+    @property
+    def busy(self) -> frozenset[tuple[str, str]]:
+        """The elements that say that they are busy, by the names of their programs and their own; for any thread."""
+        return frozenset((app.bus_name, path) for app in list(self._applications.values()) for path in app.busy)
+
     async def _read(self, view: View) -> ElementTree:
         began = time.monotonic()
         try:

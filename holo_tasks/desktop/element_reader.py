@@ -75,6 +75,11 @@ class Elements:
             self._wanted -= 1
             self._ahead = self._reader.read(self._view())
 
+    @property
+    def busy(self) -> frozenset[tuple[str, str]]:
+        """The elements that say that they are busy: of documents that load, if elements were asked for before."""
+        return self._reader.busy if self._reader is not None else frozenset()
+
     def told(self, known: int, interrupt: Interrupt) -> Message:
         """Describe the tree of this moment, or say that it is the one of this number still."""
         self._wanted = LATELY

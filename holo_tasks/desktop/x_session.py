@@ -322,7 +322,7 @@ class XSession:
         asleep = sleepers.look if sleepers else lambda: None
         on = self._bus or named_by(link, asked_for=self._order["accessibility"])
         self._elements = Elements(link, on, repaints, self.vault, lambda: self._bound.box)
-        work = (self._sense(), [FAR] if self._order["far"] else [], self._repeats)
+        work = (self._sense(self._elements), [FAR] if self._order["far"] else [], self._repeats)
         self._eyes = Eyes(self._screen, repaints, pulse, settle, gate, lambda: stacked(link), asleep, *work)
         self._keyboard = Keyboard(link, gate)
         glance = Glance(link, self._screen, pulse, repaints, gate)
@@ -342,19 +342,15 @@ class XSession:
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
 
-    def _sense(self) -> WorkInFlight | None:
+    def _sense(self, elements: Elements) -> WorkInFlight | None:
         """Return the sense for work in flight; None where the programs run on another machine."""
-        from holo_tasks.desktop.owners import clients, owner_of
-        from holo_tasks.desktop.readiness.pointer_name import PointerName
-        from holo_tasks.desktop.readiness.programs import Programs
-        from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
+        from holo_tasks.desktop.readiness.sense import sense
 
         if self._order["far"]:
             return None
-        link, forwarders = self._link, {helper.pid for helper in self._sandbox.helpers} if self._sandbox else set()
-        others = None if self._server is not None else lambda at: owner_of(link, at).pid
-        programs = Programs(lambda: self._helper_pids() - forwarders, self._bus_pid, others)
-        return WorkInFlight(programs, self._repaints, PointerName(link), clients=lambda: clients(link))
+        forwarders = {helper.pid for helper in self._sandbox.helpers} if self._sandbox else set()
+        programs = (lambda: self._helper_pids() - forwarders, self._bus_pid)
+        return sense(self._link, self._repaints, elements, *programs, alone=self._server is not None)
 
     def _far_typing(self, owner_at: Callable[[Point | None], Owner]) -> FarTyping:
         from holo_tasks.desktop.far_typing import PASTE_S, FarTyping

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +54,8 @@ class WorkInFlight:
     """The sense for work in flight of one desktop.
 
     ``clients`` returns the processes that have windows, None if nobody can say. ``table`` makes the table of
-    connections when it is first read: it may raise `NotTold`. ``document_is_busy`` asks the accessibility bus.
+    connections when it is first read: it may raise `NotTold`. ``busy`` returns the elements that say to be busy, as
+    documents do while they load.
     """
 
     def __init__(
@@ -65,14 +66,14 @@ class WorkInFlight:
         table: Callable[[], TcpTable] = TcpTable,
         *,
         clients: Callable[[], Collection[int] | None] = lambda: None,
-        document_is_busy: Callable[[], bool] = lambda: False,
+        busy: Callable[[], Set[object]] = frozenset,
     ) -> None:
         self._programs = programs
         self._repaints = repaints
         self._pointer = pointer
         self._make_table = table
         self._clients = clients
-        self._document_is_busy = document_is_busy
+        self._busy = busy
         self._table: TcpTable | None = None
         self._refused = False
         self._exchanges = Exchanges(self._drawn_between)
@@ -86,7 +87,7 @@ class WorkInFlight:
         self._files: frozenset[str] = frozenset()
         self._lasting: set[str] = set()
         """Programs that the input started before, and that stayed: they are not waited for."""
-        self._said_busy = (False, False)
+        self._said_busy: tuple[bool, Set[object]] = (False, frozenset())
         self._slept_s = 0.0
         self.unseen: dict[str, str] = {}
         """The signs that cannot be seen here, each with the reason."""
@@ -128,7 +129,7 @@ class WorkInFlight:
             if not again:
                 self._cpu.begin(cpu_sample(pids, now_s))
                 self._started, self._files = frozenset(pids), frozenset(map(_file, pids))
-                self._said_busy = (self._pointer.is_busy(), self._document_is_busy())
+                self._said_busy = (self._pointer.is_busy(), self._busy())
             self._began_s, self._looked_s, self._starting = now_s, None, starting
 
     def waits_for(self, patience_s: float) -> Wait | None:
@@ -167,7 +168,7 @@ class WorkInFlight:
             return Wait(DISK)
         if self._pointer.is_busy() and not self._said_busy[0]:
             return Wait(POINTER, self._pointer.name())
-        if not self._said_busy[1] and self._document_is_busy():
+        if self._busy() - self._said_busy[1]:
             return Wait(DOCUMENT)
         return Wait(CPU) if self._cpu.is_busy() else None
 

@@ -1,0 +1,32 @@
+"""Puts the sense for work in flight together, for one desktop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from holo_tasks.desktop.element_reader import Elements
+from holo_tasks.desktop.owners import clients, owner_of
+from holo_tasks.desktop.readiness.pointer_name import PointerName
+from holo_tasks.desktop.readiness.programs import Programs
+from holo_tasks.desktop.readiness.work_in_flight import WorkInFlight
+from holo_tasks.desktop.repaints import Repaints
+from holo_tasks.desktop.xlink import XLink
+
+
+def sense(
+    link: XLink,
+    repaints: Repaints,
+    elements: Elements,
+    helpers: Callable[[], Collection[int]],
+    bus: int,
+    *,
+    alone: bool,
+) -> WorkInFlight:
+    """Return the sense for work in flight of a desktop.
+
+    ``helpers`` returns the processes that the desktop itself needs, and ``bus`` is that of the message bus. ``alone``
+    is true for a screen that nobody else uses: there all programs are watched, elsewhere the one that is touched.
+    """
+    programs = Programs(helpers, bus, None if alone else lambda at: owner_of(link, at).pid)
+    busy, shown = (lambda: elements.busy), (lambda: clients(link))
+    return WorkInFlight(programs, repaints, PointerName(link), clients=shown, busy=busy)
