@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from holo_tasks.core.geometry import Box, Point
 from holo_tasks.core.gestures import Click, Write
 from holo_tasks.core.monitors import told_monitors
 from holo_tasks.desktop import AttachedDesktop, VirtualDesktop
+from holo_tasks.desktop.readiness.tcp_table import why_unseen
 from holo_tasks.desktop.remote_client import CLIENTS
 from holo_tasks.machine.home import holo_home
 from holo_tasks.run.calibrations import kept, said
@@ -54,7 +55,8 @@ async def _look_at(chain: Chain, display: str, timeout_s: float) -> None:
             chain.ok(f"Display {display} ({frame.size}) can be seen{_rest(frame)}. {said}")
         # To attach takes XTEST: without it there would have been no frame.
         said = f"Display {display} takes input (XTEST); nothing was sent to it, for it may be somebody's own."
-        chain.tell(said, of_display(display, os.environ))
+        unseen = [f"connections: {reason}"] if (reason := why_unseen()) else []
+        chain.tell(said, [*of_display(display, os.environ), *_doubts(unseen)])
     finally:
         await desktop.close()
 
@@ -90,7 +92,15 @@ async def _use(chain: Chain, desktop: VirtualDesktop, before: Frame) -> None:
         raise DesktopFailed(f"{TEXT!r} was typed and {got!r} arrived: check the machine's keyboard map (xkb-data).")
     if typed.digest == clicked.digest:
         raise DesktopFailed("What was typed arrived, but the screen did not show it.")
-    chain.ok(f"A click and typed text reached the program, and the screen showed both. {await _landing(desktop)}")
+    said = f"A click and typed text reached the program, and the screen showed both. {await _landing(desktop)}"
+    chain.tell(said, _doubts(typed.activity.unseen))
+
+
+def _doubts(unseen: Sequence[str]) -> list[str]:
+    """Say which signs of work cannot be seen, and what follows from that; nothing if all are seen."""
+    told = "; ".join(unseen)
+    said = f"A program that waits for its server may be taken for one that is done, because a sign is not seen: {told}."
+    return [said] if unseen else []
 
 
 async def _landing(desktop: VirtualDesktop) -> str:

@@ -102,6 +102,17 @@ class TcpTable:
             kernel.close()
 
 
+def why_unseen() -> str:
+    """Return why this process cannot read the table of connections, empty if it can."""
+    try:
+        table = TcpTable()
+        table.read([os.getpid()])
+    except NotTold as reason:
+        return str(reason)
+    table.close()
+    return ""
+
+
 def open_diag() -> socket.socket:
     """Open a socket that asks the kernel about the connections of this network namespace. Raises `NotTold`."""
     try:
