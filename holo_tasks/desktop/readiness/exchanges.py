@@ -16,12 +16,13 @@ from holo_tasks.desktop.readiness.tcp_table import TcpSocket
 CONNECTING_S = 3.0
 """A server that does not even accept the connection within this time is probably behind a firewall."""
 QUICK_MS, SMALL_BYTES = 30, 96
-"""An answer that comes so quickly and is so small may be no answer, but a sign of the protocol: an HTTP/2 server
-confirms a ping or a window, and sends its answer later."""
+"""An answer that comes so soon after the round trip and is so small may be no answer, but a sign of the protocol: an
+HTTP/2 server confirms a ping or a window, and sends its answer later."""
+HANDSHAKE_ANSWERS = 2
 HANDSHAKE_SENT, HANDSHAKE_RECEIVED, HANDSHAKE_MOST, HANDSHAKE_SEGMENTS = 400, 300, 8192, 2
-"""A new connection that has exchanged at least so much, each way in at least so many segments, may be encrypted. What
-it received last may then be the session tickets that a TLS 1.3 server sends right after the handshake. A server that
-has sent more than the third number has answered."""
+"""A connection with fewer answers than the first number may be agreeing on encryption, once it has exchanged at least
+so much, each way in at least so many segments. What it received last may then be the session tickets that a TLS 1.3
+server sends right after the handshake. A server that has sent more than ``HANDSHAKE_MOST`` has answered."""
 DOUBT_START_S = 1.5
 """How long a doubtful answer is doubted while a program starts."""
 DRAWN_S = 0.15
@@ -62,10 +63,12 @@ class Request:
 
 @dataclass(slots=True)
 class _Talk:
-    """What is known of one connection. ``fresh`` is true until its first request was certainly answered."""
+    """What is known of one connection. ``answers`` counts the answers since it was made: the first ones may be those
+    of an encryption that is agreed on.
+    """
 
     last: TcpSocket
-    fresh: bool
+    answers: int = 0
     request: Request | None = None
     unanswered_sends: int = 0
     only_sends: bool = False
@@ -140,12 +143,12 @@ class Exchanges:
             talk = known.get(seen.inode)
             if talk is None:
                 old = first or (seen.sent and now_s - seen.sent_ago_ms / 1000 < self._updated_s)
-                talk = _Talk(seen if old else TcpSocket(seen.inode, seen.peer), fresh=not old)
+                talk = _Talk(seen, HANDSHAKE_ANSWERS) if old else _Talk(TcpSocket(seen.inode, seen.peer))
             self._compare(talk, seen, now_s, idle=idle)
             talks[seen.inode] = talk
         for inode, gone in known.items():
             if inode not in talks and gone.request is not None:
-                self._answered(gone, now_s)
+                self._answered(gone, now_s, ended=True)
         self._talks, self._updated_s = talks, now_s
         self._judge_answers(now_s)
 
@@ -199,7 +202,7 @@ class Exchanges:
         elif sent:
             self._exchanged(talk, before, seen, now_s, idle=idle)
         elif received and now_s < talk.answering_since_s + ANSWERING_S:
-            self._ended_s = now_s
+            self._ended_s = now_s - seen.received_ago_ms / 1000
         talk.unanswered_sends = 0 if received else talk.unanswered_sends
         talk.only_sends = talk.only_sends and not received
 
@@ -220,7 +223,7 @@ class Exchanges:
             self._heard(talk, seen, now_s, seen.received - before.received)
             return
         out, back = seen.segments_out - before.segments_out, seen.segments_in - before.segments_in
-        if talk.fresh and _may_be_handshake(seen):
+        if _may_be_handshake(talk):
             self._requested(talk, size, now_s, idle=idle).answered_s = now_s - seen.received_ago_ms / 1000
         elif seen.received_ago_ms > seen.sent_ago_ms:
             if out > 1 or size > SMALL_BYTES:  # else it is the reply to a server's ping
@@ -243,22 +246,25 @@ class Exchanges:
         """Take bytes that came back as the answer, unless they may be a sign of the protocol."""
         assert talk.request is not None
         delay_ms = seen.sent_ago_ms - seen.received_ago_ms
-        doubtful = delay_ms <= QUICK_MS and (received < SMALL_BYTES or (talk.fresh and _may_be_handshake(seen)))
+        doubtful = delay_ms <= seen.round_trip_ms + QUICK_MS and (received < SMALL_BYTES or (_may_be_handshake(talk)))
         if doubtful and not self._habit(seen.peer).is_background(talk.request.size):
             talk.request.answered_s = now_s - seen.received_ago_ms / 1000
         else:
             self._answered(talk, now_s)
 
-    def _answered(self, talk: _Talk, now_s: float) -> None:
+    def _answered(self, talk: _Talk, now_s: float, *, ended: bool = False) -> None:
+        """Note that the request was answered by the data that came last, or that the connection has ``ended``."""
         request = talk.request
         assert request is not None
-        talk.answering_since_s = now_s if request.followed_input else -math.inf
+        at_s = now_s if ended else max(now_s - talk.last.received_ago_ms / 1000, request.since_s)
+        talk.answering_since_s = at_s if request.followed_input else -math.inf
         if request.followed_input:
-            self._ended_s = now_s
+            self._ended_s = max(self._ended_s, at_s)
         else:
             self._repeats.append((talk.last.peer, request.size))
-        self._answers.append(_Answer(talk.last.peer, request.size, now_s))
-        talk.request, talk.fresh = None, False
+        self._answers.append(_Answer(talk.last.peer, request.size, at_s))
+        talk.request = None
+        talk.answers += 1
 
     def _judge_answers(self, now_s: float) -> None:
         """Learn which requests have an effect on the screen, and settle the doubtful answers that had one."""
@@ -305,9 +311,11 @@ class Exchanges:
         return self._habits.setdefault(peer, _Habits())
 
 
-def _may_be_handshake(seen: TcpSocket) -> bool:
+def _may_be_handshake(talk: _Talk) -> bool:
+    seen = talk.last
     return (
-        seen.sent >= HANDSHAKE_SENT
+        talk.answers < HANDSHAKE_ANSWERS
+        and seen.sent >= HANDSHAKE_SENT
         and HANDSHAKE_RECEIVED <= seen.received <= HANDSHAKE_MOST
         and min(seen.segments_out, seen.segments_in) >= HANDSHAKE_SEGMENTS
     )

@@ -23,10 +23,10 @@ ADDRESSES = struct.Struct("=BBxx2s2s16s16s")
 INODE = struct.Struct("=I")
 INODE_AT, ATTRIBUTES_AT = HEADER.size + 68, HEADER.size + 72
 """``idiag_inode`` is the last field of ``struct inet_diag_msg``, which has 72 bytes."""
-AGES_AT, RECEIVED_AT, SEGMENTS_AT, SENT_AT = 44, 128, 152, 200
-"""Offsets in ``struct tcp_info``: ``tcpi_last_data_sent`` (then ``_ack_sent`` and ``_data_recv``),
+AGES_AT, ROUND_TRIP_AT, RECEIVED_AT, SEGMENTS_AT, SENT_AT = 44, 68, 128, 152, 200
+"""Offsets in ``struct tcp_info``: ``tcpi_last_data_sent`` (then ``_ack_sent`` and ``_data_recv``), ``tcpi_rtt``,
 ``tcpi_bytes_received``, ``tcpi_data_segs_in`` (then ``_out``) and ``tcpi_bytes_sent`` (since Linux 4.19)."""
-AGES, LONG, PAIR = struct.Struct("=I4xI"), struct.Struct("=Q"), struct.Struct("=II")
+AGES, WORD, LONG, PAIR = struct.Struct("=I4xI"), INODE, struct.Struct("=Q"), struct.Struct("=II")
 CHUNK = 1 << 18
 MOST_FOREIGN = 1 << 16
 """How many sockets of other programs the table remembers, so that it does not look for their owners again."""
@@ -44,6 +44,7 @@ class TcpSocket:
     ``sent`` and ``received`` count bytes of data, ``segments_out`` and ``segments_in`` the segments that carried them.
     ``sent_ago_ms`` and ``received_ago_ms`` tell how long ago the last data went each way. The kernel rounds them to
     its timer, which is 1 to 10 ms. ``connecting`` is true until the other end has accepted the connection.
+    ``round_trip_ms`` is how long data takes to the other end and back, as the kernel estimates it.
     """
 
     inode: int
@@ -55,6 +56,7 @@ class TcpSocket:
     segments_out: int = 0
     segments_in: int = 0
     connecting: bool = False
+    round_trip_ms: int = 0
 
 
 class TcpTable:
@@ -177,8 +179,19 @@ def _socket(message: bytes) -> TcpSocket:
     sent_ago, received_ago = AGES.unpack_from(info, AGES_AT)
     (sent,), (received,) = LONG.unpack_from(info, SENT_AT), LONG.unpack_from(info, RECEIVED_AT)
     segments_in, segments_out = PAIR.unpack_from(info, SEGMENTS_AT)
-    connecting = state == SYN_SENT
-    return TcpSocket(inode, where, sent, received, sent_ago, received_ago, segments_out, segments_in, connecting)
+    (round_trip_us,) = WORD.unpack_from(info, ROUND_TRIP_AT)
+    return TcpSocket(
+        inode,
+        where,
+        sent,
+        received,
+        sent_ago,
+        received_ago,
+        segments_out,
+        segments_in,
+        connecting=state == SYN_SENT,
+        round_trip_ms=round_trip_us // 1000,
+    )
 
 
 def _attribute(message: bytes, wanted: int) -> bytes:

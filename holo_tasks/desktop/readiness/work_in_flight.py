@@ -197,8 +197,9 @@ class WorkInFlight:
         showing = self._clients() or ()
         for pid in new:
             file = _file(pid)
-            if file and file not in self._files and file not in self._lasting and pid not in showing:
-                return Path(file).name
+            name = Path(file).name
+            if name and file not in self._files and name not in self._lasting and pid not in showing:
+                return name
         return ""
 
     def _read_table(self, then: Callable[[Sequence[TcpSocket]], None], pids: Collection[int]) -> None:

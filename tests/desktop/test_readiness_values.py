@@ -1,0 +1,204 @@
+"""The other signs of work: CPU time, processes, the pointer and documents; and what becomes of them together."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from holo_tasks.core.geometry import Point
+from holo_tasks.desktop.readiness.cpu_use import CpuSample, CpuUse, awake, cpu_sample
+from holo_tasks.desktop.readiness.programs import Programs
+from holo_tasks.desktop.readiness.tcp_table import NotTold
+from holo_tasks.desktop.readiness.work_in_flight import CHILD, CPU, DOCUMENT, POINTER, Wait, WorkInFlight
+
+BUSY = "while True: pass"
+ASLEEP = "print(flush=True); input()"
+
+
+def sample(at_s: float, used_s: float, **more: Any) -> CpuSample:
+    return CpuSample(at_s, {7: used_s}, **more)
+
+
+def test_programs_that_use_more_cpu_time_than_usual_compute():
+    cpu = CpuUse()
+    cpu.begin(sample(10.0, 3.0))
+    cpu.update(sample(10.05, 3.05))
+    cpu.update(sample(10.10, 3.10))
+    assert cpu.is_busy()
+    assert cpu.computed
+    cpu.update(sample(10.15, 3.10))
+    cpu.update(sample(10.20, 3.10))
+    assert not cpu.is_busy()
+
+
+def test_what_programs_use_while_nobody_acts_is_usual():
+    cpu = CpuUse()
+    for number in range(20):
+        cpu.rest(sample(number * 0.25, number * 0.2))
+    assert cpu.usual == pytest.approx(0.8, abs=0.01)
+    cpu.begin(sample(10.0, 8.0))
+    cpu.update(sample(10.05, 8.05))
+    cpu.update(sample(10.10, 8.10))
+    assert not cpu.is_busy()
+    assert not cpu.computed
+
+
+def test_a_new_process_counts_from_its_start_and_one_that_ended_not_at_all():
+    before, after = CpuSample(1.0, {7: 5.0, 8: 2.0}), CpuSample(2.0, {8: 2.5, 9: 1.0})
+    assert after.since(before) == pytest.approx(1.5)
+
+
+def test_a_process_that_waits_for_a_disk_twice_is_blocked():
+    cpu = CpuUse()
+    cpu.begin(sample(10.0, 3.0, blocked=frozenset({7})))
+    assert not cpu.is_blocked()
+    cpu.update(sample(10.05, 3.0, blocked=frozenset({7})))
+    assert cpu.is_blocked()
+    cpu.update(sample(10.10, 3.0))
+    assert not cpu.is_blocked()
+
+
+def test_the_kernel_tells_who_is_awake_and_how_long_they_computed():
+    with (
+        subprocess.Popen([sys.executable, "-c", BUSY]) as busy,
+        subprocess.Popen([sys.executable, "-c", ASLEEP], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as asleep,
+    ):
+        assert asleep.stdout is not None
+        assert asleep.stdout.readline()
+        end = time.monotonic() + 30
+        while awake([asleep.pid]) and time.monotonic() < end:
+            time.sleep(0.01)  # it has yet to read
+        assert not awake([asleep.pid])
+        while not cpu_sample([busy.pid], 0.0).used_s[busy.pid] and time.monotonic() < end:
+            time.sleep(0.01)
+        assert awake([busy.pid, asleep.pid])
+        assert cpu_sample([busy.pid], 0.0).used_s[busy.pid] > 0
+        busy.kill()
+        asleep.communicate()
+    assert not awake([busy.pid])
+    assert not cpu_sample([busy.pid], 0.0).used_s
+
+
+def test_what_helpers_and_the_message_bus_start_is_not_of_the_programs():
+    starts = "import subprocess, sys; subprocess.Popen(['sleep', '60']); print(flush=True); input()"
+    command = [sys.executable, "-c", starts]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as program, subprocess.Popen(command, **pipes) as bus:
+        for each in (program, bus):
+            assert each.stdout is not None
+            assert each.stdout.readline()
+        programs = Programs(lambda: {bus.pid}, bus.pid)
+        found = programs.pids()
+        assert program.pid in found
+        assert bus.pid not in found
+        assert len([pid for pid in found if command_of(pid).startswith("sleep")]) == 1
+        assert len([pid for pid in Programs(set).pids() if command_of(pid).startswith("sleep")]) == 2
+        for pid in Programs(set).pids():
+            if command_of(pid).startswith("sleep"):
+                os.kill(pid, 9)
+        program.communicate()
+        bus.communicate()
+
+
+def command_of(pid: int) -> str:
+    with open(f"/proc/{pid}/cmdline", "rb") as told:  # noqa: PTH123
+        return told.read().decode()
+
+
+def test_on_a_screen_of_others_the_program_that_is_touched_is_watched():
+    with subprocess.Popen(["sleep", "60"]) as there:
+        owners = {Point(1, 1): there.pid, Point(2, 2): 0}
+        programs = Programs(owner_at=lambda at: owners[at or Point(2, 2)])
+        assert programs.unknown
+        programs.touch(Point(1, 1))
+        assert there.pid in programs.pids()
+        assert not programs.unknown
+        programs.touch(Point(2, 2))
+        assert programs.unknown
+        there.kill()
+
+
+class Pointer:
+    seen, shown = True, ""
+
+    def is_busy(self) -> bool:
+        return self.shown == "watch"
+
+    def name(self) -> str:
+        return self.shown
+
+
+class Repaints:
+    def latest(self) -> list[Any]:
+        return []
+
+
+class Watched:
+    """Programs whose processes, pointer and documents a test decides; the kernel tells nothing of connections."""
+
+    unknown = False
+
+    def __init__(self) -> None:
+        self.pointer, self.documents, self.processes = Pointer(), frozenset[object](), list[int]()
+        self.work = WorkInFlight(
+            self, Repaints(), self.pointer, _refused, clients=set, busy=lambda: self.documents  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    def touch(self, at: Point | None) -> None: ...
+
+    def pids(self) -> list[int]:
+        return list(self.processes)
+
+
+def _refused() -> Any:
+    raise NotTold("Operation not permitted")
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
+
+
+def test_a_refused_question_is_said_and_the_other_signs_count(watched):
+    watched.work.begin()
+    assert watched.work.waits_for(15) is None
+    assert watched.work.unseen == {"connections": "Operation not permitted"}
+    watched.pointer.shown = "watch"
+    assert watched.work.waits_for(15) == Wait(POINTER, "watch")
+    watched.documents = frozenset({"page"})
+    watched.pointer.shown = ""
+    assert watched.work.waits_for(15) == Wait(DOCUMENT)
+    assert watched.work.ended_ns > 0
+
+
+def test_who_was_busy_before_the_input_is_not_waited_for(watched):
+    watched.pointer.shown, watched.documents = "watch", frozenset({"page"})
+    watched.work.begin()
+    assert watched.work.waits_for(15) is None
+    watched.documents = frozenset({"page", "frame"})
+    assert watched.work.waits_for(15) == Wait(DOCUMENT)
+
+
+def test_a_process_that_the_input_started_is_waited_for_once_only_if_it_stays(watched):
+    for lasts in (False, True):
+        watched.processes = []
+        watched.work.begin()
+        with subprocess.Popen(["sleep", "60"]) as child:
+            watched.processes = [child.pid]
+            found = watched.work.waits_for(15)
+            while found is not None and found.kind == CPU:  # it has yet to fall asleep
+                found = watched.work.waits_for(15)
+            assert found == (None if lasts else Wait(CHILD, "sleep"))
+            child.kill()
+        watched.work.looked(gave_up=found)
+
+
+def test_as_a_program_starts_only_requests_are_waited_for(watched):
+    watched.work.begin(starting=True)
+    watched.pointer.shown = "watch"
+    assert watched.work.waits_for(15) is None

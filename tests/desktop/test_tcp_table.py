@@ -1,0 +1,119 @@
+"""The kernel's table of connections, of real sockets, and of kernels that answer badly or not at all."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from holo_tasks.desktop.readiness.tcp_table import HEADER, NLMSG_ERROR, NotTold, TcpTable, why_unseen
+
+MANY = 1000
+
+
+@pytest.fixture
+def server() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0), backlog=MANY) as listening:
+        yield listening
+
+
+@pytest.fixture
+def table() -> Iterator[TcpTable]:
+    if reason := why_unseen():
+        pytest.skip(f"this kernel does not tell of connections: {reason}")
+    table = TcpTable()
+    yield table
+    table.close()
+
+
+def address(server: socket.socket) -> str:
+    return "{}:{}".format(*server.getsockname())
+
+
+def test_what_was_sent_and_not_answered_is_told(table, server):
+    with socket.create_connection(server.getsockname()) as client, server.accept()[0] as accepted:
+        client.sendall(b"x" * 300)
+        assert accepted.recv(300)
+        (told,) = (each for each in table.read([os.getpid()]) if each.peer == address(server))
+        assert (told.sent, told.received, told.connecting) == (300, 0, False)
+        accepted.sendall(b"y" * 20)
+        assert client.recv(20)
+        (told,) = (each for each in table.read([os.getpid()]) if each.peer == address(server))
+        assert (told.sent, told.received, told.segments_in) == (300, 20, 1)
+    assert not [each for each in table.read([os.getpid()]) if each.peer == address(server)]
+
+
+def test_ipv6_is_told(table):
+    try:
+        listening = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with listening, socket.create_connection(listening.getsockname()[:2]) as client:
+        client.sendall(b"x")
+        (told,) = (each for each in table.read([os.getpid()]) if each.peer.startswith("[::1]:"))
+        assert (told.peer, told.sent) == (f"[::1]:{listening.getsockname()[1]}", 1)
+
+
+def test_connections_of_other_processes_are_left_out_until_these_are_asked_for(table, server):
+    code = (
+        "import socket, sys; s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); print(); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, *map(str, server.getsockname())]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline()
+        assert not [each for each in table.read([os.getpid()]) if each.peer == address(server)]
+        assert [each for each in table.read([child.pid]) if each.peer == address(server)]
+        child.communicate()
+    assert not table.read([child.pid])
+
+
+def test_many_connections_are_told(table, server):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2 * MANY)), hard))
+    try:
+        with ExitStack() as stack:
+            for _ in range(MANY):
+                stack.enter_context(socket.create_connection(server.getsockname()))
+            assert sum(each.peer == address(server) for each in table.read([os.getpid()])) == MANY
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+class Kernel:
+    """Answers each question with the same bytes, as ``socket.socket`` does for a netlink socket."""
+
+    def __init__(self, answer: bytes | OSError) -> None:
+        self.answer = answer
+
+    def send(self, question: bytes) -> int:
+        return len(question)
+
+    def recv(self, size: int) -> bytes:
+        if isinstance(self.answer, OSError):
+            raise self.answer
+        return self.answer
+
+
+def message(kind: int, body: bytes) -> bytes:
+    return HEADER.pack(HEADER.size + len(body), kind, 0, socket.AF_INET, 0) + body
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (message(NLMSG_ERROR, struct.pack("=i", -1)), "Operation not permitted"),
+        (PermissionError(13, "Permission denied"), "Permission denied"),
+        (TimeoutError(), "no answer within a second"),
+    ],
+)
+def test_a_kernel_that_refuses_the_question_is_told_of(answer, reason):
+    with pytest.raises(NotTold, match=reason):
+        TcpTable([Kernel(answer)]).read([os.getpid()])  # type: ignore[list-item]
