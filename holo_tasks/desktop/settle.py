@@ -44,7 +44,7 @@ class Settle:
 
     def __post_init__(self, busy_cap_s: float | None) -> None:
         if busy_cap_s is not None:
-            warnings.warn("busy_cap_s is called patience_s by now", DeprecationWarning, stacklevel=3)
+            warnings.warn("busy_cap_s is deprecated: use patience_s", DeprecationWarning, stacklevel=3)
             object.__setattr__(self, "patience_s", busy_cap_s)
         for name in ("quiet_s", "unasked_quiet_s", "first_change_s", "cap_s", "patience_s", "asleep_s"):
             value = getattr(self, name)
