@@ -2,15 +2,18 @@
 
 It is learned only while nobody acts, counts only for as long as it keeps its pace and its place, and is forgotten
 otherwise: what comes after a silence, out of turn, or with more than itself, is something else.
+
+A place that an earlier process saw ticking needs fewer repaints, but never none: see `Rhythms.expect`.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
+from statistics import median
 from typing import NamedTuple
 
 from holo_tasks.core.geometry import Box
@@ -27,6 +30,8 @@ EARLY, LATE, LEAST_S = 0.5, 2.0, 0.4
 counts for this much at least, for a busy machine draws nothing for a moment."""
 LAG_S = 0.2
 """How much later than it was drawn a repaint may be known of."""
+SOON, TARDY = 0.7, 1.4
+"""The first gap at a place that an earlier process knows lies between these parts of the earlier pace."""
 FULL = 0.5
 """A box of which less is repainted has something else in it."""
 NEAR = 2
@@ -38,13 +43,24 @@ Tile = tuple[int, int]
 
 
 class Beat(NamedTuple):
-    """When a square was repainted last, its pace, how often (and while nobody acted), and since when it is learned."""
+    """When a square was repainted last, its pace, how often (and while nobody acted), and since when it is learned.
+
+    ``began_s`` is the moment from which on its pace is proven, once it is learned. ``known_s`` is the pace that an
+    earlier process learned at its place, zero if there is none.
+    """
 
     last_s: float
     pace_s: float = 0.0
     times: int = 1
     alone: int = 0
     since_s: float = math.inf
+    began_s: float = math.inf
+    known_s: float = 0.0
+
+    @classmethod
+    def known(cls, last_s: float, pace_s: float, *, alone: bool) -> Beat:
+        """Return the beat of a first repaint at a place that an earlier process knows."""
+        return cls(last_s, alone=alone, began_s=last_s, known_s=pace_s)
 
     def next(self, first_s: float, last_s: float, *, alone: bool, ours: bool) -> Beat:
         """Return what is known after more repaints: all begins anew if they did not come at its pace.
@@ -54,14 +70,29 @@ class Beat(NamedTuple):
         gap_s = first_s - self.last_s
         if last_s - self.last_s < SAME_S or (ours and gap_s < EARLY * max(self.pace_s, LEAST_S) and self.pace_s):
             return self
-        least_s, usual_s = max(gap_s, LEAST_S), max(self.pace_s, LEAST_S)
-        if gap_s > SLOWEST_S or (self.pace_s and not EARLY * usual_s <= least_s <= LATE * usual_s):
+        if gap_s > SLOWEST_S or not self._in_turn(gap_s):
             return Beat(last_s, alone=alone)
         gap_s = max(gap_s, SAME_S)
         pace_s = (3 * self.pace_s + gap_s) / 4 if self.pace_s else gap_s
         times, by_itself = min(self.times + 1, TIMES), min(self.alone + alone, ALONE)
-        learned = times == TIMES and by_itself == ALONE
-        return Beat(last_s, pace_s, times, by_itself, min(self.since_s, last_s) if learned else math.inf)
+        # A swift thing is learned in time without more, and a single change may be drawn in parts.
+        slow = min(self.known_s or pace_s, pace_s) >= LEAST_S
+        learned = by_itself == ALONE and (times == TIMES or (self.known_s > 0 and slow))
+        began_s = min(self.began_s, last_s)
+        proven_s = began_s if slow else last_s
+        since_s = min(self.since_s, proven_s) if learned else math.inf
+        return Beat(last_s, pace_s, times, by_itself, since_s, began_s, self.known_s)
+
+    def _in_turn(self, gap_s: float) -> bool:
+        """Say whether a gap fits the pace: its own or, for the first gap, the one an earlier process learned."""
+        first, last, pace_s = (EARLY, LATE, self.pace_s) if self.pace_s else (SOON, TARDY, self.known_s)
+        usual_s = max(pace_s, LEAST_S)
+        return not pace_s or first * usual_s <= max(gap_s, LEAST_S) <= last * usual_s
+
+    def promising(self, since_s: float) -> bool:
+        """Say whether a few more repaints would prove that it kept its pace since before a moment."""
+        slow = (self.known_s or self.pace_s) >= LEAST_S
+        return slow and self.since_s == math.inf and self.began_s <= since_s
 
     def late(self, now_s: float) -> bool:
         """Say whether it has been silent for too long to go on as before."""
@@ -94,17 +125,40 @@ class Rhythms:
 
     def __init__(self) -> None:
         self._beats: dict[Tile, Beat] = {}
+        self._expected: dict[Tile, float] = {}
+        self._places: list[tuple[frozenset[Tile], float]] = []
+        self._expected_from_s = 0.0
         self._together: tuple[frozenset[Tile], list[list[Tile]]] = (frozenset(), [])
 
     def forget(self) -> None:
         """Know nothing any more: windows or their contents moved."""
         self._beats.clear()
+        self._expected.clear()
+
+    def expect(self, places: Iterable[tuple[Box, float]], now_s: float) -> None:
+        """Take over the places, whole squares, and their paces in seconds, that an earlier process learned.
+
+        One gap at the known pace then proves what four repaints prove elsewhere, from the first repaint on. A place
+        that stays silent for longer than its pace is expected no more, and one that is repainted out of turn neither.
+        """
+        self._places = [(frozenset(squares(box)), pace_s) for box, pace_s in places]
+        self._expected = {tile: pace_s for tiles, pace_s in self._places for tile in tiles}
+        self._expected_from_s = now_s
+
+    def awaited(self, now_s: float) -> bool:
+        """Say whether a place that an earlier process learned, and that may go on, has yet to show that it does."""
+        for tiles, pace_s in self._places:
+            if tiles <= self._expected.keys() and not self._overdue(pace_s, now_s):
+                return True
+        swift = {beat for beat in self._beats.values() if 0 < beat.known_s < LEAST_S}
+        return any(beat.since_s == math.inf and not beat.late(now_s) for beat in swift)
 
     def outgrown(self, tiles: Iterable[Tile]) -> None:
         """Forget what was repainted together with more than it ever was: what is in its place now is not only that."""
         changed = frozenset(tiles)
         whole = around(changed)
-        going = self._pieces(frozenset(tile for tile, beat in self._beats.items() if beat.pace_s))
+        known = (tile for tile, beat in self._beats.items() if beat.pace_s or beat.known_s)
+        going = self._pieces(frozenset(known) | self._expected.keys())
         for place in [place for piece in going if whole.intersects(place := around(piece))]:
             inside = place.grown(TILE)
             if not inside.encloses(whole) and any(
@@ -112,16 +166,30 @@ class Rhythms:
             ):
                 self._drop(place)
 
-    def drawn(self, tiles: Iterable[Tile], first_s: float, last_s: float, *, alone: bool, ours: bool = False) -> None:
+    def drawn(
+        self,
+        tiles: Iterable[Tile],
+        first_s: float,
+        last_s: float,
+        *,
+        alone: bool,
+        ours: bool = False,
+        untouched: bool = False,
+    ) -> None:
         """Note what was repainted, once or at short intervals, between two moments.
 
-        ``alone`` says that nobody acted then, ``ours`` that it was before a look that was taken after we did.
+        ``alone`` says that nobody acted then, ``ours`` that it was before a look that was taken after we did, and
+        ``untouched`` that this process has not acted at all: that is enough at a place that is expected.
         """
         following: dict[Beat | None, Beat] = {None: Beat(last_s, alone=alone)}
         for tile in tiles:
-            beat = self._beats.get(tile)
+            beat, pace_s = self._beats.get(tile), self._expected.pop(tile, 0.0)
+            if beat is None and pace_s and not self._overdue(pace_s, first_s):
+                self._beats[tile] = Beat.known(last_s, pace_s, alone=alone or untouched)
+                continue
             if beat is not None and beat not in following:  # most have one in common
-                following[beat] = beat.next(first_s, last_s, alone=alone, ours=ours)
+                by_itself = alone or (untouched and beat.known_s > 0)
+                following[beat] = beat.next(first_s, last_s, alone=by_itself, ours=ours)
             self._beats[tile] = following[beat]
         late = {beat for beat in set(self._beats.values()) if beat.late(last_s)}
         if late:
@@ -130,15 +198,29 @@ class Rhythms:
             self.forget()
 
     def steady(self, since_s: float, now_s: float) -> tuple[Stir, ...]:
-        """Return what was learned before a moment, and has kept its pace and place ever since."""
-        found = frozenset(
-            tile for tile, beat in self._beats.items() if beat.since_s <= since_s and not beat.late(now_s)
-        )
+        """Return what is learned, and kept its pace and place from before a moment until now."""
+        return self._stirs(lambda beat: beat.since_s <= since_s and not beat.late(now_s))
+
+    def promising(self, since_s: float, now_s: float) -> tuple[Stir, ...]:
+        """Return the places of `steady`, and those that may soon be among them."""
+        return self._stirs(lambda beat: (beat.since_s <= since_s or beat.promising(since_s)) and not beat.late(now_s))
+
+    def learned(self, now_s: float) -> list[tuple[Box, float]]:
+        """Return the places, whole squares, and the paces in seconds, for a process that comes after this one."""
+        found = frozenset(tile for tile, beat in self._beats.items() if beat.since_s <= now_s and not beat.late(now_s))
+        full = [piece for piece in self._pieces(found) if _is_full(piece)]
+        return [(around(piece), median(self._beats[tile].pace_s for tile in piece)) for piece in full]
+
+    def _stirs(self, counts: Callable[[Beat], bool]) -> tuple[Stir, ...]:
+        found = frozenset(tile for tile, beat in self._beats.items() if counts(beat))
         return tuple(
             Stir(around(piece).grown(TILE), all(self._beats[tile].pace_s <= SWIFT_S for tile in piece))
             for piece in self._pieces(found)
             if _is_full(piece)
         )
+
+    def _overdue(self, pace_s: float, now_s: float) -> bool:
+        return now_s - self._expected_from_s > TARDY * max(pace_s, LEAST_S) + LAG_S
 
     def _pieces(self, tiles: frozenset[Tile]) -> list[list[Tile]]:
         """Return `pieces` of squares, which mostly are the same as the last time."""
@@ -147,8 +229,9 @@ class Rhythms:
         return self._together[1]
 
     def _drop(self, place: Box) -> None:
-        for tile in [tile for tile in self._beats if place.encloses(around([tile]))]:
-            del self._beats[tile]
+        for known in (self._beats, self._expected):
+            for tile in [tile for tile in known if place.encloses(around([tile]))]:
+                del known[tile]
 
 
 def pieces(tiles: frozenset[Tile]) -> Iterator[list[Tile]]:
@@ -178,6 +261,12 @@ def around(tiles: Iterable[Tile]) -> Box:
     columns, rows = zip(*tiles, strict=True)
     left, top = min(columns) * TILE, min(rows) * TILE
     return Box.of_corners(left, top, (max(columns) + 1) * TILE, (max(rows) + 1) * TILE)
+
+
+def squares(box: Box) -> set[Tile]:
+    """Return the squares that a box touches."""
+    columns = range(max(0, box.left) // TILE, -(-box.right // TILE))
+    return {(x, y) for x in columns for y in range(max(0, box.top) // TILE, -(-box.bottom // TILE))}
 
 
 def _is_full(piece: list[Tile]) -> bool:

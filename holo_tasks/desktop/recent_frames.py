@@ -9,7 +9,8 @@ import threading
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from PIL import Image
 
@@ -44,18 +45,32 @@ PACKED_AFTER_S = 0.15
 """It takes a core for a while, which those have a use for who make a request of the picture."""
 PATIENCE_S, NAP_S = 1.5, 0.05
 """For a screen to look again as it did: a blinking caret is there only half of the time."""
+HOLD_S = 3.0
+"""In all for a place that is about to prove that it repaints itself; with no such place there is no such wait."""
 VIEWABLE = 2
+
+
+class Watch(Protocol):
+    """The places that repaint themselves, as `repaint_watch.RepaintWatch` learns them."""
+
+    def acts(self) -> None:
+        """Note that from now on repaints may be effects of input."""
+
+    def steady(self, since_s: float) -> tuple[Stir, ...]:
+        """Return the places that are known to repaint themselves, from before a moment until now."""
+
+    def promising(self, since_s: float) -> tuple[Stir, ...]:
+        """Return these places, and those that a few more repaints would add to them."""
 
 
 class Remembered:
     """Pictures by their numbers, which travel with the frames; the same picture has the same number."""
 
-    def __init__(self, link: XLink, screen: Screen, gate: Gate, steady: Callable[[float], tuple[Stir, ...]]) -> None:
-        """``steady`` says what was repainting itself before a moment and has gone on ever since."""
+    def __init__(self, link: XLink, screen: Screen, gate: Gate, watch: Watch) -> None:
         self._link = link
         self._screen = screen
         self._gate = gate
-        self._steady = steady
+        self._watch = watch
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self.arranged_s = 0.0
         """When `arrange` was called last (`time.monotonic`)."""
@@ -96,11 +111,13 @@ class Remembered:
     def compare(self, number: int, gesture: Gesture, held: Sequence[Box] = ()) -> None:
         """Return when the screen is as in that picture where a gesture goes, and in the boxes of ``held``.
 
-        Raises `ScreenChanged` if it does not become so for a while.
+        Raises `ScreenChanged` if it does not become so for a while. Until this returns, nobody acts.
         """
-        where = aim(gesture)
-        if where is None:
-            return
+        if (where := aim(gesture)) is not None:
+            self._compare(number, where, held)
+        self._watch.acts()
+
+    def _compare(self, number: int, where: Aim, held: Sequence[Box]) -> None:
         windows = self._arranged(where)
         if not where.points and self._clicked is not None and self._clicked[1] == windows.focus:
             where = Aim(clicked=self._clicked[0])
@@ -119,7 +136,8 @@ class Remembered:
         while why := self._moved(before, seen_s, now, where) or self._exchanged(before, seen_s, held):
             if time.monotonic() >= until:
                 why = self._moved(before, seen_s, now, where, _unread(before, looks))
-                return why or self._exchanged(before, seen_s, held)
+                why = why or self._exchanged(before, seen_s, held)
+                return self._await_rhythm(before, seen_s, where, held) if why else ""
             self._gate.sleep(NAP_S)
             last, now = now, self._sighting(where, self._arranged(where))
             if last.windows != now.windows or last.pixels.size != now.pixels.size:
@@ -127,8 +145,24 @@ class Remembered:
             looks.append({area: shown(now, area) for area in areas(now, where)} if where.points else {})
         return why
 
-    def _exchanged(self, before: Sighting, seen_s: float, held: Sequence[Box]) -> str:
-        """Say whether one of some boxes looks different, but for what is repainted by itself."""
+    def _await_rhythm(self, before: Sighting, seen_s: float, where: Aim, held: Sequence[Box]) -> str:
+        """Wait on while all that is different may be about to prove that it repaints itself; say what is different."""
+        until = time.monotonic() + HOLD_S - PATIENCE_S
+        while True:
+            now = self._sighting(where, self._arranged(where))
+            why = self._moved(before, seen_s, now, where) or self._exchanged(before, seen_s, held)
+            if not why or time.monotonic() >= until:
+                return why
+            calm, stirs = Calm(before, where), self._watch.promising(seen_s)
+            hopeful = not moved(before, calm.calmed(now, stirs), where)
+            if not hopeful or self._exchanged(before, seen_s, held, stirs):
+                return why
+            self._gate.sleep(NAP_S)
+
+    def _exchanged(
+        self, before: Sighting, seen_s: float, held: Sequence[Box], stirs: Iterable[Stir] | None = None
+    ) -> str:
+        """Say whether one of some boxes looks different, but for ``stirs`` or else what is repainted by itself."""
         if not held:
             return ""
         around = Box.around(held).cut_to(Box.whole(self._screen.size))
@@ -136,7 +170,7 @@ class Remembered:
         now = Sighting(self._screen.strip(first, last), before.windows)
         if not stirred_in(before, now, held):
             return ""
-        steady = [stir.box for stir in self._steady(seen_s)]
+        steady = [stir.box for stir in (self._watch.steady(seen_s) if stirs is None else stirs)]
         return "what item it is about looks different" if stirred_in(before, now, held, steady) else ""
 
     def _moved(
@@ -145,7 +179,7 @@ class Remembered:
         """Say what is different, but for what is repainted by itself or, among restless columns, is not read."""
         if not moved(before, now, where):
             return ""
-        stirs, calm = self._steady(seen_s), Calm(before, where)
+        stirs, calm = self._watch.steady(seen_s), Calm(before, where)
         if why := moved(before, calm.calmed(now, stirs), where, restless):
             return why
         # To find that out took a moment: what is pressed is looked at once more.

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from PIL import Image, ImageChops
 
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.repaint_exemptions import LARGEST
-from holo_tasks.core.repaint_rhythm import TILE, Rhythms, Stir, Tile
+from holo_tasks.core.repaint_rhythm import TILE, Rhythms, Stir, Tile, squares
 from holo_tasks.desktop.repaints import Repaints
 from holo_tasks.desktop.settle import Repaint
 from holo_tasks.desktop.xlink import Refused, XLink
@@ -32,6 +32,8 @@ APART, QUEUED = 8, 256
 """So many places are looked at one by one, and of so many repaints it is known where each was."""
 QUIET_S, UNSETTLED_S = 1.0, 2.0
 """Nobody acts from so long after a look on: what a gesture did may come late, above all on a screen without rest."""
+CONFIRM_S, CONFIRM_NAP_S = 1.25, 0.05
+"""A first look waits until this long after the start of the watch for places that an earlier process learned."""
 
 
 class RepaintWatch:
@@ -50,6 +52,9 @@ class RepaintWatch:
         self._rhythms = Rhythms()
         self._acted_s, self._looked_s = -math.inf, math.inf
         self._alone_from_s = math.inf
+        self._confirm_until_s = -math.inf
+        self.keep: Callable[[], None] = lambda: None
+        """Keeps for a later process what is known at the end of this one."""
         self._lost = not repaints.exact
         if repaints.exact:
             repaints.also, repaints.rearranged = self._note, self.moves
@@ -74,6 +79,43 @@ class RepaintWatch:
             if not self._catch_up():
                 return ()
             return self._rhythms.steady(since_s, time.monotonic())
+
+    def promising(self, since_s: float) -> tuple[Stir, ...]:
+        """Return the places of `steady`, and those that a few more repaints would add to them."""
+        with self._turn:
+            if not self._catch_up():
+                return ()
+            return self._rhythms.promising(since_s, time.monotonic())
+
+    def expect(self, places: Iterable[tuple[Box, float]]) -> None:
+        """Take over the places, and their paces in seconds, that an earlier process saw on this very screen.
+
+        The screen is looked at now, so that a first repaint is compared with what was there.
+        """
+        with self._turn:
+            screen = Box.whole(self._link.size())
+            if self._lost or self._away() or not (inside := [one for one in places if screen.encloses(one[0])]):
+                return
+            self._known = self._taken(screen)
+            self._rhythms.expect(inside, now_s := time.monotonic())
+            self._confirm_until_s = now_s + CONFIRM_S
+
+    def confirm(self, sleep: Callable[[float], None]) -> None:
+        """Wait, before a first look, for places that an earlier process learned to be repainted; not for long.
+
+        What is repainted only after a look may have been anything in it.
+        """
+        while time.monotonic() < self._confirm_until_s:
+            with self._turn:
+                if not (self._catch_up() and self._rhythms.awaited(time.monotonic())):
+                    break
+            sleep(CONFIRM_NAP_S)
+        self._confirm_until_s = -math.inf
+
+    def learned(self) -> list[tuple[Box, float]]:
+        """Return the places that keep repainting themselves, and their paces in seconds, for a later process."""
+        with self._turn:
+            return self._rhythms.learned(time.monotonic()) if self._catch_up() else []
 
     def _note(self, area: Box) -> None:
         with self._news:
@@ -154,11 +196,12 @@ class RepaintWatch:
     def _learn(self, tiles: set[Tile], drawn: Sequence[Repaint]) -> None:
         """Note what changed at a place, and what was drawn together with it, when it was."""
         self._rhythms.outgrown(tiles)
-        things = [_tiles(one.box) for one in drawn if one.box.width <= WIDE and one.box.height <= TALL]
+        things = [squares(one.box) for one in drawn if one.box.width <= WIDE and one.box.height <= TALL]
         for own, times_ns in _shared_out(tiles.union(*(thing for thing in things if thing & tiles)), drawn):
             first_s, last_s = times_ns[0] / 1e9, times_ns[-1] / 1e9
             ours = self._acted_s <= first_s and last_s < self._looked_s
-            self._rhythms.drawn(own, first_s, last_s, alone=first_s >= self._alone_from_s, ours=ours)
+            alone, untouched = first_s >= self._alone_from_s, self._acted_s == -math.inf
+            self._rhythms.drawn(own, first_s, last_s, alone=alone, ours=ours, untouched=untouched)
 
     def _taken(self, box: Box) -> Image.Image:
         size = box.width, box.height
@@ -202,11 +245,3 @@ def _inside(tiles: set[Tile], box: Box) -> set[Tile]:
     left, top = box.left // TILE, box.top // TILE
     right, bottom = -(-box.right // TILE), -(-box.bottom // TILE)
     return {(x, y) for x, y in tiles if left <= x < right and top <= y < bottom}
-
-
-def _tiles(box: Box) -> set[Tile]:
-    return {
-        (x, y)
-        for x in range(max(0, box.left) // TILE, -(-box.right // TILE))
-        for y in range(max(0, box.top) // TILE, -(-box.bottom // TILE))
-    }

@@ -298,7 +298,7 @@ class XSession:
         from holo_tasks.desktop.pointer import Pointer
         from holo_tasks.desktop.recent_frames import Remembered
         from holo_tasks.desktop.remote_input import Guest
-        from holo_tasks.desktop.repaint_watch import RepaintWatch
+        from holo_tasks.desktop.repaint_memory import begin_watch
         from holo_tasks.desktop.repaints import Repaints
         from holo_tasks.desktop.screen import Screen
         from holo_tasks.desktop.secret_binding import Binding
@@ -306,7 +306,6 @@ class XSession:
         from holo_tasks.desktop.sleeping_clients import Sleepers
         from holo_tasks.desktop.stacking import stacked
         from holo_tasks.desktop.typist import Typist
-        from holo_tasks.desktop.xlink import XLink
 
         link, gate = self._link, self._gate
         self._screen, self._bound = Screen(link, self._pixels), Bound(link, self._order["monitor"])
@@ -337,8 +336,9 @@ class XSession:
         hands = (link, self._pointer, self._keyboard, self._typist, pulse, gate, self.vault, fields, self._bound, far)
         self._hands = Hands(*hands)
         gate.owner_at = lambda at: owner_at(link, at)
-        self._stirs = RepaintWatch(repaints, XLink(self._display), lambda: gate.held)
-        self._remembered = Remembered(link, self._screen, gate, self._stirs.steady)
+        lasts = self._server is None and self._order["touches"]
+        self._stirs = begin_watch(link, repaints, lambda: gate.held, lasts=lasts)
+        self._remembered = Remembered(link, self._screen, gate, self._stirs)
         gate.compared, gate.same_window = self._remembered.compare, self._remembered.same_window
         gate.binding = Binding(lambda at: owner_of(link, at), self._started, lambda at: held(link, at)).refusal
 
@@ -412,6 +412,7 @@ class XSession:
             self._remembered.arrange()
             places = self._typed_in.places()
 
+        self._stirs.confirm(self._gate.sleep)
         windows = windows or self._typed_in.any  # where a secret may show can be said only with them
         ask = partial(self.ahead, early=True)
         seen = self._eyes.look(after_action=after_action, windows=windows, first=first, asks=ask)
@@ -455,7 +456,7 @@ class XSession:
         far = None if isinstance(gesture, Pause) else self._remote
         if far is not None and far.lost:
             raise ScreenChanged(f"The connection to the remote screen at {far.remote.place} dropped. Nothing was done.")
-        if not isinstance(gesture, Pause):
+        if not (isinstance(gesture, Pause) or self._gate.decided):  # a gesture that is compared first acts after that
             self._stirs.acts()
         if isinstance(gesture, Scroll | Drag):
             self._stirs.moves()
@@ -558,6 +559,7 @@ class XSession:
     def leave(self) -> None:
         """Leave an X server that is not ours as it was found."""
         if self._keyboard is not None and self._server is None and self._link.alive():
+            self._stirs.keep()
             self._guest.let_go()
             self._clear()
             os.write(self._order["watch"], DONE.encode())
@@ -576,8 +578,7 @@ class XSession:
 
     def _started(self, pid: int) -> bool:
         """Say whether a process is of the program that this desktop was started with, or was started by it."""
-        helpers = self._helper_pids()
-        line = processes.ancestry(pid)
+        helpers, line = self._helper_pids(), processes.ancestry(pid)
         return os.getpid() in line[1:] and helpers.isdisjoint(line)
 
     def _living(self) -> bool:

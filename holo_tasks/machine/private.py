@@ -24,6 +24,7 @@ OURS = frozenset(
         "reports",
         "running",
         "runs",
+        "screens",
         "spool",
     }
 )

@@ -24,11 +24,18 @@ def boxes(rhythms: Rhythms, now_s: float, since_s: float | None = None) -> list[
     return [stir.box for stir in rhythms.steady(now_s if since_s is None else since_s, now_s)]
 
 
-def test_a_clock_is_learned_at_its_fourth_tick_and_only_for_frames_after_that() -> None:
+def test_a_clock_is_learned_at_its_fourth_tick_and_for_frames_after_its_second() -> None:
     assert boxes(ticked([1, 2, 3]), 3) == []
     four = ticked([1, 2, 3, 4])
     assert boxes(four, 4) == [PLACE]
-    assert boxes(four, 4.5, since_s=3.9) == []
+    assert boxes(four, 4.5, since_s=2) == [PLACE]
+    assert boxes(four, 4.5, since_s=1.9) == []
+
+
+def test_a_swift_thing_is_learned_only_for_frames_after_its_fourth_repaint() -> None:
+    film = ticked([1, 1.1, 1.2, 1.3])
+    assert boxes(film, 1.4) == [PLACE]
+    assert boxes(film, 1.4, since_s=1.29) == []
 
 
 def test_it_counts_for_as_long_as_it_goes_on_and_not_after_silence() -> None:

@@ -1,0 +1,130 @@
+"""Keeps what one process learned of a borrowed screen's repaints for the next: a small file for this user alone.
+
+A property on the root window names the X server: it ends with the server, so that another one with the same number is
+not taken for it. The file holds places and paces, and nothing of what the screen showed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from xcffib.xproto import Atom, PropMode
+
+from holo_tasks.core.errors import HoloError
+from holo_tasks.core.geometry import Size
+from holo_tasks.core.known_repaints import MOST_BYTES, KnownPlace, placed, read, still_there, told
+from holo_tasks.desktop.recent_frames import arrangement
+from holo_tasks.desktop.repaint_watch import RepaintWatch
+from holo_tasks.desktop.repaints import Repaints
+from holo_tasks.desktop.xlink import Gone, Refused, XLink
+from holo_tasks.machine.clock import boot_s
+from holo_tasks.machine.home import holo_home
+from holo_tasks.machine.private import open_private, private_folder
+
+FOLDER = "screens"
+PROPERTY = "_HOLO_TASKS_SCREEN"
+STALE_S = 60.0
+"""A draft this old was left by a process that ended as it wrote."""
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+_FAILS = (HoloError, OSError, ValueError, *Refused, *Gone)
+"""Without a memory each process learns for itself, as it did before there was one."""
+
+
+def begin_watch(link: XLink, repaints: Repaints, away: Callable[[], bool], *, lasts: bool) -> RepaintWatch:
+    """Watch a screen over a connection of its own; with ``lasts`` take over what was kept, and keep what is learned."""
+    watch = RepaintWatch(repaints, XLink(link.display), away)
+    if lasts and repaints.exact:
+        recall(link, watch)
+        watch.keep = partial(keep, link, watch)
+    return watch
+
+
+def recall(link: XLink, watch: RepaintWatch) -> None:
+    """Have a watch expect the places that an earlier process learned, as far as their windows are there still."""
+    with contextlib.suppress(*_FAILS):
+        if screen := _token(link):
+            size = link.size()
+            known = load(_path(holo_home(), link.display), screen, size, boot_s())
+            if known:
+                watch.expect(still_there(known, arrangement(link)))
+
+
+def keep(link: XLink, watch: RepaintWatch) -> None:
+    """Keep for the next process the places that a watch has learned, if there are any."""
+    with contextlib.suppress(*_FAILS):
+        before, learned = arrangement(link), watch.learned()
+        if not learned or arrangement(link) != before:
+            return
+        screen = _token(link) or _name(link)
+        text = told(placed(learned, before), screen, link.size(), boot_s())
+        save(_path(private_folder(holo_home()), link.display), text)
+
+
+def load(path: Path, screen: str, size: Size, now_s: float) -> list[KnownPlace]:
+    """Return the places of a file of this user's that nobody else may write; none of any other."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return []
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+        try:
+            return read(file.read(MOST_BYTES + 1), screen, size, now_s) if ours else []
+        except OSError:
+            return []
+
+
+def save(path: Path, text: str) -> None:
+    """Put a text in the place of the file, whole, for this user alone. Raises OSError and `InvalidUsage`.
+
+    Of several processes the last one wins. One that ends meanwhile leaves the file as it was, and a draft that a
+    later one removes.
+    """
+    folder = private_folder(path.parent.parent, path.parent.name)
+    for left in _stale(folder):
+        left.unlink(missing_ok=True)
+    draft = folder / f".{secrets.token_hex(8)}.part"
+    try:
+        with os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+            file.write(text)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _stale(folder: Path) -> Iterator[Path]:
+    for draft in folder.glob(".*.part"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - draft.lstat().st_mtime > STALE_S:
+                yield draft
+
+
+def _path(home: Path, display: str) -> Path:
+    """Return the file for a display, which may be another machine's: any text can be its name."""
+    return home / FOLDER / f"{hashlib.sha256(display.encode(errors='surrogateescape')).hexdigest()[:32]}.json"
+
+
+def _token(link: XLink) -> str:
+    """Return the name that a process gave this X server; empty if none did."""
+    found = link.text(link.root, PROPERTY)
+    return found if _TOKEN.fullmatch(found) else ""
+
+
+def _name(link: XLink) -> str:
+    """Give this X server a name, for as long as it runs, and return it."""
+    name = secrets.token_hex(16)
+    core = link.conn.core
+    core.ChangeProperty(
+        PropMode.Replace, link.root, link.atom(PROPERTY), Atom.STRING, 8, len(name), name, is_checked=True
+    ).check()
+    return name
