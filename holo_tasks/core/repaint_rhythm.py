@@ -114,10 +114,15 @@ _first, _last = attrgetter("first"), attrgetter("last")
 
 @dataclass(frozen=True)
 class Stir:
-    """A box that keeps being repainted by itself, at most to its rim of one square; ``swift``: too often to be read."""
+    """A box that keeps being repainted by itself, at most to its rim of one square; ``swift``: too often to be read.
+
+    ``last_s`` is when it was repainted last, and ``varied`` says that it takes other shapes all the time.
+    """
 
     box: Box
     swift: bool = False
+    last_s: float = 0.0
+    varied: bool = False
 
 
 class Rhythms:
@@ -214,7 +219,11 @@ class Rhythms:
     def _stirs(self, counts: Callable[[Beat], bool]) -> tuple[Stir, ...]:
         found = frozenset(tile for tile, beat in self._beats.items() if counts(beat))
         return tuple(
-            Stir(around(piece).grown(TILE), all(self._beats[tile].pace_s <= SWIFT_S for tile in piece))
+            Stir(
+                around(piece).grown(TILE),
+                all(self._beats[tile].pace_s <= SWIFT_S for tile in piece),
+                max(self._beats[tile].last_s for tile in piece),
+            )
             for piece in self._pieces(found)
             if _is_full(piece)
         )

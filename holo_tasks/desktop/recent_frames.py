@@ -33,6 +33,7 @@ from holo_tasks.core.recheck import (
 )
 from holo_tasks.core.repaint_exemptions import Calm
 from holo_tasks.core.repaint_rhythm import Stir
+from holo_tasks.core.repaint_shapes import Doubts
 from holo_tasks.desktop.gate import Gate
 from holo_tasks.desktop.screen import Picture, Screen
 from holo_tasks.desktop.xlink import Refused, XLink
@@ -131,13 +132,13 @@ class Remembered:
 
     def _await(self, before: Sighting, seen_s: float, now: Sighting, where: Aim, held: Sequence[Box] = ()) -> str:
         """Wait for a screen to be as before, but for what is repainted by itself; say what else is different."""
-        until = time.monotonic() + PATIENCE_S
+        until, doubts = time.monotonic() + PATIENCE_S, Doubts(before)
         looks: list[Mapping[Box, Image.Image]] = []
-        while why := self._moved(before, seen_s, now, where) or self._exchanged(before, seen_s, held):
+        while why := self._moved(before, seen_s, now, where, doubts) or self._exchanged(before, seen_s, held):
             if time.monotonic() >= until:
-                why = self._moved(before, seen_s, now, where, _unread(before, looks))
+                why = self._moved(before, seen_s, now, where, doubts, _unread(before, looks))
                 why = why or self._exchanged(before, seen_s, held)
-                return self._await_rhythm(before, seen_s, where, held) if why else ""
+                return self._await_rhythm(before, seen_s, where, held, doubts) if why else ""
             self._gate.sleep(NAP_S)
             last, now = now, self._sighting(where, self._arranged(where))
             if last.windows != now.windows or last.pixels.size != now.pixels.size:
@@ -145,12 +146,12 @@ class Remembered:
             looks.append({area: shown(now, area) for area in areas(now, where)} if where.points else {})
         return why
 
-    def _await_rhythm(self, before: Sighting, seen_s: float, where: Aim, held: Sequence[Box]) -> str:
+    def _await_rhythm(self, before: Sighting, seen_s: float, where: Aim, held: Sequence[Box], doubts: Doubts) -> str:
         """Wait on while all that is different may be about to prove that it repaints itself; say what is different."""
         until = time.monotonic() + HOLD_S - PATIENCE_S
         while True:
             now = self._sighting(where, self._arranged(where))
-            why = self._moved(before, seen_s, now, where) or self._exchanged(before, seen_s, held)
+            why = self._moved(before, seen_s, now, where, doubts) or self._exchanged(before, seen_s, held)
             if not why or time.monotonic() >= until:
                 return why
             calm, stirs = Calm(before, where), self._watch.promising(seen_s)
@@ -174,12 +175,18 @@ class Remembered:
         return "what item it is about looks different" if stirred_in(before, now, held, steady) else ""
 
     def _moved(
-        self, before: Sighting, seen_s: float, now: Sighting, where: Aim, restless: Restless | None = None
+        self,
+        before: Sighting,
+        seen_s: float,
+        now: Sighting,
+        where: Aim,
+        doubts: Doubts,
+        restless: Restless | None = None,
     ) -> str:
         """Say what is different, but for what is repainted by itself or, among restless columns, is not read."""
         if not moved(before, now, where):
             return ""
-        stirs, calm = self._watch.steady(seen_s), Calm(before, where)
+        stirs, calm = doubts.allayed(now, self._watch.steady(seen_s)), Calm(before, where)
         if why := moved(before, calm.calmed(now, stirs), where, restless):
             return why
         # To find that out took a moment: what is pressed is looked at once more.

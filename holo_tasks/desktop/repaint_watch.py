@@ -9,12 +9,14 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from PIL import Image, ImageChops
 
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.repaint_exemptions import LARGEST
-from holo_tasks.core.repaint_rhythm import TILE, Rhythms, Stir, Tile, squares
+from holo_tasks.core.repaint_rhythm import TILE, Rhythms, Stir, Tile, around, squares
+from holo_tasks.core.repaint_shapes import Shapes
 from holo_tasks.desktop.repaints import Repaints
 from holo_tasks.desktop.settle import Repaint
 from holo_tasks.desktop.xlink import Refused, XLink
@@ -49,7 +51,7 @@ class RepaintWatch:
         self._moved = False
         self._turn = threading.Lock()
         self._known: Image.Image | None = None
-        self._rhythms = Rhythms()
+        self._rhythms, self._shapes = Rhythms(), Shapes()
         self._acted_s, self._looked_s = -math.inf, math.inf
         self._alone_from_s = math.inf
         self._confirm_until_s = -math.inf
@@ -78,14 +80,14 @@ class RepaintWatch:
         with self._turn:
             if not self._catch_up():
                 return ()
-            return self._rhythms.steady(since_s, time.monotonic())
+            return self._described(self._rhythms.steady(since_s, time.monotonic()))
 
     def promising(self, since_s: float) -> tuple[Stir, ...]:
         """Return the places of `steady`, and those that a few more repaints would add to them."""
         with self._turn:
             if not self._catch_up():
                 return ()
-            return self._rhythms.promising(since_s, time.monotonic())
+            return self._described(self._rhythms.promising(since_s, time.monotonic()))
 
     def expect(self, places: Iterable[tuple[Box, float]]) -> None:
         """Take over the places, and their paces in seconds, that an earlier process saw on this very screen.
@@ -117,6 +119,9 @@ class RepaintWatch:
         with self._turn:
             return self._rhythms.learned(time.monotonic()) if self._catch_up() else []
 
+    def _described(self, stirs: Iterable[Stir]) -> tuple[Stir, ...]:
+        return tuple(replace(stir, varied=self._shapes.vary(stir.box)) for stir in stirs)
+
     def _note(self, area: Box) -> None:
         with self._news:
             self._drawn.append(Repaint(time.monotonic_ns(), area))
@@ -145,6 +150,7 @@ class RepaintWatch:
         if self._moved:
             self._moved = False
             self._rhythms.forget()
+            self._shapes.forget()
         try:
             self._sample(drawn)
         except Refused:  # the screen has another size by now
@@ -202,6 +208,9 @@ class RepaintWatch:
             ours = self._acted_s <= first_s and last_s < self._looked_s
             alone, untouched = first_s >= self._alone_from_s, self._acted_s == -math.inf
             self._rhythms.drawn(own, first_s, last_s, alone=alone, ours=ours, untouched=untouched)
+            if self._known is not None:
+                box = around(own)
+                self._shapes.note(box, self._known.crop(box.corners))
 
     def _taken(self, box: Box) -> Image.Image:
         size = box.width, box.height

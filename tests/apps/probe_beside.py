@@ -243,6 +243,43 @@ def later(*setups):
     return run
 
 
+def stages(*changes):
+    """Change in another way each time."""
+    left = iter(changes)
+    return lambda: next(left)()
+
+
+def one_name():
+    """Show the name of a row, and nothing else on its sheet, where the clock was."""
+    global ticking
+    ticking = False
+    canvas.delete("clock")
+    text(OTHER[0] + AWAY, TOP + ROW * PITCH, f"TX-{random.randrange(2000, 9999)}", tags="clock")
+
+
+def twice():
+    """Change the name, and draw it once more a moment later."""
+    one_name()
+    root.after(120, one_name)
+
+
+def list_of_names():
+    canvas.delete("clock")
+    next_sheet(AWAY)
+    draw()
+
+
+def stop():
+    global ticking
+    ticking = False
+
+
+def tick_again():
+    global ticking
+    ticking = True
+    clock_ticks()
+
+
 SCENES = {  # what is shown, and what happens when it is told to
     "insert": (named(), insert),
     "list": (lambda: every(1000, grow), nothing),
@@ -275,6 +312,14 @@ SCENES = {  # what is shown, and what happens when it is told to
     "grows": (named(next_sheet, lambda: every(1000, grow)), nothing),
     "trees": (trees, nothing),
     "scrolled": (named(), scrolled),
+    "handed": (named(), stages(list_of_names, rename)),
+    "one": (named(), stages(one_name, one_name)),
+    "parts": (named(), stages(one_name, twice)),
+    "stopped": (named(), stages(stop, one_name)),
+    "halts": (named(), stages(nothing, one_name)),
+    "begins": (named(one_name), stages(nothing, lambda: every(1000, one_name))),
+    "resumes": (named(), stages(one_name, lambda: every(1000, one_name))),
+    "returns": (named(), stages(one_name, tick_again)),
     "question": (asked, other_question),
 }
 

@@ -3,6 +3,8 @@
 `python tests/bench/bench_beside.py [--clicks 500] [--tree FOLDER]`: clicks in Chromium beside each kind of thing, on
 the sheet next to it, then traps in a Tk window or in Chromium; it fails if more were refused than are allowed (none),
 or a trap was missed. One sprung before what ticks was learned has put nothing to the test: how many were is said.
+Runs of five clicks follow (`--runs`), each in a new process on one borrowed display, as a person starts one after
+another; some traps are for what one such process tells the next.
 --tree tries the package of another folder, an older one, too.
 """
 
@@ -23,10 +25,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import APPS, headline, ms, table
+from common import APPS, headline, ms, scratch_home, table
 
 KINDS = ("clock", "ticker", "spinner", "caret", "banner", "video")
 SHOWN_WITHIN_S = 30.0
+RUN_KINDS, STEPS = ("clock", "ticker", "spinner", "caret"), 5
 THINK_S, LEARN_S = (0.3, 1.5), 18.0
 """Each click is thought about for so long, and a trap is sprung when what ticks was learned, or after so long."""
 FLAGS = (
@@ -71,6 +74,17 @@ TRAPS = {  # what it is, why it is refused, and where something ticks that must 
     "rows": ("rows over two sheets of a page: all names tick", ROW, (190, 121)),
     "row": ("the same: one name ticks, at the far edge", ROW, (325, 121)),
 }
+HANDED_OVER = {  # the same, where an earlier process on the display saw a clock tick; None if it saw nothing
+    "handed": ("names where an earlier process saw a clock", ROW, CLOCK),
+    "one": ("a name alone where it saw a clock", ROW, CLOCK),
+    "parts": ("the same, drawn twice within a moment", ROW, CLOCK),
+    "stopped": ("a clock that stopped, and then is a name", ROW, CLOCK),
+    "halts": ("a clock that stops and is a name after the look", ROW, CLOCK),
+    "begins": ("a name alone that begins to tick after the look", ROW, None),
+    "resumes": ("the same, where it saw a clock", ROW, CLOCK),
+    "returns": ("a clock again where a name was at the look", ROW, CLOCK),
+}
+TRAPS |= HANDED_OVER
 PAGES = ("rows", "row")
 """These traps are in Chromium."""
 WATCHED_S = {"silence": 27.0, "slow": 36.0}
@@ -160,6 +174,49 @@ async def beside(kind: str, clicks: int, read_s: float) -> tuple[Counter[str], l
     return refused, took_s
 
 
+class Runs(NamedTuple):
+    """Why clicks were refused, and how many seconds each first look, each click and each whole run took."""
+
+    refused: Counter[str]
+    first_s: list[float]
+    click_s: list[float]
+    whole_s: list[float]
+
+
+def borrowed(desktop: Any) -> Any:
+    """Use a desktop's display from another process, as a command does that is given a display."""
+    from holo_tasks.desktop import AttachedDesktop
+
+    return AttachedDesktop(desktop.display, env={"XAUTHORITY": str(desktop.authority)})
+
+
+async def one_after_another(kind: str, runs: int) -> Runs:
+    """Click five times in each of so many processes, on one display."""
+    from holo_tasks.core.geometry import Point
+    from holo_tasks.core.gestures import Click
+
+    chance, found = random.Random(kind), Runs(Counter(), [], [], [])
+    async with page(kind) as screen:
+        left, top = corner(await shown(screen))
+        for _ in range(runs):
+            began = time.monotonic()
+            async with borrowed(screen) as desktop:
+                started = time.monotonic()
+                frame = await desktop.look()
+                found.first_s.append(time.monotonic() - started)
+                for _ in range(STEPS):
+                    await asyncio.sleep(chance.uniform(*THINK_S))
+                    x, y = chance.choice(BUTTONS)
+                    started = time.monotonic()
+                    if why := await act(desktop, Click(Point(left + x, top + y)), frame.number):
+                        found.refused[why] += 1
+                    found.click_s.append(time.monotonic() - started)
+                    frame = await desktop.look(after_action=not why)
+            found.whole_s.append(time.monotonic() - began)
+        await counted(screen, runs * STEPS - found.refused.total())
+    return found
+
+
 class Sprung(NamedTuple):
     """Why a press was refused, and whether what ticks was learned before, so that it put the rule to the test."""
 
@@ -215,6 +272,32 @@ async def sprung(desktop: Any, trap: str, corner_: tuple[int, int], change: Call
     return Sprung(why, tried)
 
 
+async def handed_over(screen: Any, program: Program, trap: str, corner_: tuple[int, int]) -> Sprung:
+    """Have one process learn a clock, and spring the trap on the next one."""
+    from holo_tasks.core.geometry import Point
+    from holo_tasks.core.gestures import Click
+
+    left, top = corner_
+    where, knows = HANDED_OVER[trap][2], HANDED_OVER[trap][2] is None
+    async with borrowed(screen) as desktop:
+        await desktop.look()
+        end = time.monotonic() + LEARN_S
+        while where is not None and not knows and time.monotonic() < end:
+            await asyncio.sleep(0.5)
+            await desktop.look()
+            boxes = await desktop.stirring()
+            x, y = left + where[0], top + where[1]
+            knows = any(box.left <= x < box.right and box.top <= y < box.bottom for box in boxes)
+    await program.change()
+    async with borrowed(screen) as desktop:
+        frame = await desktop.look()
+        # A clock that halts is a name by the time of its next tick, so that its rhythm alone gives nothing away.
+        await asyncio.sleep(1.9 if trap == "halts" else 1.2)
+        await program.change()
+        await asyncio.sleep(0.1)
+        return Sprung(await act(desktop, Click(Point(left + OPEN[0], top + OPEN[1])), frame.number), knows)
+
+
 async def trapped(trap: str) -> Sprung:
     """Show what a trap is about, and spring it."""
     from tk_python import tk_python
@@ -242,9 +325,25 @@ async def trapped(trap: str) -> Sprung:
                     await asyncio.sleep(0.1)
 
                 try:
+                    if trap in HANDED_OVER:
+                        return await handed_over(desktop, program, trap, (left, top))
                     return await sprung(desktop, trap, (left, top), change)
                 finally:
                     process.kill()
+
+
+async def tell_runs(runs: int, kinds: list[str]) -> int:
+    """Print how many clicks of runs were refused beside each kind of thing; return it for all."""
+    rows = []
+    for kind in kinds if runs else []:
+        found = await one_after_another(kind, runs)
+        why = ", ".join(f"{count} {reason}" for reason, count in found.refused.items())
+        print(f"{kind}: {found.refused.total()} of {runs * STEPS} refused in {runs} runs", flush=True)
+        times = (ms(found.first_s), ms(found.click_s), f"{sum(found.whole_s) / runs:.1f}")
+        rows.append((kind, why, runs * STEPS, found.refused.total(), *times))
+    columns = ["beside", "because", "clicks", "refused", "ms first look", "ms each", "s a run"]
+    table("runs of five clicks, each in a new process on a borrowed display", columns, rows, words=2)
+    return sum(row[3] for row in rows)
 
 
 async def main(clicks: int, kinds: list[str], traps: list[str], allowed: int, read_s: float) -> bool:
@@ -280,9 +379,13 @@ if __name__ == "__main__":
     parser.add_argument("--tree", type=Path)
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS))
     parser.add_argument("--traps", nargs="*", choices=TRAPS, default=list(TRAPS))
+    parser.add_argument("--runs", type=int, default=14, help="runs of five clicks, each in a new process")
+    parser.add_argument("--run-kinds", nargs="*", choices=KINDS, default=list(RUN_KINDS))
     options = parser.parse_args()
     if options.tree is not None:
         sys.path.insert(0, str(options.tree.resolve()))
     headline(__file__, "clicks refused beside what moves by itself, and traps")
-    done = main(options.clicks, options.kinds, options.traps, options.allowed, options.read_seconds)
-    sys.exit(not asyncio.run(done))
+    with scratch_home():
+        asyncio.run(tell_runs(options.runs, options.run_kinds))
+        done = main(options.clicks, options.kinds, options.traps, options.allowed, options.read_seconds)
+        sys.exit(not asyncio.run(done))

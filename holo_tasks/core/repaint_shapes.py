@@ -1,0 +1,101 @@
+"""Whether a place that repaints itself still shows a thing of the same shape: a clock that became a name does not.
+
+The shape is the columns that have ink. The digits of a clock take one another's columns, a word takes others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PIL import Image, ImageChops
+
+from holo_tasks.core.geometry import Box
+from holo_tasks.core.recheck import Sighting, part
+from holo_tasks.core.repaint_rhythm import SAME_S, TILE, Stir
+
+INK = 48
+"""What is lighter or darker than the ground by less is none."""
+GAP, EDGE = 2, 3
+"""Columns of ink no further apart than twice the first of these belong together, and no more than so many columns
+differ between two digits; in pixels, for letters up to `SMALL` pixels high, and in proportion above that."""
+SMALL = 12
+OFTEN = 3
+"""A place that took another shape so often, such as a banner, has none of its own."""
+MOST = 64
+"""No more places are remembered."""
+
+
+def unlike(before: Image.Image, now: Image.Image) -> bool:
+    """Say whether two pictures of a place, in shades of grey, show things of different shapes."""
+    one, other = _ink(before), _ink(now)
+    boxes = [box for box in (one.getbbox(), other.getbbox()) if box is not None]
+    if not boxes:
+        return False
+    larger = max(1.0, max(bottom - top for _, top, _, bottom in boxes) / SMALL)
+    differ = zip(_columns(one, round(GAP * larger)), _columns(other, round(GAP * larger)), strict=True)
+    return sum(left != right for left, right in differ) > EDGE * larger
+
+
+class Shapes:
+    """The shapes that places of one screen had, and how often each took another one."""
+
+    def __init__(self) -> None:
+        self._known: dict[Box, tuple[Image.Image, int]] = {}
+
+    def note(self, box: Box, now: Image.Image) -> None:
+        """Note what a place shows after a repaint."""
+        before, times = self._known.get(box, (now, 0))
+        if len(self._known) >= MOST:
+            self._known.clear()
+        self._known[box] = now, min(OFTEN, times + unlike(before, now))
+
+    def vary(self, box: Box) -> bool:
+        """Say whether a place takes other shapes all the time."""
+        return any(times >= OFTEN and box.intersects(place) for place, (_, times) in self._known.items())
+
+    def forget(self) -> None:
+        """Know nothing any more."""
+        self._known.clear()
+
+
+class Doubts:
+    """The places of one comparison that took another shape since the picture: each has to go on once more."""
+
+    def __init__(self, before: Sighting) -> None:
+        self._before = before
+        self._doubted: dict[Box, float] = {}
+
+    def allayed(self, now: Sighting, stirs: Sequence[Stir]) -> tuple[Stir, ...]:
+        """Return the places that show the same shape as before, or were repainted in turn after they took another."""
+        return tuple(stir for stir in stirs if stir.swift or stir.varied or self._goes_on(now, stir))
+
+    def _goes_on(self, now: Sighting, stir: Stir) -> bool:
+        pixels = now.pixels
+        first, last = pixels.top, pixels.top + len(pixels.bgrx) // (4 * pixels.size.width)
+        inside = stir.box.grown(-TILE).intersection(Box(0, first, pixels.size.width, last - first))
+        if inside is None or self._before.pixels.size != pixels.size:
+            return True
+        doubted_s = self._doubted.get(stir.box)
+        if doubted_s is None:
+            if not unlike(part(self._before.pixels, inside).convert("L"), part(pixels, inside).convert("L")):
+                return True
+            doubted_s = self._doubted[stir.box] = stir.last_s
+        return stir.last_s > doubted_s + SAME_S
+
+
+def _ink(picture: Image.Image) -> Image.Image:
+    shades = picture.histogram()
+    ground = Image.new("L", picture.size, shades.index(max(shades)))
+    return ImageChops.difference(picture, ground).point(lambda value: 255 if value >= INK else 0)
+
+
+def _columns(ink: Image.Image, gap: int) -> bytes:
+    """Return for each column whether there is ink in it, or between two that have some and are near."""
+    columns = bytearray(ink.getprojection()[0])
+    last = -1
+    for x, inked in enumerate(columns):
+        if inked:
+            if last >= 0 and x - last <= 2 * gap:
+                columns[last:x] = bytes([inked]) * (x - last)
+            last = x
+    return bytes(columns)
