@@ -16,7 +16,7 @@ SHARED = "HOLO_BENCH_PREFECT"
 """As `common` of the benches has it."""
 SHORT = {
     "tests/bench/bench.py": "--steps 3",
-    "tests/bench/bench_beside.py": "--clicks 2 --allowed 2 --read-seconds 0 --kinds clock --traps word",
+    "tests/bench/bench_beside.py": "--clicks 2 --allowed 2 --read-seconds 0 --kinds clock --traps word --runs 0",
     "tests/bench/bench_cache.py": "--runs 1 --pairs 1 --model-ms 0 --cases 1",
     "tests/bench/bench_calibration.py": "--scales 1.25 --toolkits Qt",
     "tests/bench/bench_concurrency.py": "--model-seconds 0.2 --conversations 2 --repeats 1",

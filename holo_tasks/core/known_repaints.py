@@ -7,7 +7,6 @@ what does not fit is left out.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
@@ -21,6 +20,7 @@ OLDEST_S = 600.0
 """What was learned longer ago is learned anew."""
 MOST_PLACES, MOST_BYTES = 32, 16_384
 """No more places are told, and no longer text is read."""
+LARGEST_NUMBER = 1e12
 
 
 class KnownPlace(NamedTuple):
@@ -110,7 +110,7 @@ def _is_whole(found: Any) -> TypeGuard[int]:
 
 
 def _is_number(found: Any) -> TypeGuard[float]:
-    return isinstance(found, float | int) and not isinstance(found, bool) and math.isfinite(found)
+    return isinstance(found, float | int) and not isinstance(found, bool) and -LARGEST_NUMBER < found < LARGEST_NUMBER
 
 
 def _numbers(box: Box) -> list[int]:

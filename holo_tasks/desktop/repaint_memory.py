@@ -75,13 +75,14 @@ def load(path: Path, screen: str, size: Size, now_s: float) -> list[KnownPlace]:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return []
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         found = os.fstat(descriptor)
         ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
-        try:
-            return read(file.read(MOST_BYTES + 1), screen, size, now_s) if ours else []
-        except OSError:
-            return []
+        return read(os.read(descriptor, MOST_BYTES + 1), screen, size, now_s) if ours else []
+    except OSError:
+        return []
+    finally:
+        os.close(descriptor)
 
 
 def save(path: Path, text: str) -> None:

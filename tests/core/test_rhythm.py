@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holo_tasks.core.geometry import Box
-from holo_tasks.core.repaint_rhythm import LAG_S, LATE, LEAST_S, MOST, SLOWEST_S, TILE, Rhythms, Tile, pieces
+from holo_tasks.core.repaint_rhythm import LAG_S, LATE, LEAST_S, MOST, SLOWEST_S, TILE, Rhythms, Tile, around, pieces
 
 CLOCK = frozenset({(10, 5), (11, 5), (12, 5)})
 PLACE = Box(72, 32, 40, 24)
@@ -143,3 +143,97 @@ def test_whatever_is_repainted_is_put_together_by_what_is_near(tiles: frozenset[
         assert set(reached) == piece, "from each one gets to all others"
         others = tiles - piece
         assert not any(abs(a - x) <= 2 and abs(b - y) <= 2 for x, y in piece for a, b in others)
+
+
+def expecting(times: list[float], *, pace_s: float = 1.0, alone: bool = False, untouched: bool = True) -> Rhythms:
+    """Return what is known of repaints at a place that an earlier process learned; this one began at 0."""
+    found = Rhythms()
+    found.expect([(around(CLOCK), pace_s)], 0)
+    for at_s in times:
+        found.drawn(CLOCK, at_s, at_s, alone=alone, untouched=untouched)
+    return found
+
+
+def test_one_gap_at_the_pace_of_an_earlier_process_proves_a_clock_from_its_first_tick_on() -> None:
+    assert boxes(expecting([0.5]), 1) == []
+    clock = expecting([0.5, 1.5])
+    assert boxes(clock, 1.6, since_s=0.5) == [PLACE]
+    assert boxes(clock, 1.6, since_s=0.49) == []
+    assert boxes(clock, 4.0, since_s=0.5) == [], "it is silent"
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [0.5, 0.6],  # one change that is drawn in two parts
+        [0.5, 1.1],
+        [0.5, 2.0],
+        [1.7, 2.7],  # a clock would have ticked before
+        [300.0, 301.0],
+    ],
+)
+def test_what_is_repainted_otherwise_than_the_earlier_process_saw_is_not_known(times: list[float]) -> None:
+    assert boxes(expecting(times), times[-1]) == []
+
+
+def test_a_known_clock_that_ticks_while_we_act_is_not_proven_by_that() -> None:
+    assert boxes(expecting([0.5, 1.5], untouched=False), 1.5) == []
+    assert boxes(expecting([0.5, 1.5], untouched=False, alone=True), 1.5) == [PLACE]
+
+
+def test_what_an_earlier_process_learned_is_used_once() -> None:
+    clock = expecting([0.5, 0.6])
+    clock.drawn(CLOCK, 1.6, 1.6, alone=True)
+    clock.drawn(CLOCK, 2.6, 2.6, alone=True)
+    assert boxes(clock, 2.6) == []
+
+
+def test_a_known_film_needs_four_repaints_before_the_frame_as_any_other() -> None:
+    film = expecting([0.1, 0.2, 0.3], pace_s=0.1)
+    assert boxes(film, 0.3) == []
+    film.drawn(CLOCK, 0.4, 0.4, alone=False, untouched=True)
+    assert boxes(film, 0.5) == [PLACE]
+    assert boxes(film, 0.5, since_s=0.35) == []
+
+
+def test_a_known_place_that_is_repainted_with_more_than_itself_is_forgotten() -> None:
+    clock = expecting([])
+    page = frozenset((x, y) for x in range(4, 40) for y in range(2, 12))
+    clock.outgrown(page)
+    clock.drawn(page, 0.5, 0.5, alone=False, untouched=True)
+    clock.drawn(CLOCK, 1.5, 1.5, alone=False, untouched=True)
+    assert boxes(clock, 1.5) == []
+
+
+def test_windows_that_move_end_what_an_earlier_process_learned() -> None:
+    clock = expecting([])
+    clock.forget()
+    for at_s in (0.5, 1.5):
+        clock.drawn(CLOCK, at_s, at_s, alone=False, untouched=True)
+    assert boxes(clock, 1.5) == []
+    assert not clock.awaited(0.1)
+
+
+def test_a_known_place_is_waited_for_until_it_is_repainted_or_is_late() -> None:
+    assert expecting([]).awaited(1.0)
+    assert not expecting([]).awaited(1.7)
+    assert not expecting([0.5]).awaited(0.6)
+    assert expecting([0.1, 0.2], pace_s=0.1).awaited(0.3)
+    assert not expecting([0.1, 0.2, 0.3, 0.4], pace_s=0.1).awaited(0.5)
+    assert not Rhythms().awaited(0)
+
+
+def test_only_a_clock_that_came_back_once_before_the_frame_promises_to_be_one() -> None:
+    clock = ticked([1, 2, 3])
+    assert [stir.box for stir in clock.promising(2.0, 3.1)] == [PLACE]
+    assert clock.promising(1.9, 3.1) == ()
+    assert clock.promising(2.0, 6) == ()
+    assert ticked([1, 1.1, 1.2]).promising(1.2, 1.3) == (), "a film is learned in time"
+    assert [stir.box for stir in expecting([0.5]).promising(0.5, 1.0)] == [PLACE]
+    assert expecting([0.5]).promising(0.4, 1.0) == ()
+
+
+def test_what_is_learned_is_told_with_its_pace() -> None:
+    assert ticked([1, 2, 3, 4]).learned(4) == [(around(CLOCK), 1.0)]
+    assert ticked([1, 2, 3]).learned(3) == []
+    assert ticked([1, 2, 3, 4]).learned(9) == []

@@ -12,7 +12,14 @@ from PIL import Image
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.core.repaint_rhythm import TILE
 from holo_tasks.desktop import repaint_watch
-from holo_tasks.desktop.repaint_watch import QUEUED, QUIET_S, UNSETTLED_S, RepaintWatch
+from holo_tasks.desktop.repaint_watch import (
+    CONFIRM_NAP_S,
+    CONFIRM_S,
+    QUEUED,
+    QUIET_S,
+    UNSETTLED_S,
+    RepaintWatch,
+)
 
 PLACE = Box(80, 40, 16, 16)
 FAR = Box(240, 160, 16, 16)
@@ -207,3 +214,48 @@ def test_a_screen_whose_repaints_are_not_told_exactly_is_not_watched(monkeypatch
     shown = Shown(monkeypatch)
     repaints: Any = SimpleNamespace(exact=False)
     assert RepaintWatch(repaints, shown.stirs._link, lambda: False).steady(0) == ()
+
+
+def test_a_first_look_waits_for_a_known_clock_to_tick_and_not_for_one_that_stopped(shown: Shown) -> None:
+    naps: list[float] = []
+
+    def sleep(nap_s: float) -> None:
+        naps.append(nap_s)
+        shown.now_s += nap_s
+        if len(naps) == 5:
+            shown.tick(every_s=0)
+
+    shown.stirs.expect([(PLACE, 1.0)])
+    shown.stirs.confirm(sleep)
+    assert len(naps) == 5
+    seen_s = shown.now_s + 0.01
+    shown.tick()
+    assert shown.learned(seen_s) == [PLACE]
+    shown.stirs.confirm(sleep)
+    assert len(naps) == 5
+    shown.stirs.expect([(FAR, 1.0)])
+    shown.stirs.confirm(sleep)
+    assert sum(naps[5:]) < CONFIRM_S + 2 * CONFIRM_NAP_S
+    assert shown.stirs.learned() == [(PLACE, 1.0)]
+
+
+def test_a_place_beyond_the_screen_is_not_expected(shown: Shown) -> None:
+    shown.stirs.expect([(Box(8000, 40, 16, 16), 1.0)])
+    shown.stirs.confirm(lambda _: pytest.fail("nothing is there to wait for"))
+
+
+def test_a_screen_that_a_person_has_is_not_expected_to_go_on(shown: Shown) -> None:
+    shown.away = True
+    shown.taken.clear()
+    shown.stirs.expect([(PLACE, 1.0)])
+    assert shown.taken == []
+
+
+def test_a_place_that_takes_another_shape_each_time_is_said_to(shown: Shown) -> None:
+    for number in range(6):
+        shown.now_s += 1
+        shown.picture.paste(255, PLACE.corners)
+        shown.paint(Box(PLACE.left + 8 * (number % 2), PLACE.top, 8, 16), 0, drawn=PLACE)
+        shown.learned()
+    [banner] = shown.stirs.steady(shown.now_s)
+    assert banner.varied
