@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from holo_tasks.accessibility import bus
 from holo_tasks.core.errors import DesktopFailed, HoloError, InvalidUsage, Killed, ScreenChanged
 from holo_tasks.core.geometry import Box, Point, Size
-from holo_tasks.core.gestures import Drag, Gesture, Pause, Scroll, Typed
+from holo_tasks.core.gestures import Drag, Gesture, Move, Pause, Scroll, Typed
 from holo_tasks.core.remote_input import ByHand
 from holo_tasks.core.secret import Secret
 from holo_tasks.core.shared_files import SharedFolder
@@ -456,7 +456,7 @@ class XSession:
         far = None if isinstance(gesture, Pause) else self._remote
         if far is not None and far.lost:
             raise ScreenChanged(f"The connection to the remote screen at {far.remote.place} dropped. Nothing was done.")
-        if not (isinstance(gesture, Pause) or self._gate.decided):  # a gesture that is compared first acts after that
+        if isinstance(gesture, Move) or not (isinstance(gesture, Pause) or self._gate.decided):  # else once compared
             self._stirs.acts()
         if isinstance(gesture, Scroll | Drag):
             self._stirs.moves()

@@ -198,18 +198,19 @@ async def one_after_another(kind: str, runs: int) -> Runs:
     chance, found = random.Random(kind), Runs(Counter(), [], [], [])
     async with page(kind) as screen:
         left, top = corner(await shown(screen))
-        for _ in range(runs):
+        for run in range(1, runs + 1):
             began = time.monotonic()
             async with borrowed(screen) as desktop:
                 started = time.monotonic()
                 frame = await desktop.look()
                 found.first_s.append(time.monotonic() - started)
-                for _ in range(STEPS):
+                for step in range(1, STEPS + 1):
                     await asyncio.sleep(chance.uniform(*THINK_S))
                     x, y = chance.choice(BUTTONS)
                     started = time.monotonic()
                     if why := await act(desktop, Click(Point(left + x, top + y)), frame.number):
                         found.refused[why] += 1
+                        print(f"  {kind}, run {run}, click {step}: {why}", flush=True)
                     found.click_s.append(time.monotonic() - started)
                     frame = await desktop.look(after_action=not why)
             found.whole_s.append(time.monotonic() - began)
