@@ -85,6 +85,8 @@ HANDED_OVER = {  # the same, where an earlier process on the display saw a clock
     "returns": ("a clock again where a name was at the look", ROW, CLOCK),
 }
 TRAPS |= HANDED_OVER
+OR_ELSE = {"shimmer": (NAMED,)}
+"""Where another reason is as good: the words of that button shimmer, too, and may be in their other color."""
 PAGES = ("rows", "row")
 """These traps are in Chromium."""
 WATCHED_S = {"silence": 27.0, "slow": 36.0}
@@ -367,7 +369,7 @@ async def main(clicks: int, kinds: list[str], traps: list[str], allowed: int, re
     for trap in traps:
         found[trap] = await trapped(trap)
         print(f"{trap}: {found[trap].why or 'done'}", flush=True)
-    caught = {trap: one.why == TRAPS[trap][1] for trap, one in found.items()}
+    caught = {trap: one.why in (TRAPS[trap][1], *OR_ELSE.get(trap, ())) for trap, one in found.items()}
     told = [
         (TRAPS[trap][0], "caught" if caught[trap] else "MISSED", "yes" if one.tried else "NO", one.why)
         for trap, one in found.items()
