@@ -210,6 +210,7 @@ class Layered:
         """Take up what a person leaves: look, then take the result off the screen, or try again."""
         others = [layer for layer in self.options.order if layer != PERSON] or [MODEL]
         if answer.choice == AGAIN:
+            self.walk.presses.forget_all()
             self._begin_anew(answer.sentence)
             self.layer = others[0]
             try:

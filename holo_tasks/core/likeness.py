@@ -39,8 +39,8 @@ def differs(before: Pixels, now: Pixels, at: Point, *, near: bool = False) -> bo
         places += [(left, row[0], right, row[1]), (left, top, right, bottom)]
     for place in places:
         one, other = edges(old.crop(place)), edges(new.crop(place))
-        if _lumps(over(one, STRONG)) or _lumps(over(other, STRONG)):
-            return _unlike(one, other)
+        if has_lump(over(one, STRONG)) or has_lump(over(other, STRONG)):
+            return unlike(one, other)
     return False
 
 
@@ -72,19 +72,19 @@ def _between_lines(found: Image.Image, at: int) -> tuple[int, int]:
     return first, min((line for line in lines if line > at), default=found.width)
 
 
-def _unlike(one: Image.Image, other: Image.Image) -> bool:
-    """Say whether edges are of different letters, wherever the others are put within a few pixels."""
+def unlike(one: Image.Image, other: Image.Image) -> bool:
+    """Say whether edges (see `edges`) are of different letters, wherever the others are put within a few pixels."""
     strong, weak = over(one, STRONG), over(one, WEAK)
     for across, down in SHIFTS:
         moved = ImageChops.offset(other, across, down)
         gone = ImageChops.subtract(strong, over(moved, WEAK))
         come = ImageChops.subtract(over(moved, STRONG), weak)
-        if not _lumps(ImageChops.lighter(gone, come)):
+        if not has_lump(ImageChops.lighter(gone, come)):
             return False
     return True
 
 
-def _lumps(mask: Image.Image) -> bool:
+def has_lump(mask: Image.Image) -> bool:
     """Say whether something in a mask is as large as a letter, to both sides."""
     joined = over(ImageOps.expand(mask, 2 * LUMP).filter(ImageFilter.BoxBlur(JOINED)), 1)
     return over(joined.filter(ImageFilter.BoxBlur(LUMP)), 255).getbbox() is not None

@@ -59,8 +59,8 @@ class Executor:
         match wanted:
             case do.Look():
                 await walk.look()
-            case do.Glance():
-                return await doors.desktop.look()
+            case do.Glance(redacted):
+                return await (walk.look_redacted() if redacted else doors.desktop.look())
             case do.Recognize(states, glanced):
                 frame = self._newest(glanced)
                 return do.View(frame, await self._known().recognize(frame, states))
@@ -76,8 +76,8 @@ class Executor:
                 await self._perform(wanted)
             case do.Escape():
                 return await self.escape()
-            case do.LookForEffect(not_done):
-                return await not_done()
+            case do.LookForEffect(question) | do.Ask(question):
+                return await question()
             case do.Record(event):
                 await walk.record(event)
             case do.Tell(words):

@@ -34,7 +34,12 @@ class Look:
 
 @dataclass(frozen=True)
 class Glance:
-    """Take a fresh picture for the guard alone: it is neither kept nor sent to a model. Sends back the `Frame`."""
+    """Take a fresh picture for the guard alone: it is neither kept nor sent to a model. Sends back the `Frame`.
+
+    ``redacted`` paints over what must not leave the machine.
+    """
+
+    redacted: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,13 @@ class LookForEffect:
 
 
 @dataclass(frozen=True)
+class Ask:
+    """Ask a question about the newest screen. Sends back a truth value."""
+
+    question: Callable[[], Awaitable[bool]]
+
+
+@dataclass(frozen=True)
 class Record:
     """Write an event into the trace. Sends nothing back."""
 
@@ -136,6 +148,7 @@ Instruction: TypeAlias = (
     | Perform
     | Escape
     | LookForEffect
+    | Ask
     | Record
     | Tell
     | TakeStock

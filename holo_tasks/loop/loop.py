@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from holo_tasks.core import events
@@ -19,11 +20,13 @@ from holo_tasks.core.errors import (
     SecretRefused,
     StoreLost,
 )
+from holo_tasks.core.scaling import to_gesture
 from holo_tasks.core.step import Step
 from holo_tasks.loop.corrections import came, often
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.guide import AnyGuide, Unguided
 from holo_tasks.loop.press_once import Once, named
+from holo_tasks.loop.repeated_press import Withheld, check, is_harmless, named_press, repeated
 from holo_tasks.loop.stuck_recovery import BACK, StuckRecovery
 from holo_tasks.loop.take_picture import Seen
 from holo_tasks.loop.walk import Walk
@@ -194,6 +197,7 @@ class _Loop(Generic[T]):
             await walk.record(events.HandedOver(question=question))
             raise GaveUp(f"The agent needs a person: {question}", layer=self.executor.layer)
         told = await walk.doors.person.help(walk, question)
+        walk.presses.forget_all()
         await walk.look()
         walk.remember(decided.step, told)
         return Working(state.rejected, state.unfinished)
@@ -219,6 +223,9 @@ class _Loop(Generic[T]):
             each = "has an effect each time it is pressed: press it once only. Nothing was done."
             await self._refuse(step, f"{named(pressed)} {each}")
             return after
+        if not pressed and (withheld := await self._repeats(step, before)) is not None:
+            await self._withhold(decided, withheld)
+            return after
         promised = await self.executor.follow(self.guide.promised())
         once.press(pressed)
         try:
@@ -239,6 +246,28 @@ class _Loop(Generic[T]):
         self.walk.remember(step, f"{told} {verdict}", is_error=is_error)
         await self._unstick()
         return after if is_error else Working(state.rejected, state.unfinished, promised)
+
+    async def _repeats(self, step: Step, before: Seen) -> Withheld | None:
+        """Return why a step is not done that presses once more what was pressed on a screen which has not changed."""
+        walk, gesture = self.walk, to_gesture(step.tool_call, before.shot)
+        scene = walk.scene(before.frame)
+        made = await repeated(walk.presses, gesture, before.redacted, scene)
+        if made is None or gesture is None:
+            return None
+        made.called = named_press(made.press, str(getattr(step.tool_call, "element", "")))
+        harmless = partial(is_harmless, walk.presses, gesture, scene, walk.safe_to_repeat)
+        course = check(walk.presses, made, before.redacted, is_harmless=harmless, not_done=self.once.not_done)
+        return await self.executor.follow(course)
+
+    async def _withhold(self, decided: Decided, withheld: Withheld) -> None:
+        """Do not press once more; tell whoever decided why, or show them the screen as it is by now."""
+        if withheld.changed:
+            await self.walk.record(events.LookedAgain(reason=withheld.why))
+            self.guide.surprised()
+            await self.walk.look_after_change(decided.step, withheld.why, started_s=decided.started_s)
+        else:
+            await self._refuse(decided.step, withheld.why)
+        await self._unstick()
 
     async def _refuse(self, step: Step, why: str) -> None:
         """Do nothing of a step, and tell whoever decided it why."""

@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from holo_tasks.core import events
 from holo_tasks.core.actions import ACTING, AnswerCall, AnyCall, MacroCall, WaitCall, label
@@ -44,7 +43,9 @@ from holo_tasks.loop.consent import Asked, consent, words_for
 from holo_tasks.loop.corrections import Corrections
 from holo_tasks.loop.doors import Doors, Intent
 from holo_tasks.loop.durable_notes import Notes
+from holo_tasks.loop.event_values import plain
 from holo_tasks.loop.gesture_limits import seconds_for, secrets_in, typed_until
+from holo_tasks.loop.made_presses import MadePresses
 from holo_tasks.loop.predict import Till, predict, prompt_tokens
 from holo_tasks.loop.take_picture import Seen, corners, frame_taken, part_of, shot_of
 from holo_tasks.loop.words import DROPPED, TAKE_STOCK, told_of
@@ -87,6 +88,7 @@ class Walk:
     waits_on: bool = True
     """Whether a wait goes on while the screen stays the very same."""
     held: tuple[Box, ...] = ()
+    presses: MadePresses = field(default_factory=MadePresses, repr=False)
     step: int = 0
     seen: Seen | None = None
     _corrections: Corrections | None = field(default=None, repr=False)
@@ -117,6 +119,7 @@ class Walk:
         taken = self.doors.now_s()
         whole = await self.doors.redactor.redact(frame)
         redact_us = _micros(self.doors.now_s() - taken)
+        self.presses.looked(whole.frame)
         redacted = whole.crop(part_of(frame, self.region))
         if annotate is not None:
             redacted = await asyncio.to_thread(annotate, redacted)
@@ -208,7 +211,7 @@ class Walk:
                 note=step.note,
                 thought=step.thought,
                 tool_name=call.tool_name,
-                arguments=_plain(call.model_dump(exclude={"tool_name"})),
+                arguments=plain(call.model_dump(exclude={"tool_name"})),
                 label=label(call),
                 confidence="" if step.confidence is None else f"{step.confidence:g}",
                 cached=cached,
@@ -261,7 +264,7 @@ class Walk:
         await self._record(
             events.ActionIntended(
                 gesture_kind=type(gesture).__name__.lower(),
-                gesture=_plain(asdict(gesture)),
+                gesture=plain(asdict(gesture)),
                 label=label(call),
                 before=seen.shot.sha256,
                 element=await elements.hit(gesture, seen.masks) if elements else {},
@@ -276,6 +279,7 @@ class Walk:
             await intent.done()
         await self._note(events.ActionDone(took_us=receipt.took_ns // 1000, input_events=receipt.events))
         self._done = gesture
+        self.presses.record(gesture, seen.redacted, self.doors.now_s())
         self._focus = focus_after(gesture, clicked), tabbed_after(gesture, clicked, tabbed), seen.frame.holds
         if receipt.left_out:
             await self._record(events.Corrected(reason=receipt.left_out))
@@ -398,7 +402,7 @@ class Walk:
             words, points = await words_for(permit.rule, gesture, seen.redacted, doors.reader, called)
             asked = Asked(self.token, digest, seen.redacted.digest, words, seen.shot.sha256, points)
             try:
-                by = await consent(doors.approver, asked, self._look_redacted)
+                by = await consent(doors.approver, asked, self.look_redacted)
             except NeedsPerson as error:
                 if not error.handoff:  # else it was recorded as it began
                     await self._record(events.HandedOver(question=str(error)))
@@ -478,7 +482,7 @@ class Walk:
             )
         )
 
-    async def _look_redacted(self) -> Frame:
+    async def look_redacted(self) -> Frame:
         """Take the screen as it is by now, as far as it may be known outside this machine."""
         return (await self.doors.redactor.redact(await self.doors.desktop.look())).frame
 
@@ -580,19 +584,6 @@ class Walk:
         if self.seen is None:
             raise InvalidUsage("Look at the screen before deciding or acting.")
         return self.seen
-
-
-def _plain(value: Any) -> Any:
-    """Write fractions as strings: events hold no floats."""
-    match value:
-        case float():
-            return f"{value:g}"
-        case dict():
-            return {name: _plain(item) for name, item in value.items()}
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case _:
-            return value
 
 
 def _micros(seconds: float) -> int:

@@ -489,7 +489,8 @@ async def test_what_is_inside_is_charged_to_the_guardrails_around(tmp_path: Path
     async def read_it() -> str:
         return str(await pursue("Read it."))
 
-    worked = await Worked(tmp_path, [CLICK], ColouredProgram("sign on")).by(read_it)
+    scroll = step("scroll", element="the list", x=500, y=500, direction="down", scroll_size=1)
+    worked = await Worked(tmp_path, [scroll], ColouredProgram("sign on")).by(read_it)
     assert isinstance(worked.error, LimitReached)
     assert len(worked.desktop.gestures) == 2
 

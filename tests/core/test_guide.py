@@ -10,7 +10,7 @@ import pytest
 
 from holo_tasks.core.errors import GaveUp, InvalidUsage, ModelFailed, NeedsPerson, ScreenChanged
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause, Receipt
+from holo_tasks.core.gestures import Click, Gesture, Hotkey, Pause, Receipt, Scroll
 from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.person import GIVE_UP, Answer
 from holo_tasks.core.programs import Owner
@@ -25,6 +25,7 @@ from tests.support.scripted_model import step
 from tests.support.shots import MemoryModel, MemoryRecorder, as_model, walk_of, wrote
 
 CLICK = wrote(step("click", element="OK button", x=500, y=500))
+SCROLL = wrote(step("scroll", element="the list", x=500, y=500, direction="down", scroll_size=1))
 DONE = wrote(step("answer", content="done"))
 STATES = [state(name) for name in ("menu", "form", "record", "filed")]
 ESCAPE = Hotkey(("esc",))
@@ -321,12 +322,12 @@ async def test_a_screen_that_changes_before_every_press_is_being_stuck_too() -> 
     await case.gives_up("The agent is stuck")
 
 
-@pytest.mark.parametrize(("layer", "clicks"), [("model", 16), ("script", 8)])
-async def test_a_script_that_is_stuck_is_taken_back_at_once_as_words_do_not_help_it(layer: str, clicks: int) -> None:
+@pytest.mark.parametrize(("layer", "scrolls"), [("model", 16), ("script", 8)])
+async def test_a_script_that_is_stuck_is_taken_back_at_once_as_words_do_not_help_it(layer: str, scrolls: int) -> None:
     program = ColouredProgram("menu")
-    case = Case(program, screens(program), *[CLICK] * 19, layer=layer)
+    case = Case(program, screens(program), *[SCROLL] * 19, layer=layer)
     await case.gives_up("The agent is stuck")
-    assert sum(isinstance(gesture, Click) for gesture in case.acted) == clicks
+    assert sum(isinstance(gesture, Scroll) for gesture in case.acted) == scrolls
 
 
 class Dialogs(Colours):
@@ -518,7 +519,7 @@ async def test_an_action_that_leads_to_a_screen_nobody_declared_is_judged_so() -
 async def test_a_stuck_agent_is_taken_home_where_a_way_is_declared() -> None:
     program = ColouredProgram("form")
     known = screens(program, home="menu", ways=[Way(program.going("menu"), "menu", start="form")])
-    case = Case(program, known, *[CLICK] * 12)
+    case = Case(program, known, *[SCROLL] * 12)
     await case.pursue()
     assert case.seen("backtracked", "by", "to") == [("declared way", "menu")]
     assert "brought back to ‘menu’" in case.told

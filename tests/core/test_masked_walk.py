@@ -40,7 +40,8 @@ SPENT = (
 CLICK = wrote(step("click", element="OK", x=500, y=500))
 WAIT = wrote(step("wait", seconds=0.2))
 ANSWER = wrote(step("answer", content="done"))
-SCRIPT = [CLICK, WAIT, *[CLICK] * 8, ANSWER]
+SCROLL = wrote(step("scroll", element="the list", x=500, y=500, direction="down", scroll_size=1))
+SCRIPT = [CLICK, WAIT, *[SCROLL] * 8, ANSWER]
 
 
 class Ticking:

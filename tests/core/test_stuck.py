@@ -11,7 +11,7 @@ import pytest
 from holo_tasks.audit import Destination
 from holo_tasks.core.errors import GaveUp, PolicyRefused
 from holo_tasks.core.frame import Frame
-from holo_tasks.core.gestures import Gesture, Hotkey
+from holo_tasks.core.gestures import Gesture, Hotkey, Pause
 from holo_tasks.core.step import Step
 from holo_tasks.core.stuck import stuck
 from holo_tasks.core.transcript import Turn
@@ -32,6 +32,7 @@ from tests.support.shots import (
     wrote,
 )
 
+SCROLLS = step("scroll", element="the list", x=500, y=500, direction="down", scroll_size=1)
 CLICK, OTHER, WAIT = a_step(), a_step("click", element="Cancel", x=1, y=1), a_step("wait", seconds=1)
 THIRD = a_step("hotkey", keys=["esc"])
 
@@ -94,8 +95,8 @@ def test_waiting_between_the_same_clicks_does_not_hide_them() -> None:
 
 
 def frozen(clicks: int, recorder: Any, **changes: Any) -> tuple[Walk, MemoryModel]:
-    """A model that clicks on a screen that never changes, and answers at last."""
-    say = [wrote(step("click", element="OK button", x=500, y=500))] * clicks
+    """A model that scrolls on a screen that never changes, and answers at last."""
+    say = [wrote(SCROLLS)] * clicks
     client = MemoryModel([*say, wrote(step("answer", content="gave up"))])
     return walk_of(as_model(client, **changes), desktop=PaintedDesktop(frozen=True), recorder=recorder), client
 
@@ -170,7 +171,7 @@ async def test_a_model_that_gets_on_with_it_is_left_alone() -> None:
 async def test_a_conversation_that_is_cut_short_is_told_as_often() -> None:
     """What was left out of a full context is not counted again, and not forgotten either."""
     recorder = MemoryRecorder()
-    said = {**step("click", element="OK button", x=500, y=500), "thought": "Once more. " * 150}
+    said = {**SCROLLS, "thought": "Once more. " * 150}
     client = MemoryModel([*[wrote(said)] * 21, wrote(step("answer", content="gave up"))])
     model = as_model(client, context_tokens=12_000)
     walk = walk_of(model, desktop=PaintedDesktop(frozen=True), recorder=recorder)
@@ -182,7 +183,7 @@ async def test_a_conversation_that_is_cut_short_is_told_as_often() -> None:
 
 async def test_who_stays_stuck_is_taken_back_once_and_then_does_not_go_on() -> None:
     recorder, desktop = MemoryRecorder(), PaintedDesktop(frozen=True)
-    client = MemoryModel([wrote(step("click", element="OK button", x=500, y=500))])
+    client = MemoryModel([wrote(SCROLLS)])
     with pytest.raises(GaveUp, match="the same action 4 times") as caught:
         await work(walk_of(as_model(client), desktop=desktop, recorder=recorder))
     assert (caught.value.layer, caught.value.status) == ("model", "needs_person")
@@ -198,7 +199,7 @@ async def test_an_escape_that_is_not_allowed_stops_nothing() -> None:
             raise PolicyRefused("No keys here.")
 
     desktop = PaintedDesktop(refuse, frozen=True)
-    client = MemoryModel([wrote(step("click", element="OK button", x=500, y=500))])
+    client = MemoryModel([wrote(SCROLLS)])
     with pytest.raises(GaveUp):
         await work(walk_of(as_model(client), desktop=desktop))
     assert "could not be pressed to get back: No keys here." in str(client.bodies[12]["messages"][-2])
@@ -212,8 +213,9 @@ class Toggling(PaintedDesktop):
         self._screens = screens
 
     async def look(self, *, after_action: bool = False) -> Frame:
-        shown = self._screens[min(len(self.gestures), len(self._screens) - 1)]
-        return Frame(bytes([shown]) * (SIZE.width * SIZE.height * 3), SIZE, self.display)
+        done = sum(not isinstance(gesture, Pause) for gesture in self.gestures)
+        shown = self._screens[min(done, len(self._screens) - 1)]
+        return Frame(bytes([20 * shown]) * (SIZE.width * SIZE.height * 3), SIZE, self.display)
 
 
 async def told_at(screens: Sequence[int], calls: Sequence[dict[str, Any]]) -> list[tuple[int, str]]:
@@ -225,7 +227,7 @@ async def told_at(screens: Sequence[int], calls: Sequence[dict[str, Any]]) -> li
 
 
 async def test_many_steps_without_a_new_screen_are_no_progress() -> None:
-    clicks = [step("click", element=f"Button {number}", x=number, y=5) for number in range(16)]
+    clicks = [step("click", element=f"Button {number}", x=60 * number, y=5) for number in range(16)]
     irregular = [0, 1, 2, 0, 2, 1, 1, 0, 2, 0, 1, 2, 2, 0, 1, 0, 2]
     (told,) = await told_at(irregular, clicks)
     assert told == (14, "no screen in 12 steps that was not there before")
