@@ -6,12 +6,19 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from holo_tasks.accessibility import embedded, protocol
+from holo_tasks.accessibility.cached_items import (
+    MOST_CHILDREN,
+    CachedItem,
+    has_wrong_parent,
+    makes_paragraphs,
+    newer_item,
+    older_item,
+)
 from holo_tasks.accessibility.changes import Changes
 from holo_tasks.accessibility.connection import (
     IN_FLIGHT,
@@ -33,7 +40,7 @@ from holo_tasks.core.elements import How
 from holo_tasks.core.geometry import Box
 from holo_tasks.core.visible_text import one_line
 
-MOST_ELEMENTS, DEEPEST, MOST_CHILDREN = 5_000, 60, 1_000
+MOST_ELEMENTS, DEEPEST = 5_000, 60
 MOST_UNSORTED = 100
 MOST_TABLES = 4
 LAGS_NS, MAY_LAG_NS, AGAIN_NS, FEW = 700_000_000, 1_500_000_000, 40_000_000, 3
@@ -42,18 +49,6 @@ fewer things none has been."""
 NOT_TOLD: Mapping[str, Extents | None] = {}
 BEGINS_S = 0.3
 """How long a program may take to offer its cache after somebody first asked for its events."""
-
-
-@dataclass(slots=True)
-class _Item:
-    """What the cache tells of an element, before it has its place in the tree."""
-
-    node: Node
-    above: str
-    index: int
-    below: list[str] = field(default_factory=list)
-    count: int = 0
-    """How many elements are directly in it, as it says; the cache may hold fewer."""
 
 
 class Application:
@@ -273,7 +268,7 @@ class Application:
         self.name = one_line(name or "", NAME_CHARACTERS)
         self.toolkit = one_line(f"{toolkit or 'unknown'} {version or ''}", 60)
 
-    async def _cached(self, connection: Connection) -> dict[str, _Item]:
+    async def _cached(self, connection: Connection) -> dict[str, CachedItem]:
         """Return what the program's cache holds, by path; nothing where it has none."""
         until = time.monotonic() + BEGINS_S
         while True:
@@ -287,17 +282,17 @@ class Application:
                 if self.toolkit.lower().startswith("qt") or time.monotonic() >= until:
                     return {}
             await asyncio.sleep(0.01)
-        read = {"a((so)(so)(so)iiassusau)": _item, "a((so)(so)(so)a(so)assusau)": _older_item}.get(signature)
+        read = {"a((so)(so)(so)iiassusau)": newer_item, "a((so)(so)(so)a(so)assusau)": older_item}.get(signature)
         if read is None:
             return {}
         found = (read(told) for told in body[0])
         return {item.node.path: item for item in found if not item.node.states & protocol.DEFUNCT}
 
-    async def _complete(self, connection: Connection, items: dict[str, _Item]) -> None:
+    async def _complete(self, connection: Connection, items: dict[str, CachedItem]) -> None:
         """Ask for what the cache lacks: GTK 3 puts what is added later into it only once somebody has asked for it."""
         held = Counter(item.above for path, item in items.items() if path != item.above)
         lacking = [
-            path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or _makes_paragraphs(item)
+            path for path, item in items.items() if held[path] < item.count <= MOST_CHILDREN or makes_paragraphs(item)
         ]
         told = await self._children_of(connection, lacking)
         below = dict(zip(lacking, told, strict=True))
@@ -309,7 +304,7 @@ class Application:
                 for place, path in enumerate(children or ()):
                     if path not in items:
                         places[path] = above, place
-                    elif items[path].above not in items and items[path].above != protocol.ROOT:
+                    elif has_wrong_parent(path, items, below):
                         items[path].above, items[path].index = above, place
                         items[path].node.adopted = True
             wanted = list(places)[:MOST_ELEMENTS]
@@ -317,10 +312,10 @@ class Application:
             read = await self._asked(connection, wanted)
             for path, known in zip(wanted, read, strict=True):
                 if known is not None:
-                    items[path] = _Item(known[0], *places[path])
+                    items[path] = CachedItem(known[0], *places[path])
                     below |= {path: known[1]} if known[1] else {}
 
-    async def _sort(self, connection: Connection, items: dict[str, _Item]) -> None:
+    async def _sort(self, connection: Connection, items: dict[str, CachedItem]) -> None:
         """Tell each element what is directly in it, in order; where the cache tells no order, the program is asked."""
         below: dict[str, list[str]] = {}
         for path, item in sorted(items.items(), key=lambda pair: pair[1].index):
@@ -338,7 +333,7 @@ class Application:
             if above in items and not items[above].below:
                 items[above].below = paths
 
-    def _arranged(self, items: dict[str, _Item]) -> list[Node]:
+    def _arranged(self, items: dict[str, CachedItem]) -> list[Node]:
         """Return the elements from the top down, each after the one it is in; what hangs on nothing is left out."""
         found: list[Node] = []
         seen = {protocol.ROOT}
@@ -574,23 +569,6 @@ PARTLY = "of its tables only those cells are here that show and hold something"
 UNCERTAIN = protocol.DEFUNCT | protocol.MANAGES
 """States of what nobody can tell all of."""
 _CUT = "its tree is larger than is read of any: not all of it is here"
-
-
-def _item(told: Sequence[Any]) -> _Item:
-    (_, path), _, (_, above), index, count, interfaces, name, role, _, states = told
-    node = node_of(path, name, role, states, interfaces)
-    node.count = count
-    return _Item(node, above, index, count=count)
-
-
-def _makes_paragraphs(item: _Item) -> bool:
-    """Say whether a document makes what is in it for whoever asks, as LibreOffice's Writer does: what shows of it."""
-    return item.node.role == "document" and item.count <= 0 and bool(item.node.states & protocol.MANAGES)
-
-
-def _older_item(told: Sequence[Any]) -> _Item:
-    (_, path), _, (_, above), below, interfaces, name, role, _, states = told
-    return _Item(node_of(path, name, role, states, interfaces), above, 0, [each for _, each in below[:MOST_CHILDREN]])
 
 
 def _batched(level: list[tuple[str, int]]) -> Iterator[list[tuple[str, int]]]:

@@ -23,7 +23,7 @@ from holo_tasks.accessibility.reader import LONGEST_S, Reader
 from holo_tasks.accessibility.sheet_cells import MOST_CELLS
 from holo_tasks.core.elements import ElementTree
 from holo_tasks.core.geometry import Box, Point, Size
-from tests.support.liar import ENTRY, FRAME, INTERFACES, PASSWORD, SHOWS, Liar, Told
+from tests.support.liar import ENTRY, FRAME, INTERFACES, PANEL, PASSWORD, SHOWS, Liar, Told
 from tests.support.own_bus import own_bus
 
 WINDOW = Box(100, 100, 400, 300)
@@ -93,6 +93,34 @@ async def test_what_is_true_is_found(address, entered, cached) -> None:
     (save,) = tree.find("button", "Save")
     assert (save.box, save.pid) == (Box(110, 110, 50, 20), os.getpid())
     assert tree.at(Point(111, 111)) is save
+
+
+async def test_a_part_belongs_to_what_names_it_whatever_parent_the_cache_gives_it(address, entered) -> None:
+    """LibreOffice's cache gives its own part of a second window that window as its parent; GTK's panel names it."""
+    left, top, width, height = WINDOW.left, WINDOW.top, WINDOW.width, WINDOW.height
+    bar, menu, root_pane = (protocol.ROLES.index(role) for role in ("menu bar", "menu", "root pane"))
+    told = window(
+        own=Told("Form", root_pane, extents=(left, top, width, height - 25), below=[at("own_bar"), at("save")]),
+        bar=Told("", bar, extents=(left, top, width, 25), below=[at("file")]),
+        inner=Told("", PANEL, extents=(left, top + 25, width, height - 25), below=[at("own")]),
+        popup=Told("", PANEL, extents=(0, 0, 0, 0), above=at("nobody")),
+        other_popup=Told("", PANEL, extents=(0, 0, 0, 0), above=at("nobody_else")),
+    )
+    told[at("window")].below = [at(name) for name in ("bar", "inner", "popup", "other_popup")]
+    told |= {
+        at("file"): Told("File", menu, extents=(left, top, 40, 25), above=at("bar")),
+        at("own_bar"): Told("", bar, extents=(0, 0, 0, 0), above=at("own"), below=[at("own_file")]),
+        at("own_file"): Told("File", menu, extents=(left, top, 35, 19), above=at("own_bar")),
+        at("save"): Told("Save", extents=(110, 110, 50, 20), above=at("own"), index=1),
+    }
+    liar = Liar(told)
+    entered.append(liar)
+    await liar.enter(address)
+    tree = await read(address)
+    (file,) = tree.find("menu", "File")
+    assert file.box == Box(left, top, 40, 25)
+    (save,) = tree.find("button", "Save")
+    assert save.box == Box(110, 110 + 25, 50, 20), "its places are counted from below the menu bar"
 
 
 @pytest.mark.parametrize(("cached", "many"), [(True, 1000), (False, 200)])
