@@ -233,15 +233,20 @@ PAGE = """<!doctype html><meta charset=utf-8><title>probe</title><body style="ma
 <textarea id=t style="position:absolute;left:20px;top:80px;width:600px;height:200px"></textarea>
 <div id=source draggable=true style="position:absolute;left:20px;top:320px;width:100px;height:60px">a</div>
 <div id=target style="position:absolute;left:420px;top:320px;width:200px;height:160px;background:#eee">b</div>
+<div id=shown style="position:absolute;left:700px;top:20px;width:20px;height:20px"></div>
 <script>
-let n = 0, due = 0, dropped = '', keys = [];
+let n = 0, due = 0, dropped = '', keys = [], presses = [];
 function post() {
-  fetch('/state', {method: 'POST', body: JSON.stringify({input: i.value, area: t.value, dropped, keys,
+  fetch('/state', {method: 'POST', body: JSON.stringify({input: i.value, area: t.value, dropped, keys, presses,
         focus: document.activeElement.id, down: scrollY, right: scrollX, n: ++n})});
 }
 function soon() { clearTimeout(due); due = setTimeout(post, 20); }
 i.oninput = t.oninput = document.onfocusin = document.onscroll = soon;
 document.addEventListener('keydown', e => { keys.push([e.key, e.ctrlKey, e.shiftKey]); soon(); });
+document.addEventListener('input', () => {
+  shown.style.background = `rgb(${i.value.length % 256}, ${t.value.length % 256}, 255)`;
+});
+i.addEventListener('mousedown', e => { presses.push(e.timeStamp); soon(); });
 source.onmousedown = () => {
   dropped = '';
   const busy = performance.now() + 600;
@@ -250,8 +255,19 @@ source.onmousedown = () => {
 source.ondragstart = e => e.dataTransfer.setData('text/plain', 'carried');
 target.ondragover = e => e.preventDefault();
 target.ondrop = e => { e.preventDefault(); dropped = e.dataTransfer.getData('text/plain'); soon(); };
-post();
+// Chromium drops input that comes before the first picture of a page.
+new PerformanceObserver(post).observe({type: 'paint', buffered: true});
 </script>"""
+SHOWN_AT = Point(1 + 710, 19 + 30)
+"""In the square of the page whose color tells how long the texts in its fields are."""
+
+
+async def shows_texts(browser: Stage, in_input: int, in_area: int) -> None:
+    """Wait until the page shows texts of so many characters in its fields: it draws them after it has told of them."""
+    end = time.monotonic() + PATIENCE_S
+    while (found := color(await browser.desktop.look(), SHOWN_AT)) != (in_input, in_area, 255):
+        assert time.monotonic() < end, found
+        await asyncio.sleep(0.05)
 
 
 class Page:

@@ -8,10 +8,15 @@ import pytest
 
 from holo_tasks.core.geometry import Point
 from holo_tasks.core.gestures import Click, Drag, Scroll, Write
+from holo_tasks.desktop.pointer import BUSY
+from tests.desktop.conftest import shows_texts, until
 from tests.desktop.test_direct import permitted
 from tests.desktop.test_glances import decided
 from tests.desktop.test_typing import CASES
 from tests.support.long import few
+
+LONGEST_MS = 500
+"""Chromium takes two presses for a double click if no more time is between them."""
 
 
 @pytest.fixture(autouse=True)
@@ -59,14 +64,31 @@ async def test_scrolling_down_and_right_shows_what_is_below_and_to_the_right(bro
 
 
 async def test_a_double_click_selects_a_word_in_a_browser(browser: Any) -> None:
+    text = "first second third"
     await browser.desktop.do(Click(Point(100, 50)))
-    await browser.desktop.do(Write("first second third", overwrite=True))
-    # A busy browser draws it late, and what is decided by a picture from before that is refused.
-    await browser.told.becomes("input", "first second third")
-    receipt = await decided(browser.desktop, Click(Point(75, 50), count=2))
-    assert receipt.left_out == ""
+    await browser.desktop.do(Write(text, overwrite=True))
+    assert await browser.told.becomes("input", text) == text
+    # What is decided by a picture from before the text was drawn is refused: something else is there by then.
+    await shows_texts(browser, len(text), len(browser.told.state["area"]))
+    await double_clicked(browser, Point(75, 50))
     await browser.desktop.do(Write("X"))
     assert await browser.told.becomes("input", "first X third") == "first X third"
+
+
+async def double_clicked(browser: Any, at: Point) -> None:
+    """Double-click until a busy browser got both presses within the time that makes them a double click."""
+    for _ in range(10):
+        before = len(browser.told.state["presses"])
+        receipt = await decided(browser.desktop, Click(at, count=2))
+        made = 1 if receipt.left_out == BUSY.format(1, 2) else 2
+        if made == 2:
+            assert receipt.left_out == ""
+        assert await until(lambda: len(browser.told.state["presses"]) == before + made)  # noqa: B023
+        if made == 2:
+            first, second = browser.told.state["presses"][-2:]
+            if second - first < LONGEST_MS:
+                return
+    pytest.fail("No two presses came to the browser within the time that makes them a double click.")
 
 
 async def test_a_drag_drops_in_a_browser_that_shows_where(browser: Any) -> None:
