@@ -51,14 +51,19 @@ class Pointer:
         glance: Glance,
         direct: Direct,
         double: Callable[[], DoubleClick] = DoubleClick,
+        asleep: Callable[[], object] = lambda: None,
     ) -> None:
-        """``double`` says which two presses programs take for a double click: two gestures never mean that."""
+        """``double`` says which two presses programs take for a double click: two gestures never mean that.
+
+        ``asleep`` looks which threads of the programs have run so far.
+        """
         self._display = display
         self._authority = authority
         self._gate = gate
         self._glance = glance
         self._direct = direct
         self._double = double
+        self._asleep = asleep
         self._mouse: Any = None
         self._fake: Any = None
         self._at = Point(0, 0)
@@ -225,6 +230,9 @@ class Pointer:
         near = abs(where.x - at.x) <= double.px and abs(where.y - at.y) <= double.px
         if near and (left := when + min(double.seconds, LONGEST_S) - time.monotonic()) > 0:
             self._gate.sleep(left)
+            # A thread that runs after the press is known to sleep since this look at the earliest. If that were the
+            # look before the wait, its timer would seem to be over already.
+            self._asleep()
 
 
 def _between(start: Point, end: Point, part: float) -> Point:

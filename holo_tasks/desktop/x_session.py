@@ -326,7 +326,7 @@ class XSession:
         self._keyboard = Keyboard(link, gate)
         glance = Glance(link, self._screen, pulse, repaints, gate)
         authority, direct = Path(os.environ["XAUTHORITY"]), Direct(link, pulse, gate)
-        self._pointer = Pointer(self._display, authority, gate, glance, direct, partial(asked, link))
+        self._pointer = Pointer(self._display, authority, gate, glance, direct, partial(asked, link), asleep)
         self._typist = Typist(self._keyboard, pulse, repaints, gate)
         keyboard = Keyboard(link, free := gate.for_person())
         self._guest = Guest(link, free, keyboard, Typist(keyboard, pulse, repaints, free), pulse)
