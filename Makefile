@@ -18,7 +18,7 @@ FAST := tests/core tests/models tests/machine tests/test_arrows.py tests/contrac
 # What is compiled once, tests among it, need not be compiled at every start of every process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test test-fast test-long durations check style bench bench-look bench-models bench-replay benchmark fleet interop faults fuzz nasty docs lock image clean
+.PHONY: help setup demo test test-fast test-long durations check style bench bench-look bench-models bench-replay bench-waiting benchmark fleet interop faults fuzz nasty docs lock image clean
 
 help:
 	@echo "make demo   audit a mailbox of receipts through a legacy desktop program"
@@ -30,6 +30,7 @@ help:
 	@echo "make bench-look  measure elements of 1,000, where clicks land at twelve combinations of scale and monitors, states,"
 	@echo "                 and steps and calls of twenty tasks with and without inventory and tree (about 7 minutes)"
 	@echo "make bench-replay  replay compiled playbooks in three toolkits under 33 drifts (about 20 minutes)"
+	@echo "make bench-waiting  send forms to slow servers from six programs, then click beside background talk (about an hour and a half)"
 	@echo "make benchmark  do suites of tasks with judges of their own, at three scales; resumes (about 10 minutes)"
 	@echo "make fleet  lists of 1,000 items on 1, 10 and 20 desktops of three machines, with kills; resumes (two hours; FLEET=)"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
@@ -98,6 +99,9 @@ bench-models: setup
 
 bench-replay: setup
 	@$(PY) tests/bench/bench_replay.py
+
+bench-waiting: setup
+	@$(PY) tests/bench/bench_waiting.py
 
 benchmark:
 	@deployments/setup.sh benchmark

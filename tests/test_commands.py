@@ -34,6 +34,7 @@ SHORT = {
     "tests/bench/bench_start.py": "--starts 1 --at-once 1 --homes fresh --loaded openai",
     "tests/bench/bench_states.py": "--rounds 1",
     "tests/bench/bench_trace.py": "50",
+    "tests/bench/bench_waiting.py": "--short",
     "tests/faults/faults.py": "--only settle:inside:5:flow --moments 0 --workers 1 --receipts wrong_amount --out OUT",
     "tests/faults/latch_trials.py": "1",
     "tests/nasty/runs.py": "--kinds popups --seeds 0 --mode careful --latency 0.4 --out OUT",
