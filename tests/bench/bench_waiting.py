@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common import APPS, headline, table
@@ -183,10 +183,14 @@ def _median_and_most(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Steps:
-    """What some clicks took, in seconds each, and how many pictures were taken before their effect was shown."""
+    """What some clicks took, in seconds each, and how many pictures were taken before their effect was shown.
+
+    ``start_s`` is the time until the desktop and its program were there.
+    """
 
     took_s: list[float]
     early: int
+    start_s: float = 0.0
 
 
 async def clicked(desktop: TimedDesktop, clicks: int, seed: str) -> Steps:
@@ -219,8 +223,10 @@ async def talk_pair(talk: str, clicks: int, folder: Path) -> tuple[Steps, Steps]
                 app = [tk_python(), str(APPS / "talkative_tk.py"), *([said, servers[said]] if said else ["nothing"])]
             else:
                 app = programs.command("Chromium", f"{server.url}counter", Path(home), server)
+            began = time.monotonic()
             async with programs.started(app, Path(home)) as desktop:
-                found.append(await clicked(desktop, clicks, talk))
+                start_s = time.monotonic() - began
+                found.append(replace(await clicked(desktop, clicks, talk), start_s=start_s))
     return found[0], found[1]
 
 
@@ -235,7 +241,8 @@ async def tell_talks(talks: Sequence[str], clicks: int, folder: Path, *, judge_t
             f"{1000 * value:.0f}" for value in (statistics.median(quiet.took_s), extra_s, max(quiet.took_s), longest_s)
         )
         program = "Tk" if talk in NATIVE_TALKS else "Chromium"
-        rows.append((program, talk, *times, quiet.early, talking.early))
+        starts = (f"{steps.start_s:.1f}" for steps in (quiet, talking))
+        rows.append((program, talk, *times, quiet.early, talking.early, *starts))
         print(
             f"{program}, {talk}: {1000 * extra_s:+.0f} ms, longest {longest_s:.2f} s, early {talking.early}", flush=True
         )
@@ -248,7 +255,18 @@ async def tell_talks(talks: Sequence[str], clicks: int, folder: Path, *, judge_t
             for early, how in ((quiet.early, "without the talk"), (talking.early, "with it"))
             if early
         ]
-    heads = ["program", "talk", "quiet ms", "extra ms", "longest quiet ms", "longest ms", "early quiet", "early"]
+    heads = [
+        "program",
+        "talk",
+        "quiet ms",
+        "extra ms",
+        "longest quiet ms",
+        "longest ms",
+        "early quiet",
+        "early",
+        "start quiet s",
+        "start s",
+    ]
     title = f"programs that talk all the time: {clicks} clicks each (aim: 100 ms more in the median, none too early)"
     table(title, heads, rows, words=2)
     return bad

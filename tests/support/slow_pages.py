@@ -35,13 +35,15 @@ async function send() {
 </script>"""
 SPINNER = "document.body.insertAdjacentHTML('beforeend', '<div class=turning></div>');"
 
+LONG_POLL = "(async () => { for (;;) await (await fetch('/long-poll')).text(); })()"
 TALK = {
     "": "",
     "poll": "setInterval(async () => (await fetch('/poll')).text(), 1000);",
     "web socket": "const s = new WebSocket(location.href.replace('http', 'ws').replace('counter', 'socket'));"
     "s.onmessage = () => s.send('here');",
     "server-sent events": "new EventSource('/events').onmessage = () => {};",
-    "long poll": "(async () => { for (;;) await (await fetch('/long-poll')).text(); })();",
+    "long poll": LONG_POLL,
+    "long poll later": f"setTimeout(() => {LONG_POLL}, 1500)",
     "beacon": "addEventListener('click', () => navigator.sendBeacon('/beacon', 'clicked'));",
     "stream": "fetch('/stream').then(async a => { const r = a.body.getReader(); while (!(await r.read()).done); });",
 }

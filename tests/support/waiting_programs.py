@@ -139,9 +139,10 @@ class TimedDesktop(VirtualDesktop):
 
 
 @asynccontextmanager
-async def started(app: list[str], home: Path) -> AsyncIterator[TimedDesktop]:
-    """Start a program on a desktop of its own."""
-    desktop = TimedDesktop(size=Size(1280, 800), app=app, env={"HOME": str(home)}, app_timeout_s=SHOWN_WITHIN_S)
+async def started(app: list[str], home: Path, **options: Any) -> AsyncIterator[TimedDesktop]:
+    """Start a program on a desktop of its own; options go to that."""
+    env, size = {"HOME": str(home)}, Size(1280, 800)
+    desktop = TimedDesktop(size=size, app=app, env=env, app_timeout_s=SHOWN_WITHIN_S, **options)
     async with desktop:
         yield desktop
 

@@ -1,0 +1,58 @@
+"""A picture is taken when the program has its server's answer, and not put off by a program that talks all the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from holo_tasks.core.gestures import Click
+from holo_tasks.desktop import Settle
+from tests.support.slow_pages import COUNTED
+from tests.support.slow_server import SlowServer
+from tests.support.waiting_programs import blocks, command, image_of, send_form, show_form, started, until_shown
+
+DELAY_S = 1.0
+
+
+async def test_a_form_in_a_browser_is_sent_once_by_a_model_that_believes_its_picture(tmp_path: Path) -> None:
+    with SlowServer() as server:
+        server.kind = "form"
+        async with started(command("Chromium", server.url, tmp_path, server), tmp_path) as desktop:
+            await show_form(desktop, server)
+            server.delay_s = DELAY_S
+            by_post = await send_form(desktop, server, 0.0)
+            assert (by_post.sent, by_post.calls, by_post.error) == (1, 2, "")
+            server.kind = "fetch"
+            await show_form(desktop, server)
+            by_fetch = await send_form(desktop, server, 0.0)
+            assert (by_fetch.sent, by_fetch.calls, by_fetch.error) == (1, 2, "")
+
+
+async def test_a_program_that_asks_in_a_thread_sends_once(tmp_path: Path) -> None:
+    with SlowServer() as server:
+        server.kind, server.delay_s = "program", DELAY_S
+        async with started(command("Tk", server.url, tmp_path, server), tmp_path) as desktop:
+            await show_form(desktop, server)
+            came = await send_form(desktop, server, 0.0)
+    assert (came.sent, came.calls, came.error) == (1, 2, "")
+
+
+async def test_a_long_poll_that_was_pending_before_a_click_is_not_waited_for(
+    tmp_path: Path, until: Callable[..., Any]
+) -> None:
+    """The server answers it after the picture was taken, or after 30 s: a picture put off for it comes too late."""
+    with SlowServer() as server:
+        server.talk = "long poll later"
+        app = command("Chromium", f"{server.url}counter", tmp_path, server)
+        async with started(app, tmp_path, settle=Settle(patience_s=300)) as desktop:
+            at = await until_shown(desktop, *COUNTED)
+            assert await until(server.pending.is_set)
+            answered = server.answered_polls
+            await desktop.do(Click(at))
+            frame = await desktop.look(after_action=True)
+            assert server.answered_polls == answered
+            assert COUNTED[1] in blocks(image_of(frame), COUNTED)
+            assert not frame.activity.waiting_for
+            server.release.set()
+            assert await until(lambda: server.answered_polls > answered)
