@@ -159,7 +159,7 @@ def tell_grid(found: Found, delays: Sequence[float], *, judge_times: bool) -> li
         words=5,
     )
     bad = [
-        f"{', '.join(row.words)}, {delay_s:g} s: sent {came.sent}, calls {came.calls} {came.error}".rstrip()
+        f"{', '.join(row.words)}, {delay_s:g} s: sent {came.sent}, calls {came.calls}"
         for (row, delay_s), came in found.items()
         if not _is_right(came)
     ]
@@ -169,10 +169,12 @@ def tell_grid(found: Found, delays: Sequence[float], *, judge_times: bool) -> li
         late_s = [came.step_s - delay_s for (_, delay_s), came in cells_of.items() if _is_right(came)]
         right = f"{len(late_s)} of {len(cells_of)}"
         median, longest = (f"{1000 * value:.0f}" if late_s else "-" for value in _median_and_most(late_s))
-        medians.append((program, kind, right, median, longest))
+        quiet_s = [came.quiet_s for came in cells_of.values() if _is_right(came)]
+        quiet = f"{1000 * statistics.median(quiet_s):.0f}" if quiet_s else "-"
+        medians.append((program, kind, right, median, quiet, longest))
         if judge_times and late_s and statistics.median(late_s) > LATE_S:
             bad.append(f"{program}, {kind}: {median} ms beyond the server's time in the median")
-    heads = ["program", "form", "right", "median ms", "longest ms"]
+    heads = ["program", "form", "right", "median ms", "of that since the last repaint", "longest ms"]
     table("what a step took beyond its server's time (aim: 100 ms in the median)", heads, medians, words=2)
     return bad
 
@@ -199,7 +201,7 @@ async def clicked(desktop: TimedDesktop, clicks: int, seed: str) -> Steps:
     at = await programs.until_shown(desktop, *COUNTED)
     await asyncio.sleep(READ_S)
     await desktop.look()
-    desktop.steps_s.clear()
+    desktop.forget_times()
     for number in range(1, clicks + 1):
         await asyncio.sleep(chance.uniform(*THINK_S))
         await desktop.do(Click(at))

@@ -118,12 +118,21 @@ def _js(value: object) -> str:
 
 
 class TimedDesktop(VirtualDesktop):
-    """A desktop that notes how long it took from each gesture to the picture after it, in seconds."""
+    """A desktop that notes how long it took from each gesture to the picture after it, in seconds.
+
+    ``quiet_s`` holds the part of each of those times since the last repaint.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.steps_s: list[float] = []
+        self.quiet_s: list[float] = []
         self._done_at_ns: int | None = None
+
+    def forget_times(self) -> None:
+        """Begin to note times anew."""
+        self.steps_s.clear()
+        self.quiet_s.clear()
 
     async def do(self, gesture: Gesture, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
         receipt = await super().do(gesture, deadline, slip)
@@ -134,6 +143,7 @@ class TimedDesktop(VirtualDesktop):
         frame = await super().look(after_action)
         if self._done_at_ns is not None and after_action:
             self.steps_s.append((frame.taken_at_ns - self._done_at_ns) / 1e9)
+            self.quiet_s.append(frame.quiet_ns / 1e9)
             self._done_at_ns = None
         return frame
 
@@ -249,19 +259,21 @@ class Unrecorded:
 class Came:
     """What came of one form: how often it was sent, in how many calls, and how it ended.
 
-    ``step_s`` is the time from the first press to the picture after it.
+    ``step_s`` is the time from the first press to the picture after it, ``quiet_s`` the part of it since the last
+    repaint.
     """
 
     sent: int
     calls: int
     step_s: float
+    quiet_s: float
     error: str = ""
 
 
 async def send_form(desktop: TimedDesktop, server: SlowServer, call_s: float, *, max_steps: int = 8) -> Came:
     """Have the model send the form that is shown, through the loop of the agent and its guards, without Prefect."""
     believer, before = Believer(call_s), server.sent
-    desktop.steps_s.clear()
+    desktop.forget_times()
     error = ""
     with ScriptedModel(believer) as served:
         endpoint = ModelEndpoint(served.base_url, None)
@@ -287,4 +299,5 @@ async def send_form(desktop: TimedDesktop, server: SlowServer, call_s: float, *,
             error = str(failed)
         finally:
             await endpoint.close()
-    return Came(server.sent - before, believer.calls, desktop.steps_s[0] if desktop.steps_s else 0.0, error)
+    step_s, quiet_s = (desktop.steps_s[0], desktop.quiet_s[0]) if desktop.steps_s else (0.0, 0.0)
+    return Came(server.sent - before, believer.calls, step_s, quiet_s, error)
