@@ -30,7 +30,7 @@ help:
 	@echo "make bench-look  measure elements of 1,000, where clicks land at twelve combinations of scale and monitors, states,"
 	@echo "                 and steps and calls of twenty tasks with and without inventory and tree (about 7 minutes)"
 	@echo "make bench-replay  replay compiled playbooks in three toolkits under 33 drifts (about 20 minutes)"
-	@echo "make bench-waiting  send forms to slow servers from six programs, then click beside background talk (about an hour and a half)"
+	@echo "make bench-waiting  send forms to slow servers in six programs, then click beside background talk (about two hours)"
 	@echo "make benchmark  do suites of tasks with judges of their own, at three scales; resumes (about 10 minutes)"
 	@echo "make fleet  lists of 1,000 items on 1, 10 and 20 desktops of three machines, with kills; resumes (two hours; FLEET=)"
 	@echo "make interop  try a server of another make: builds llama.cpp's (about 7 minutes)"
