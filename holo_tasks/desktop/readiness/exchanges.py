@@ -256,7 +256,8 @@ class Exchanges:
         """Note that the request was answered by the data that came last, or that the connection has ``ended``."""
         request = talk.request
         assert request is not None
-        at_s = now_s if ended else max(now_s - talk.last.received_ago_ms / 1000, request.since_s)
+        # The program may draw the answer before the sample in which the connection is found to be closed.
+        at_s = max(self._updated_s if ended else now_s - talk.last.received_ago_ms / 1000, request.since_s)
         talk.answering_since_s = at_s if request.followed_input else -math.inf
         if request.followed_input:
             self._ended_s = max(self._ended_s, at_s)
