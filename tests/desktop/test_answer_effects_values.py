@@ -1,0 +1,59 @@
+"""What was drawn between an answer and the sample in which it is noticed is the effect of that answer."""
+
+from __future__ import annotations
+
+from holo_tasks.desktop.readiness.exchanges import TIMES, Exchanges
+from holo_tasks.desktop.readiness.tcp_table import TcpSocket
+
+PATIENCE_S = 15.0
+
+
+class Talk:
+    """A program that sends the same form over one connection: the answer comes after 1 s, and is drawn 5 ms later.
+
+    The sample that notices the answer is taken 20 ms after it.
+    """
+
+    def __init__(self) -> None:
+        self.drawn_s: list[float] = []
+        self.exchanges = Exchanges(lambda begin_s, end_s: any(begin_s < each <= end_s for each in self.drawn_s))
+        self.sent, self.received = 900, 900
+        self.exchanges.update(0.0, [self._socket(10_000, 9_999)], idle=True)
+
+    def _socket(self, sent_ago_ms: int, received_ago_ms: int) -> TcpSocket:
+        return TcpSocket(
+            inode=1,
+            peer="10.0.0.5:443",
+            sent=self.sent,
+            received=self.received,
+            sent_ago_ms=sent_ago_ms,
+            received_ago_ms=received_ago_ms,
+        )
+
+    def send(self, at_s: float) -> str:
+        """Send the form; return the server that is waited for while there is no answer."""
+        self.exchanges.begin(at_s, [self._socket(2000, 2000)])
+        self.sent += 500
+        self.exchanges.update(at_s + 0.03, [self._socket(20, 2030)])
+        return self.exchanges.waiting_for(at_s + 0.5, PATIENCE_S)
+
+    def answer(self, at_s: float) -> None:
+        self.received += 2000
+        self.drawn_s.append(at_s + 0.005)
+        self.exchanges.update(at_s + 0.02, [self._socket(1000, 20)])
+
+
+def test_an_answer_that_is_drawn_before_it_is_noticed_is_not_waited_for_again() -> None:
+    talk = Talk()
+    assert talk.send(10.0)
+    talk.answer(11.0)
+    assert not talk.exchanges.waiting_for(11.02, PATIENCE_S)
+    assert not talk.exchanges.answer_will_show(11.02)
+
+
+def test_a_form_that_is_sent_over_and_over_is_not_taken_for_background_talk() -> None:
+    talk = Talk()
+    for number in range(2 * TIMES):
+        assert talk.send(10.0 * (number + 1)), f"after {number} times"
+        talk.answer(10.0 * (number + 1) + 1)
+        talk.exchanges.update(10.0 * (number + 1) + 2, [talk._socket(2000, 1000)])
