@@ -51,6 +51,15 @@ def test_an_answer_that_is_drawn_before_it_is_noticed_is_not_waited_for_again() 
     assert not talk.exchanges.answer_will_show(11.02)
 
 
+def test_an_answer_at_which_the_connection_is_closed_is_drawn_before_it_is_noticed_too() -> None:
+    talk = Talk()
+    assert talk.send(10.0)
+    talk.drawn_s.append(11.005)
+    talk.exchanges.update(11.0, [talk._socket(990, 2990)])
+    talk.exchanges.update(11.02, [])
+    assert not talk.exchanges.answer_will_show(11.02)
+
+
 def test_a_form_that_is_sent_over_and_over_is_not_taken_for_background_talk() -> None:
     talk = Talk()
     for number in range(2 * TIMES):
