@@ -298,7 +298,8 @@ async def _measured(options: argparse.Namespace, folder: Path) -> list[str]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     every = [*programs.BROWSERS, *programs.NATIVE]
-    parser.add_argument("--programs", nargs="*", choices=every, default=every)
+    usual = [program for program in every if program != programs.BARE]
+    parser.add_argument("--programs", nargs="*", choices=every, default=usual)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="of forms in browsers")
     parser.add_argument("--delays", nargs="+", type=float, default=list(DELAYS_S), metavar="SECONDS")
     parser.add_argument("--model-seconds", nargs="+", type=float, default=list(MODEL_S), help="what a call takes")

@@ -31,6 +31,7 @@ from holo_tasks.core.transcript import Transcript
 from holo_tasks.desktop import VirtualDesktop
 from holo_tasks.loop import loop
 from holo_tasks.loop.doors import Doors
+from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.executor import Executor
 from holo_tasks.loop.walk import Walk
 from holo_tasks.models.build_model import model_at
@@ -45,7 +46,9 @@ from tests.support.slow_server import SlowServer
 
 APPS = Path(__file__).parent.parent / "apps"
 NATIVE = ("GTK 3", "Qt", "Swing", "Tk")
-BROWSERS = ("Chromium", "Firefox")
+BARE = "Chromium app"
+"""Chromium without tabs and toolbar: those go on to move for 0.3 s after a page has come."""
+BROWSERS = ("Chromium", BARE, "Firefox")
 FIREFOX = "firefox-esr"
 SHOWN_WITHIN_S = 60.0
 BUTTON = (60, -50)
@@ -76,15 +79,16 @@ PREFERENCES = {
 
 def installed(program: str) -> bool:
     """Return whether a program of the table can be started on this machine."""
-    needed = {"Firefox": FIREFOX, "Chromium": "chromium", "Swing": "java"}.get(program)
+    needed = {"Firefox": FIREFOX, "Chromium": "chromium", BARE: "chromium", "Swing": "java"}.get(program)
     return needed is None or shutil.which(needed) is not None
 
 
 def command(program: str, url: str, home: Path, server: SlowServer) -> list[str]:
     """Return the command that starts a program on a page, or with a server to ask."""
     match program:
-        case "Chromium":
-            return ["chromium", *(f"--{flag}" for flag in FLAGS.split()), f"--user-data-dir={home}/profile", url]
+        case "Chromium" | "Chromium app":
+            flags = [*(f"--{flag}" for flag in FLAGS.split()), f"--user-data-dir={home}/profile"]
+            return ["chromium", *flags, f"--app={url}" if program == BARE else url]
         case "Firefox":
             return [FIREFOX, "--no-remote", "--profile", str(_firefox_profile(home, server)), url]
         case "GTK 3":
@@ -284,6 +288,7 @@ async def send_form(desktop: TimedDesktop, server: SlowServer, call_s: float, *,
             model=model_at(endpoint, profile_for("holo3-1-35b-a3b")),
             policy=Rules(trust="act"),
             recorder=Unrecorded(),
+            elements=Elements(desktop),
             now_s=time.monotonic,
         )
         guard = Guard("A form", Limits(), started_s=time.monotonic())
