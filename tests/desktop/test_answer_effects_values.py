@@ -66,3 +66,16 @@ def test_a_form_that_is_sent_over_and_over_is_not_taken_for_background_talk() ->
         assert talk.send(10.0 * (number + 1)), f"after {number} times"
         talk.answer(10.0 * (number + 1) + 1)
         talk.exchanges.update(10.0 * (number + 1) + 2, [talk._socket(2000, 1000)])
+
+
+def test_what_was_sent_after_the_last_answer_is_waited_for_on_a_connection_that_is_new() -> None:
+    """A page asks for its picture as soon as it came, and both are noticed in one sample: it may look like TLS."""
+    drawn_s: list[float] = []
+    exchanges = Exchanges(lambda begin_s, end_s: any(begin_s < each <= end_s for each in drawn_s))
+    exchanges.update(0.0, [])
+    exchanges.update(1.0, [TcpSocket(1, "10.0.0.5:80", 637, 822, 20, 10, segments_out=1, segments_in=2)])
+    drawn_s.append(1.0)
+    exchanges.begin(10.0, [TcpSocket(1, "10.0.0.5:80", 637, 822, 9020, 9010, segments_out=1, segments_in=2)])
+    exchanges.update(10.32, [TcpSocket(1, "10.0.0.5:80", 2020, 1603, 284, 296, segments_out=3, segments_in=4)])
+    drawn_s.append(10.06)
+    assert exchanges.waiting_for(10.33, PATIENCE_S) == "10.0.0.5:80"

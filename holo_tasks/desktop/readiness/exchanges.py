@@ -223,11 +223,11 @@ class Exchanges:
             self._heard(talk, seen, now_s, seen.received - before.received)
             return
         out, back = seen.segments_out - before.segments_out, seen.segments_in - before.segments_in
-        if _may_be_handshake(talk):
-            self._requested(talk, size, now_s, idle=idle).answered_s = now_s - seen.received_ago_ms / 1000
-        elif seen.received_ago_ms > seen.sent_ago_ms:
+        if seen.received_ago_ms > seen.sent_ago_ms:
             if out > 1 or size > SMALL_BYTES:  # else it is the reply to a server's ping
                 self._requested(talk, size, now_s, idle=idle)
+        elif _may_be_handshake(talk):
+            self._requested(talk, size, now_s, idle=idle).answered_s = now_s - seen.received_ago_ms / 1000
         else:  # too quick to tell apart
             self._requested(talk, size, now_s, idle=idle)
             self._answered(talk, now_s)
