@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from holo_tasks.desktop.readiness.exchanges import ANSWERING_S, CONNECTING_S, DRAWN_S, TIMES, Exchanges
+from holo_tasks.desktop.readiness.exchanges import ANSWERING_S, CONNECTING_S, SHOWS_S, TIMES, Exchanges
 from holo_tasks.desktop.readiness.tcp_table import TcpSocket
 
 PEER = "10.0.0.5:443"
@@ -19,9 +19,10 @@ class Screen:
 
     def __init__(self) -> None:
         self.at_s: list[float] = []
+        self.of_button: set[float] = set()
 
-    def drawn_between(self, begin_s: float, end_s: float) -> bool:
-        return any(begin_s < at_s <= end_s for at_s in self.at_s)
+    def drawn_between(self, begin_s: float, end_s: float, elsewhere: bool) -> bool:
+        return any(begin_s < at_s <= end_s and not (elsewhere and at_s in self.of_button) for at_s in self.at_s)
 
 
 class Line:
@@ -126,7 +127,7 @@ def test_requests_of_one_size_that_never_had_an_effect_are_background_talk():
         line.rests(60.05 + number)
         line.receives(60.1 + number)
         line.rests(60.15 + number)
-        line.rests(60.15 + number + DRAWN_S)
+        line.rests(60.15 + number + SHOWS_S)
     line.begin(100.0)
     line.sends(100.1, size=503)
     assert not line.waits(100.12)
@@ -144,7 +145,7 @@ def test_a_request_that_had_an_effect_is_none():
         line.receives(60.1 + number)
         line.screen.at_s.append(60.12 + number)
         line.rests(60.15 + number)
-        line.rests(60.15 + number + DRAWN_S)
+        line.rests(60.15 + number + SHOWS_S)
     line.begin(100.0)
     line.sends(100.1)
     assert line.waits(100.12)
@@ -213,6 +214,16 @@ def test_a_doubtful_answer_that_showed_on_the_screen_was_one(line):
     assert not line.exchanges.waiting_for(100.15, PATIENCE_S)
 
 
+def test_what_a_button_shows_of_the_press_does_not_end_a_doubt(line):
+    new = TcpSocket(8, PEER, 1200, 430, sent_ago_ms=20, received_ago_ms=20, segments_out=2, segments_in=3)
+    line.exchanges.update(100.1, [new])
+    line.screen.at_s.append(100.12)
+    line.screen.of_button.add(100.12)
+    assert line.exchanges.waiting_for(100.15, PATIENCE_S)
+    line.screen.at_s.append(103.0)
+    assert not line.exchanges.waiting_for(103.1, PATIENCE_S)
+
+
 def test_one_that_only_sends_is_not_waited_for_for_ever():
     """A program that sends a byte every 10 ms keeps nobody waiting once it is known."""
     line = Line()
@@ -245,7 +256,7 @@ def test_an_answer_is_given_a_moment_to_show(line):
     line.receives(100.5)
     line.waits(100.51)
     assert line.exchanges.answer_will_show(100.52)
-    assert not line.exchanges.answer_will_show(100.51 + DRAWN_S)
+    assert not line.exchanges.answer_will_show(100.51 + SHOWS_S)
     line.screen.at_s.append(100.53)
     assert not line.exchanges.answer_will_show(100.54)
 

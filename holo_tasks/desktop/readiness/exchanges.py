@@ -25,8 +25,9 @@ so much, each way in at least so many segments. What it received last may then b
 server sends right after the handshake. A server that has sent more than ``HANDSHAKE_MOST`` has answered."""
 DOUBT_START_S = 1.5
 """How long a doubtful answer is doubted while a program starts."""
-DRAWN_S = 0.15
-"""An answer that has an effect on the screen has it within this time."""
+SHOWS_S, LEARNT_S = 0.3, 1.0
+"""A program is given the first time to show an answer. An answer that shows nothing within the second time has no
+effect on the screen. If the next input comes before that, but after the first time, it counts as the end."""
 TIMES, ALIKE_BYTES = 3, 8
 """A request of one size (give or take so many bytes) that had no effect on the screen so often is background talk."""
 ONLY_SENDS, WHILE_IDLE, TRICKLE_BYTES = 12, 4, 64
@@ -41,8 +42,9 @@ ANSWERING_S = 3.0
 """An answer that comes in pieces is waited for so long while pieces come."""
 MOST_SIZES = 64
 
-DrawnBetween = Callable[[float, float], bool]
-"""Says whether anything was repainted between two moments."""
+DrawnBetween = Callable[[float, float, bool], bool]
+"""Says whether anything was repainted between two moments. If the third argument is true, what is drawn at the place of
+the input alone does not count: that is how a button shows that it was pressed."""
 
 
 @dataclass(slots=True)
@@ -111,7 +113,7 @@ class Exchanges:
         self._answers: list[_Answer] = []
         self._input_s = self._updated_s = -math.inf
         self._repeats: deque[tuple[str, int]] = deque(maxlen=MOST_SIZES)
-        self._ended_s = -math.inf
+        self._ended_s = self._shows_from_s = -math.inf
         self._starting = False
         self.sent = False
         """Whether a program sent a request since the last input that is not known as background talk."""
@@ -123,6 +125,7 @@ class Exchanges:
         A request that is pending already is background talk: a long poll, or one that was waited for in vain.
         """
         self.update(now_s, sockets)
+        self._judge_answers(now_s, SHOWS_S)
         self._starting = starting
         if keep:
             return
@@ -150,7 +153,7 @@ class Exchanges:
             if inode not in talks and gone.request is not None:
                 self._answered(gone, now_s, ended=True)
         self._talks, self._updated_s = talks, now_s
-        self._judge_answers(now_s)
+        self._judge_answers(now_s, LEARNT_S)
 
     def waiting_for(self, now_s: float, patience_s: float) -> str:
         """Return the server that a program waits for since the last input, for example ``10.0.0.5:443``, or nothing."""
@@ -161,8 +164,12 @@ class Exchanges:
         return ""
 
     def answer_will_show(self, now_s: float) -> bool:
-        """Say whether an answer has just come to a request that followed the input, and nothing was drawn since."""
-        return now_s < self._ended_s + DRAWN_S and not self._drawn_between(self._ended_s, now_s)
+        """Say whether an answer has just come to a request that followed the input, and nothing was drawn since.
+
+        What a page asks for when it shows already need not change it.
+        """
+        came_s = self._shows_from_s
+        return now_s < came_s + SHOWS_S and not self._drawn_between(came_s, now_s, False)
 
     @property
     def ended_s(self) -> float:
@@ -261,18 +268,20 @@ class Exchanges:
         talk.answering_since_s = at_s if request.followed_input else -math.inf
         if request.followed_input:
             self._ended_s = max(self._ended_s, at_s)
+            if not (request.after_answer or self._habit(talk.last.peer).is_background(request.size)):
+                self._shows_from_s = max(self._shows_from_s, at_s)
         else:
             self._repeats.append((talk.last.peer, request.size))
         self._answers.append(_Answer(talk.last.peer, request.size, at_s))
         talk.request = None
         talk.answers += 1
 
-    def _judge_answers(self, now_s: float) -> None:
-        """Learn which requests have an effect on the screen, and settle the doubtful answers that had one."""
+    def _judge_answers(self, now_s: float, within_s: float) -> None:
+        """Learn which requests have an effect on the screen within some time."""
         left = []
         for answer in self._answers:
-            effect = self._drawn_between(answer.at_s, min(now_s, answer.at_s + DRAWN_S))
-            if effect or now_s >= answer.at_s + DRAWN_S:
+            effect = self._drawn_between(answer.at_s, min(now_s, answer.at_s + within_s), False)
+            if effect or now_s >= answer.at_s + within_s:
                 self._habit(answer.peer).note(answer.size, effect=effect)
             else:
                 left.append(answer)
@@ -284,12 +293,14 @@ class Exchanges:
         limit_s = patience_s
         if talk.last.connecting:
             limit_s = min(limit_s, CONNECTING_S)
-        if request.after_answer or request.answered_s is not None or self._starting:
+        if request.after_answer or request.answered_s is not None:
             limit_s /= 2
+        if self._starting:
+            limit_s = min(limit_s, patience_s / 3)
         if request.answered_s is not None and self._starting:
             limit_s = min(limit_s, DOUBT_START_S)
         if now_s < request.since_s + limit_s:
-            return not (request.answered_s is not None and self._drawn_between(request.answered_s, now_s))
+            return not (request.answered_s is not None and self._drawn_between(request.answered_s, now_s, True))
         self._habit(talk.last.peer).note(request.size, effect=False, times=TIMES)
         return False
 
@@ -306,7 +317,7 @@ class Exchanges:
 
     def _drew_since_input(self, now_s: float) -> bool:
         ended = self._ended_s
-        return math.isfinite(ended) and ended >= self._input_s and self._drawn_between(ended, now_s)
+        return math.isfinite(ended) and ended >= self._input_s and self._drawn_between(ended, now_s, False)
 
     def _habit(self, peer: str) -> _Habits:
         return self._habits.setdefault(peer, _Habits())

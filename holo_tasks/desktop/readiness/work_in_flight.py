@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.geometry import Box, Point
 from holo_tasks.desktop.readiness.cpu_use import CpuUse, awake, cpu_sample
 from holo_tasks.desktop.readiness.exchanges import Exchanges
 from holo_tasks.desktop.readiness.pointer_name import PointerName
@@ -26,7 +26,9 @@ from holo_tasks.desktop.repaints import Repaints
 IDLE_EVERY_S, IDLE_AFTER_S, IDLE_FOR_S = 0.25, 1.0, 120.0
 """While nobody acts, the thread takes a sample so often. It begins so long after the last look, because the effect of
 an input may come late, and stops after the third time: by then nothing new is learned."""
-AWAKE_S = 1.0
+NEAR, BUTTON_WIDE, BUTTON_TALL = 8, 640, 120
+"""A repaint so near to the place of the input, in pixels, and no larger, is that of a button that was pressed."""
+AWAKE_S = 2.0
 """How long after an input or an answer a program may go without a moment at which all its threads sleep."""
 COST_TIMES = 20
 """The thread rests so many times as long as a sample takes, so that a large table of connections costs little."""
@@ -89,6 +91,7 @@ class WorkInFlight:
         """Programs that the input started before, and that stayed: they are not waited for."""
         self._said_busy: tuple[bool, Set[object]] = (False, frozenset())
         self._slept_s = 0.0
+        self._at: Point | None = None
         self.unseen: dict[str, str] = {}
         """The signs that cannot be seen here, each with the reason."""
         if not pointer.seen:
@@ -119,6 +122,7 @@ class WorkInFlight:
         """
         with self._turn:
             self._programs.touch(at)
+            self._at = at
             now_s, pids = time.monotonic(), self._programs.pids()
             if self._programs.unknown:
                 self.unseen["programs"] = "nobody can say which process the window belongs to"
@@ -181,7 +185,9 @@ class WorkInFlight:
         since_s = max(self._began_s, self._exchanges.ended_s)
         if self._slept_s >= since_s or now_s > since_s + AWAKE_S or self._cpu.is_usually_awake:
             return False
-        if awake(pids):
+        if awake(pids) or awake(
+            pids
+        ):  # a thread that was read as asleep may have been woken by one that was not read yet
             return True
         self._slept_s = now_s
         return False
@@ -216,9 +222,17 @@ class WorkInFlight:
             self.unseen["connections"] = "those of another user's processes may not be read"
         then(sockets)
 
-    def _drawn_between(self, begin_s: float, end_s: float) -> bool:
+    def _drawn_between(self, begin_s: float, end_s: float, elsewhere: bool) -> bool:
         begin_ns, end_ns = round(begin_s * 1e9), round(end_s * 1e9)
-        return any(begin_ns < repaint.at_ns <= end_ns for repaint in self._repaints.latest())
+        drawn = [each.box for each in self._repaints.latest() if begin_ns < each.at_ns <= end_ns]
+        return any(not (elsewhere and self._is_of_button(box)) for box in drawn)
+
+    def _is_of_button(self, box: Box) -> bool:
+        """Say whether a repaint may be that of the button alone that was pressed."""
+        at = self._at
+        return (
+            at is not None and box.grown(NEAR).contains(at) and box.width <= BUTTON_WIDE and box.height <= BUTTON_TALL
+        )
 
     def _learn(self) -> None:
         """Take samples while nobody acts."""
