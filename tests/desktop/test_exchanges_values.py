@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from holo_tasks.desktop.readiness.exchanges import ANSWERING_S, CONNECTING_S, SHOWS_S, TIMES, Exchanges
+from holo_tasks.desktop.readiness.exchanges import ANSWERING_S, CONNECTING_S, SHOWS_S, SOON_S, TIMES, Exchanges
 from holo_tasks.desktop.readiness.tcp_table import TcpSocket
 
 PEER = "10.0.0.5:443"
@@ -257,6 +257,9 @@ def test_an_answer_is_given_a_moment_to_show(line):
     line.waits(100.51)
     assert line.exchanges.answer_will_show(100.52)
     assert not line.exchanges.answer_will_show(100.51 + SHOWS_S)
+    line.screen.at_s.append(100.2)
+    assert line.exchanges.answer_will_show(100.52)
+    assert not line.exchanges.answer_will_show(100.51 + SOON_S)
     line.screen.at_s.append(100.53)
     assert not line.exchanges.answer_will_show(100.54)
 

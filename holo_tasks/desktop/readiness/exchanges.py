@@ -25,8 +25,9 @@ so much, each way in at least so many segments. What it received last may then b
 server sends right after the handshake. A server that has sent more than ``HANDSHAKE_MOST`` has answered."""
 DOUBT_START_S = 1.5
 """How long a doubtful answer is doubted while a program starts."""
-SHOWS_S, LEARNT_S = 0.3, 1.0
-"""A program is given the first time to show an answer. An answer that shows nothing within the second time has no
+SOON_S, SHOWS_S, LEARNT_S = 0.15, 0.5, 1.0
+"""A program is given the second time to show an answer, as Java keeps what it has drawn to itself for so long. It is
+given the first time only if the input has had another effect. An answer that shows nothing within the third time has no
 effect on the screen. If the next input comes before that, but after the first time, it counts as the end."""
 TIMES, ALIKE_BYTES = 3, 8
 """A request of one size (give or take so many bytes) that had no effect on the screen so often is background talk."""
@@ -125,7 +126,7 @@ class Exchanges:
         A request that is pending already is background talk: a long poll, or one that was waited for in vain.
         """
         self.update(now_s, sockets)
-        self._judge_answers(now_s, SHOWS_S)
+        self._judge_answers(now_s, SOON_S)
         self._starting = starting
         if keep:
             return
@@ -169,7 +170,9 @@ class Exchanges:
         What a page asks for when it shows already need not change it.
         """
         came_s = self._shows_from_s
-        return now_s < came_s + SHOWS_S and not self._drawn_between(came_s, now_s, False)
+        if now_s >= came_s + SHOWS_S or self._drawn_between(came_s, now_s, False):
+            return False
+        return now_s < came_s + SOON_S or not self._drawn_between(self._input_s, came_s, True)
 
     @property
     def ended_s(self) -> float:
