@@ -198,8 +198,9 @@ class Connection:
             self._heard.hear(message.path or "", message.interface or "", message.member or "", message.body)
 
     def _hear_busy(self, path: str, *, begins: bool) -> None:
+        """Note what an element says of itself. Firefox says of the new document that it is done, not of the old one."""
         if not begins:
-            self.busy -= {path}
+            self.busy = self.busy - {path} if path in self.busy else frozenset()
         elif len(self.busy) < MOST_BUSY:
             self.busy |= {path}
 
