@@ -30,7 +30,7 @@ from holo_tasks.safety.scrubbing import hush_error
 FREE_TEXT = frozenset(
     {"title", "goal", "progress", "content", "reason", "note", "thought", "arguments", "label", "description"}
     | {"question", "answer", "rule", "gesture", "element", "choice", "by"}
-    | {"state", "wanted", "how", "name", "to", "told", "macro", "why", "windows", "press_once"}
+    | {"state", "wanted", "how", "name", "to", "told", "macro", "why", "windows", "press_once", "waiting_for", "unseen"}
 )
 """Fields of events in which there may be anything."""
 AS_IT_IS = frozenset(

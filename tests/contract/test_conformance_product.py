@@ -123,7 +123,8 @@ async def test_long_wandering_keeps_the_contract(name: str, dialect: Dialect) ->
 
 @pytest.mark.parametrize(("name", "dialect"), MODELS)
 async def test_going_in_circles_keeps_the_contract(name: str, dialect: Dialect) -> None:
-    circles = [*({"tool": "click", "element": "Save", "x": 500, "y": 250} for _ in range(14)), SCRIPT[-1]]
+    scroll = {"tool": "scroll", "element": "List", "x": 500, "y": 250, "direction": "down", "scroll_size": 5}
+    circles = [*(scroll for _ in range(14)), SCRIPT[-1]]
     async with served(name, dialect, script=circles) as (_, model):
         walk = walk_of(model, desktop=PaintedDesktop(frozen=True), transcript=Transcript("Save the file."))
         await pursue(Executor(walk, Walk.act), read=str, decide=decide, max_steps=40)

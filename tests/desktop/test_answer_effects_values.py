@@ -16,7 +16,9 @@ class Talk:
 
     def __init__(self) -> None:
         self.drawn_s: list[float] = []
-        self.exchanges = Exchanges(lambda begin_s, end_s: any(begin_s < each <= end_s for each in self.drawn_s))
+        self.exchanges = Exchanges(
+            lambda begin_s, end_s, elsewhere: any(begin_s < each <= end_s for each in self.drawn_s)
+        )
         self.sent, self.received = 900, 900
         self.exchanges.update(0.0, [self._socket(10_000, 9_999)], idle=True)
 
@@ -71,7 +73,7 @@ def test_a_form_that_is_sent_over_and_over_is_not_taken_for_background_talk() ->
 def test_what_was_sent_after_the_last_answer_is_waited_for_on_a_connection_that_is_new() -> None:
     """A page asks for its picture as soon as it came, and both are noticed in one sample: it may look like TLS."""
     drawn_s: list[float] = []
-    exchanges = Exchanges(lambda begin_s, end_s: any(begin_s < each <= end_s for each in drawn_s))
+    exchanges = Exchanges(lambda begin_s, end_s, elsewhere: any(begin_s < each <= end_s for each in drawn_s))
     exchanges.update(0.0, [])
     exchanges.update(1.0, [TcpSocket(1, "10.0.0.5:80", 637, 822, 20, 10, segments_out=1, segments_in=2)])
     drawn_s.append(1.0)

@@ -46,11 +46,11 @@ def test_with_care_each_run_is_to_be_as_expected(kind: str, variant: str, word: 
 
 
 def test_luck_without_care_fails_only_where_it_leaves_no_harm_in_a_program() -> None:
-    harmed, lucky = (Came("double", "unguarded", False, word) for word in (WRONG, RIGHT))
+    harmed, lucky = (Came("shift", "when complete", False, word) for word in (WRONG, RIGHT))
     elsewhere = Came("popups", "over the submit button", False, WRONG)
     assert failures([harmed, lucky]) == []
     assert failures([lucky, lucky, elsewhere]) == [
-        "double: no harm without care in any of 2 runs, where it is expected in each."
+        "shift: no harm without care in any of 2 runs, where it is expected in each."
     ]
     assert (
         failures([Came("deaf", "submit", False, RIGHT), Came("frozen", "for ever, filed", False, "ended: limit")]) == []

@@ -53,7 +53,8 @@ EXPECTED = {
     ("deaf", "new entry"): _HARMLESS,
     ("deaf", "both"): _HARMLESS,
     ("deaf", "none"): _HARMLESS,
-    ("double", "unguarded"): _HARMFUL,
+    # The second press is held back for everybody, as the screen has not changed.
+    ("double", "unguarded"): Expected((RIGHT,), (HANDED_OVER, RIGHT)),
     ("double", "guarded"): _HARMLESS,
     ("expiry", "while filling"): _HARMLESS,
     ("expiry", "submit lost"): _HARMLESS,
@@ -63,7 +64,8 @@ EXPECTED = {
     # A word that only a person can read: whoever does without one guesses.
     ("puzzle", "gate"): Expected((HANDED_OVER,), (WRONG,)),
     ("puzzle", "open"): _HARMLESS,
-    ("frozen", "before filing"): _HARMFUL,
+    # It mostly thaws while the desktop waits for it.
+    ("frozen", "before filing"): Expected((RIGHT,), (RIGHT, WRONG)),
     # Does harm only to who clicks again before it thaws.
     ("frozen", "after filing"): Expected((RIGHT,), (RIGHT, WRONG)),
     # Nobody can look any more, and clicks go nowhere.
