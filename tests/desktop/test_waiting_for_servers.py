@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from holo_tasks.core.gestures import Click
-from holo_tasks.desktop import Settle
-from tests.support.slow_pages import COUNTED
+from holo_tasks.desktop import AttachedDesktop, Desktop, Settle
+from tests.support.slow_pages import ANSWER, COUNTED, FORM
 from tests.support.slow_server import SlowServer
-from tests.support.waiting_programs import blocks, command, image_of, send_form, show_form, started, until_shown
+from tests.support.waiting_programs import APPS, blocks, command, image_of, send_form, show_form, started, until_shown
 
 DELAY_S = 1.0
 
@@ -56,3 +56,33 @@ async def test_a_long_poll_that_was_pending_before_a_click_is_not_waited_for(
             assert not frame.activity.waiting_for
             server.release.set()
             assert await until(lambda: server.answered_polls > answered)
+
+
+async def test_on_a_display_of_somebody_else_the_program_that_is_touched_is_waited_for(tmp_path: Path) -> None:
+    with SlowServer() as server:
+        server.kind, server.delay_s = "program", DELAY_S
+        async with (
+            started(command("Tk", server.url, tmp_path, server), tmp_path) as there,
+            AttachedDesktop(there.display, env={"XAUTHORITY": str(there.authority)}) as desktop,
+        ):
+            await is_waited_for(desktop)
+            assert server.sent == 1
+
+
+async def test_a_program_that_is_closed_in_is_waited_for_through_its_forwarder(tmp_path: Path) -> None:
+    with SlowServer() as server:
+        server.kind, server.delay_s = "program", DELAY_S
+        closed: dict[str, Any] = {"network": [f"127.0.0.1:{server.port}"], "folders": {str(APPS): "read"}}
+        async with started(command("Tk", server.url, tmp_path, server), tmp_path, **closed) as desktop:
+            await is_waited_for(desktop)
+            assert server.sent == 1
+
+
+async def is_waited_for(desktop: Desktop) -> None:
+    """Send the form, and see that the first picture shows the answer."""
+    at = await until_shown(desktop, FORM)
+    await desktop.do(Click(at))
+    frame = await desktop.look(after_action=True)
+    assert frame.activity.sent
+    assert not frame.activity.unseen
+    assert ANSWER in blocks(image_of(frame), (FORM, ANSWER))

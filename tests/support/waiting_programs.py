@@ -28,7 +28,7 @@ from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Gesture, Receipt
 from holo_tasks.core.input_permit import Slip
 from holo_tasks.core.transcript import Transcript
-from holo_tasks.desktop import VirtualDesktop
+from holo_tasks.desktop import Desktop, VirtualDesktop
 from holo_tasks.loop import loop
 from holo_tasks.loop.doors import Doors
 from holo_tasks.loop.element_tree import Elements
@@ -177,7 +177,7 @@ def blocks(image: Image.Image, colors: Sequence[tuple[int, int, int]]) -> dict[t
     return found
 
 
-async def until_shown(desktop: VirtualDesktop, *colors: tuple[int, int, int]) -> Point:
+async def until_shown(desktop: Desktop, *colors: tuple[int, int, int]) -> Point:
     """Look until a block of one of some colours is shown; return where its button is."""
     end = time.monotonic() + SHOWN_WITHIN_S
     while True:
