@@ -175,6 +175,14 @@ def test_a_reply_to_a_servers_ping_is_no_request(line):
     assert not line.exchanges.sent
 
 
+def test_nor_is_one_that_comes_with_the_answer_to_a_request(line):
+    line.sends(100.03)
+    assert line.waits(100.05)
+    line.receives(100.4, size=6, segments=1)
+    line.sends(100.4, size=10)
+    assert not line.waits(100.42)
+
+
 def test_a_server_that_does_not_accept_is_waited_for_no_longer_than_a_moment(line):
     connecting = TcpSocket(8, "10.9.9.9:80", connecting=True)
     line.exchanges.update(100.05, [connecting])

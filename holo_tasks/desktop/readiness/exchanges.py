@@ -18,6 +18,7 @@ CONNECTING_S = 3.0
 QUICK_MS, SMALL_BYTES = 30, 96
 """An answer that comes so soon after the round trip and is so small may be no answer, but a sign of the protocol: an
 HTTP/2 server confirms a ping or a window, and sends its answer later."""
+REPLY_BYTES = 48
 HANDSHAKE_ANSWERS = 2
 HANDSHAKE_SENT, HANDSHAKE_RECEIVED, HANDSHAKE_MOST, HANDSHAKE_SEGMENTS = 400, 300, 8192, 2
 """A connection with fewer answers than the first number may be agreeing on encryption, once it has exchanged at least
@@ -202,7 +203,7 @@ class Exchanges:
             self._answered(talk, now_s)
             if sent and (doubtful or seen.received_ago_ms < seen.sent_ago_ms):
                 self._exchanged(talk, before, seen, now_s, idle=idle)
-            elif sent:
+            elif sent and not _is_reply(before, seen):
                 request = self._requested(talk, sent, now_s, idle=idle)
                 same_tick = seen.received_ago_ms == seen.sent_ago_ms
                 if same_tick and seen.segments_in - before.segments_in > seen.segments_out - before.segments_out:
@@ -234,7 +235,7 @@ class Exchanges:
             return
         out, back = seen.segments_out - before.segments_out, seen.segments_in - before.segments_in
         if seen.received_ago_ms > seen.sent_ago_ms:
-            if out > 1 or size > SMALL_BYTES:  # else it is the reply to a server's ping
+            if not _is_reply(before, seen):
                 self._requested(talk, size, now_s, idle=idle)
         elif _may_be_handshake(talk):
             self._requested(talk, size, now_s, idle=idle).answered_s = now_s - seen.received_ago_ms / 1000
@@ -324,6 +325,11 @@ class Exchanges:
 
     def _habit(self, peer: str) -> _Habits:
         return self._habits.setdefault(peer, _Habits())
+
+
+def _is_reply(before: TcpSocket, seen: TcpSocket) -> bool:
+    """Say whether what was sent after the last data came may be a reply and no request, as to a ping of a web socket."""
+    return seen.segments_out - before.segments_out <= 1 and seen.sent - before.sent <= REPLY_BYTES
 
 
 def _may_be_handshake(talk: _Talk) -> bool:
