@@ -19,8 +19,9 @@ from holo_tasks.accessibility.changes import Changes
 MOST_BYTES = 8 * 1024 * 1024
 """What a program may send for one reading of its tree: 5,000 elements take one or two megabytes."""
 IN_FLIGHT = 64
-MOST_BUSY = 64
 """So many questions a program is asked before it has answered the first of them."""
+MOST_BUSY = 64
+"""With more busy elements than this, most of them have gone without a word: they are forgotten."""
 FULL_S = 0.001
 """When it is tried again to send to a program that has not read what it was sent."""
 PROPERTIES = "org.freedesktop.DBus.Properties"
@@ -201,8 +202,8 @@ class Connection:
         """Note what an element says of itself. Firefox says of the new document that it is done, not of the old one."""
         if not begins:
             self.busy = self.busy - {path} if path in self.busy else frozenset()
-        elif len(self.busy) < MOST_BUSY:
-            self.busy |= {path}
+        else:
+            self.busy = self.busy | {path} if len(self.busy) < MOST_BUSY else frozenset({path})
 
 
 class Guarded(socket.socket):

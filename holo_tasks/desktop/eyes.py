@@ -24,7 +24,7 @@ LONGEST_NAP_NS = 50_000_000
 WORK_NAP_NS = 25_000_000
 """Between two looks whether work is still in flight."""
 FIRST_NAP_NS = 2_000_000
-"""Between two looks whether all sleep, doubled each time: who keeps working is not asked over and over."""
+"""Between two looks whether all sleep. It doubles each time, so that a busy program is not polled all the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,9 @@ class Eyes:
         if before is not None:
             self._waited_ns += began - self._wait_began_ns
         self._wait_began_ns = began
-        return self._wait is not None and began - self._input_ns < patience
+        # What a program does with the end of its work is waited for as after an input: `judge` counts from that end.
+        has_just_ended = before is not None and self._wait is None
+        return has_just_ended or (self._wait is not None and began - self._input_ns < patience)
 
     def _judge(self, began: int, acted: int | None) -> Verdict:
         """Decide whether the screen is ready; if nobody is known to be busy, also by whether all sleep."""

@@ -75,6 +75,11 @@ class RepaintWatch:
         """Forget it all: what is where changes."""
         self._moved = True
 
+    def known(self, since_s: float) -> tuple[Stir, ...]:
+        """Return what `steady` does, as far as it was learned by now: nothing is sampled for it."""
+        with self._turn:
+            return () if self._lost else self._rhythms.steady(since_s, time.monotonic())
+
     def steady(self, since_s: float) -> tuple[Stir, ...]:
         """Return what was repainting itself before a moment (`time.monotonic`), and has gone on ever since."""
         with self._turn:

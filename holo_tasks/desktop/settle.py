@@ -25,7 +25,8 @@ class Settle:
     """How long to wait for a screen, in seconds.
 
     A screen is ready when nothing was repainted for ``quiet_s`` and no work on the last input is in flight. After a
-    gesture the first repaint is awaited for ``first_change_s``. A screen that never rests is taken after ``cap_s``.
+    gesture the first repaint is awaited for ``first_change_s``. A screen that never rests is taken after ``cap_s``, and
+    a quarter of that after work in flight has ended.
     Work in flight is awaited for ``patience_s`` after the gesture at most: a server that has not answered, for
     example. A program too busy to answer its window manager is given as long. Some old
     programs (xterm, Motif) cannot be asked whether they are busy: after a gesture their screen
@@ -134,7 +135,8 @@ def judge(settle: Settle, seen: Situation) -> Verdict:
         left = min(left, since + round(settle.asleep_s * 1e9) - now)
     if left <= 0:
         return Verdict(True, last_repaint_ns=last)
-    cap_left = max(seen.began_ns, seen.busy_until_ns) + cap - now
+    ends = (seen.began_ns + cap, (seen.answered_ns or 0) + cap, seen.worked_until_ns + cap // 4)
+    cap_left = max(ends) - now
     if cap_left <= 0:
         return Verdict(True, settled=False, last_repaint_ns=last)
     return Verdict(False, wait_ns=min(left, cap_left), last_repaint_ns=last)

@@ -349,8 +349,9 @@ class XSession:
         if self._order["far"]:
             return None
         forwarders = {helper.pid for helper in self._sandbox.helpers} if self._sandbox else set()
+        seen = (self._link, self._repaints, elements, self._repeats)
         programs = (lambda: self._helper_pids() - forwarders, self._bus_pid)
-        return sense(self._link, self._repaints, elements, *programs, alone=self._server is not None)
+        return sense(*seen, *programs, alone=self._server is not None, own_network=self._sandbox is None)
 
     def _far_typing(self, owner_at: Callable[[Point | None], Owner]) -> FarTyping:
         from holo_tasks.desktop.far_typing import PASTE_S, FarTyping
@@ -461,7 +462,7 @@ class XSession:
         if isinstance(gesture, Scroll | Drag):
             self._stirs.moves()
         if expects_change:
-            self._eyes.acts(getattr(gesture, "at", None))
+            self._eyes.acts(getattr(gesture, "at", None) or getattr(gesture, "start", None))
         try:
             receipt = self._hands.do(gesture)
             self._remembered.acted(gesture)
@@ -494,10 +495,10 @@ class XSession:
 
     def stirring(self) -> list[Message]:
         """Describe what was repainting itself before the last look, and has gone on since."""
-        return [asdict(box) for box in self._repeats()]
+        return [asdict(stir.box) for stir in self._stirs.steady(self._remembered.arranged_s)]
 
     def _repeats(self) -> list[Box]:
-        return [stir.box for stir in self._stirs.steady(self._remembered.arranged_s)]
+        return [stir.box for stir in self._stirs.known(self._remembered.arranged_s)]
 
     def owner(self, at: Point | None) -> Message:
         """Describe whose window gets a press at a point or, without one, the keys."""
@@ -559,10 +560,10 @@ class XSession:
     def leave(self) -> None:
         """Leave an X server that is not ours as it was found."""
         if self._keyboard is not None and self._server is None and self._link.alive():
-            self._stirs.keep()
             self._guest.let_go()
             self._clear()
             os.write(self._order["watch"], DONE.encode())
+            self._stirs.keep()
 
     def _clear(self) -> None:
         """Let go of all that we hold, and take back the keys that were lent."""

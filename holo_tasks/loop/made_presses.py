@@ -5,6 +5,7 @@ All frames here are redacted ones: a change under a mask is not told, so nobody 
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 
 from holo_tasks.core.activity import UNKNOWN, Activity
@@ -21,6 +22,8 @@ NEAR = 8
 """Two presses this near to each other, in pixels, are on the same thing."""
 MOST_KEPT = 3
 """So many presses are remembered. Each keeps a frame."""
+MOST_EFFECTS = 64
+"""So many places are remembered in which effects have shown."""
 MOST_LOOKS = 2
 """So many later frames are kept for a press until they are compared."""
 SPACE, ALT = keysym("space"), MODIFIERS["alt"]
@@ -33,6 +36,7 @@ class Press:
     ``kind`` names the button of the mouse or the keys. ``at`` is the point of a click; ``None`` for keys. ``count`` is
     2 for a double click. ``focus`` is the place that keys go to: the point of the last click, or a number that is new
     each time that keys may have moved the focus. ``written`` is the point that text was written at before the key.
+    ``text`` stands for that text; ``None`` for no text.
     """
 
     kind: str
@@ -40,6 +44,7 @@ class Press:
     count: int = 1
     focus: Point | int | None = None
     written: Point | None = None
+    text: int | None = None
 
 
 @dataclass
@@ -76,7 +81,13 @@ class Made:
     def follow(self, activity: Activity) -> None:
         """Take in the signs of work that a new frame has of this press."""
         if activity.known:
-            self.activity = replace(activity, sent=activity.sent or self.activity.sent)
+            known = self.activity
+            self.activity = replace(
+                activity,
+                sent=activity.sent or known.sent,
+                computed=activity.computed or known.computed,
+                repainted=activity.repainted or known.repainted,
+            )
 
     def reason(self) -> str:
         """Return why the press is not made again, as one sentence."""
@@ -107,7 +118,7 @@ class MadePresses:
     """The press that was the last gesture, so that the activity of the next frames is about it."""
     again: Made | None = None
     """The press that may be made once more."""
-    effects: list[tuple[Press, set[Tile]]] = field(default_factory=list)
+    effects: deque[tuple[Press, set[Tile]]] = field(default_factory=lambda: deque(maxlen=MOST_EFFECTS))
     """Where the effects of presses were seen to show, so that nobody waits there again."""
 
     def press_of(self, gesture: Gesture | None) -> Press | None:
@@ -118,7 +129,7 @@ class MadePresses:
             case Write(text, press_enter=enter, at=at) if enter or not LINE_ENDS.isdisjoint(text):
                 focus = at or self._focus
                 written = focus if text.strip() and isinstance(focus, Point) else None
-                return Press("Enter", focus=focus, written=written)
+                return Press("Enter", focus=focus, written=written, text=hash(text) if text.strip() else None)
             case Write(text, at=None) if text.isspace() and "\t" not in text:
                 return Press("Space", focus=self._focus)
             case Hotkey() | HoldAndTap():
@@ -218,6 +229,8 @@ def may_be_same(one: Press, other: Press) -> bool:
     """Say whether two presses may be of the same thing: if they are clicks apart, `same_control` decides."""
     if one.kind != other.kind:
         return False
+    if one.text is not None and other.text is not None and one.text != other.text:
+        return False  # another entry
     if one.at is None or other.at is None:
         return one.focus == other.focus or are_near(one.focus, other.focus)
     return True

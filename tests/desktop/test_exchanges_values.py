@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from holo_tasks.desktop.readiness.exchanges import ANSWERING_S, CONNECTING_S, SHOWS_S, SOON_S, TIMES, Exchanges
+from holo_tasks.desktop.readiness.exchanges import ANSWERING_S, CONNECTING_S, DOUBT_S, SHOWS_S, SOON_S, TIMES, Exchanges
 from holo_tasks.desktop.readiness.tcp_table import TcpSocket
 
 PEER = "10.0.0.5:443"
@@ -285,3 +285,26 @@ def test_a_thousand_connections_at_a_click_are_followed(line):
     assert line.exchanges.waiting_for(100.05, PATIENCE_S)
     line.exchanges.update(100.1, [])
     assert not line.exchanges.waiting_for(100.1, PATIENCE_S)
+
+
+def test_a_short_quick_answer_is_doubted_for_a_moment_unless_its_server_confirms_before_it_answers(line):
+    line.sends(100.0)
+    line.waits(100.002)
+    line.receives(100.005, size=30, segments=1)
+    assert line.waits(100.1)
+    assert line.waits(100.0 + DOUBT_S - 0.1)
+    line.receives(101.45)
+    assert not line.waits(101.5)
+    line.begin(110.0)
+    line.sends(110.0, size=900)
+    line.waits(110.002)
+    line.receives(110.005, size=30, segments=1)
+    assert line.waits(110.0 + DOUBT_S + 1)
+
+
+def test_the_doubt_ends_by_itself(line):
+    line.sends(100.0)
+    line.waits(100.002)
+    line.receives(100.005, size=30, segments=1)
+    assert line.waits(100.1)
+    assert not line.waits(100.01 + DOUBT_S)

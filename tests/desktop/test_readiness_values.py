@@ -6,15 +6,19 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holo_tasks.core.geometry import Point
+from holo_tasks.core.geometry import Box, Point
+from holo_tasks.desktop import processes
+from holo_tasks.desktop.readiness import process_tree, work_in_flight
 from holo_tasks.desktop.readiness.cpu_use import CpuSample, CpuUse, awake, cpu_sample
 from holo_tasks.desktop.readiness.programs import Programs
 from holo_tasks.desktop.readiness.tcp_table import NotTold
 from holo_tasks.desktop.readiness.work_in_flight import CHILD, CPU, DOCUMENT, POINTER, Wait, WorkInFlight
+from holo_tasks.desktop.settle import Repaint
 
 BUSY = "while True: pass"
 ASLEEP = "print(flush=True); input()"
@@ -134,8 +138,11 @@ class Pointer:
 
 
 class Repaints:
-    def latest(self) -> list[Any]:
-        return []
+    def __init__(self) -> None:
+        self.drawn: list[Repaint] = []
+
+    def latest(self) -> list[Repaint]:
+        return self.drawn
 
 
 class Watched:
@@ -145,11 +152,19 @@ class Watched:
 
     def __init__(self) -> None:
         self.pointer, self.documents, self.processes = Pointer(), frozenset[object](), list[int]()
+        self.clients: set[int] | None = set()
+        self.another = False
         self.work = WorkInFlight(
-            self, Repaints(), self.pointer, _refused, clients=set, busy=lambda: self.documents  # type: ignore[arg-type]
-        )  # fmt: skip
+            self,  # type: ignore[arg-type]
+            Repaints(),  # type: ignore[arg-type]
+            self.pointer,  # type: ignore[arg-type]
+            _refused,
+            clients=lambda: self.clients,
+            busy=lambda: self.documents,
+        )
 
-    def touch(self, at: Point | None) -> None: ...
+    def touch(self, at: Point | None) -> bool:
+        return self.another
 
     def pids(self) -> list[int]:
         return list(self.processes)
@@ -173,6 +188,9 @@ def test_a_refused_question_is_said_and_the_other_signs_count(watched):
     watched.documents = frozenset({"page"})
     watched.pointer.shown = ""
     assert watched.work.waits_for(15) == Wait(DOCUMENT)
+    assert not watched.work.ended_ns
+    watched.documents = frozenset()
+    assert watched.work.waits_for(15) is None
     assert watched.work.ended_ns > 0
 
 
@@ -202,3 +220,60 @@ def test_as_a_program_starts_only_requests_are_waited_for(watched):
     watched.work.begin(starting=True)
     watched.pointer.shown = "watch"
     assert watched.work.waits_for(15) is None
+
+
+def test_a_child_that_sleeps_is_done_and_the_window_of_a_grandchild_is_its_own(monkeypatch):
+    monkeypatch.setattr(work_in_flight, "CHILD_S", 0.0)
+    watched = Watched()
+    watched.work.begin()
+    with subprocess.Popen(["/bin/sh", "-c", "sleep 60; true"]) as shell:
+        watched.processes = [shell.pid]
+        end = time.monotonic() + 30
+        while watched.work.waits_for(15) is not None and time.monotonic() < end:
+            time.sleep(0.01)
+        assert watched.work.waits_for(15) is None
+        monkeypatch.setattr(work_in_flight, "CHILD_S", 60.0)
+        assert watched.work.waits_for(15) == Wait(CHILD, Path(f"/proc/{shell.pid}/exe").readlink().name)
+        (child,) = processes.descendants(shell.pid)
+        watched.clients = {child}
+        assert watched.work.waits_for(15) is None
+        watched.clients = None
+        assert watched.work.waits_for(15) is None
+        os.kill(child, 9)
+        shell.kill()
+
+
+def test_a_second_input_to_another_program_begins_anew(watched):
+    with subprocess.Popen(["sleep", "60"]) as one, subprocess.Popen(["/bin/sh", "-c", "sleep 60; true"]) as other:
+        watched.processes = [one.pid]
+        watched.work.begin()
+        watched.processes, watched.another = [other.pid], True
+        watched.work.begin()
+        found = watched.work.waits_for(15)
+        assert found is None or found.kind == CPU
+        for pid in (*processes.descendants(other.pid), one.pid, other.pid):
+            os.kill(pid, 9)
+
+
+def test_carets_and_what_repaints_itself_is_not_what_an_answer_draws():
+    clock = Box(500, 0, 80, 20)
+    repaints = Repaints()
+    work = WorkInFlight(Programs(), repaints, Pointer(), _refused, steady=lambda: [clock])  # type: ignore[arg-type]
+    work.begin(Point(60, 60))
+    drawn = {
+        Box(100, 100, 2, 18): (False, False),
+        Box(510, 4, 20, 10): (False, False),
+        Box(40, 40, 100, 30): (True, False),
+        Box(40, 400, 100, 30): (True, True),
+    }
+    for box, (anywhere, elsewhere) in drawn.items():
+        repaints.drawn = [Repaint(2_000_000_000, box)]
+        assert (work._drawn_between(1.0, 3.0, False), work._drawn_between(1.0, 3.0, True)) == (anywhere, elsewhere)
+
+
+def test_a_process_list_that_is_hidden_is_read_in_full(monkeypatch, tmp_path):
+    monkeypatch.setattr(process_tree, "Path", lambda told: tmp_path / "not there")
+    assert process_tree.newest_process() is None
+    with subprocess.Popen(["sleep", "60"]) as child:
+        assert child.pid in process_tree.ProcessTree().pids()
+        child.kill()

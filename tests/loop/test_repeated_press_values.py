@@ -18,7 +18,7 @@ from holo_tasks.core.permit import Scene
 from holo_tasks.core.programs import Owner
 from holo_tasks.core.visible_change import effect_tiles, is_large, moving_tiles
 from holo_tasks.loop.instructions import Ask, Course, GiveUp, Glance, Instruction, Look, LookForEffect, Now, Wait
-from holo_tasks.loop.made_presses import MadePresses
+from holo_tasks.loop.made_presses import MadePresses, may_be_same
 from holo_tasks.loop.repeated_press import PATIENT_S, WATCH_S, Withheld, check, is_harmless, repeated
 from tests.support.elements import tree_of
 
@@ -439,3 +439,23 @@ async def test_what_cannot_be_read_is_not_harmless() -> None:
             raise RuntimeError("no model")
 
     assert not await is_harmless(MadePresses(), CLICK, scene(reader=Broken()), ("Submit",))
+
+
+def test_enter_after_another_text_is_another_press_and_a_bare_enter_is_the_same() -> None:
+    presses = MadePresses()
+    one, other = (presses.press_of(Write(text, press_enter=True)) for text in ("4711", "4712"))
+    bare = presses.press_of(Write("", press_enter=True))
+    assert one is not None
+    assert other is not None
+    assert bare is not None
+    assert not may_be_same(one, other)
+    assert may_be_same(one, one)
+    assert may_be_same(one, bare)
+
+
+def test_an_effect_that_was_seen_once_is_not_forgotten() -> None:
+    presses = pressed_on(painted())
+    (made,) = presses.made
+    made.follow(Activity(known=True, computed=True, repainted=True))
+    made.follow(Activity(known=True))
+    assert not made.had_no_effect

@@ -7,7 +7,7 @@ Nothing is read of what is sent, so it does not matter whether it is encrypted. 
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -24,17 +24,18 @@ HANDSHAKE_SENT, HANDSHAKE_RECEIVED, HANDSHAKE_MOST, HANDSHAKE_SEGMENTS = 400, 30
 """A connection with fewer answers than the first number may be agreeing on encryption, once it has exchanged at least
 so much, each way in at least so many segments. What it received last may then be the session tickets that a TLS 1.3
 server sends right after the handshake. A server that has sent more than ``HANDSHAKE_MOST`` has answered."""
-DOUBT_START_S = 1.5
-"""How long a doubtful answer is doubted while a program starts."""
+DOUBT_S = 1.5
+"""How long a doubtful answer is doubted. It is half the patience on a connection that may be agreeing on encryption, or
+that has confirmed requests before it answered them, unless the program is only starting."""
 SOON_S, SHOWS_S, LEARNT_S = 0.15, 0.5, 1.0
 """A program is given the second time to show an answer, as Java keeps what it has drawn to itself for so long. It is
 given the first time only if the input has had another effect. An answer that shows nothing within the third time has no
-effect on the screen. If the next input comes before that, but after the first time, it counts as the end."""
+effect on the screen. If the next input comes between the first and the third time, it is judged by then."""
 TIMES, ALIKE_BYTES = 3, 8
 """A request of one size (give or take so many bytes) that had no effect on the screen so often is background talk."""
 ONLY_SENDS, WHILE_IDLE, TRICKLE_BYTES = 12, 4, 64
 """A connection on which the program sent so often without an answer is one that only sends. A send while nobody acts
-counts so many times, and one of more than so many bytes, as of an upload, does not count otherwise."""
+counts so many times. One of more than ``TRICKLE_BYTES`` counts only then, because it may be part of an upload."""
 BEFORE_S = 0.004
 """The kernel's clock for connections is rounded down: a request may seem to be so much older than it is."""
 AGAIN_BYTES = 16
@@ -42,7 +43,7 @@ AGAIN_BYTES = 16
 many: a long poll."""
 ANSWERING_S = 3.0
 """An answer that comes in pieces is waited for so long while pieces come."""
-MOST_SIZES = 64
+MOST_SIZES, MOST_PEERS = 64, 1024
 
 DrawnBetween = Callable[[float, float, bool], bool]
 """Says whether anything was repainted between two moments. If the third argument is true, what is drawn at the place of
@@ -73,6 +74,8 @@ class _Talk:
 
     last: TcpSocket
     answers: int = 0
+    confirms: bool = False
+    """Whether its server has said a little at once and more later, as an HTTP/2 server does."""
     request: Request | None = None
     unanswered_sends: int = 0
     only_sends: bool = False
@@ -111,7 +114,7 @@ class Exchanges:
     def __init__(self, drawn_between: DrawnBetween) -> None:
         self._drawn_between = drawn_between
         self._talks: dict[int, _Talk] | None = None
-        self._habits: dict[str, _Habits] = {}
+        self._habits: OrderedDict[str, _Habits] = OrderedDict()
         self._answers: list[_Answer] = []
         self._input_s = self._updated_s = -math.inf
         self._repeats: deque[tuple[str, int]] = deque(maxlen=MOST_SIZES)
@@ -200,6 +203,7 @@ class Exchanges:
         elif received and talk.request is not None:
             # Either the doubtful answer is followed by more, or the program has gone on to its next request.
             doubtful = talk.request.answered_s is not None
+            talk.confirms = talk.confirms or (doubtful and not sent)
             self._answered(talk, now_s)
             if sent and (doubtful or seen.received_ago_ms < seen.sent_ago_ms):
                 self._exchanged(talk, before, seen, now_s, idle=idle)
@@ -301,8 +305,9 @@ class Exchanges:
             limit_s /= 2
         if self._starting:
             limit_s = min(limit_s, patience_s / 3)
-        if request.answered_s is not None and self._starting:
-            limit_s = min(limit_s, DOUBT_START_S)
+        long = not self._starting and (talk.confirms or _may_be_handshake(talk))
+        if request.answered_s is not None and not long:
+            limit_s = min(limit_s, DOUBT_S)
         if now_s < request.since_s + limit_s:
             return not (request.answered_s is not None and self._drawn_between(request.answered_s, now_s, True))
         self._habit(talk.last.peer).note(request.size, effect=False, times=TIMES)
@@ -324,11 +329,13 @@ class Exchanges:
         return math.isfinite(ended) and ended >= self._input_s and self._drawn_between(ended, now_s, False)
 
     def _habit(self, peer: str) -> _Habits:
+        if peer not in self._habits and len(self._habits) >= MOST_PEERS:
+            self._habits.popitem(last=False)
         return self._habits.setdefault(peer, _Habits())
 
 
 def _is_reply(before: TcpSocket, seen: TcpSocket) -> bool:
-    """Say whether what was sent after the last data came may be a reply and no request, as to a ping of a web socket."""
+    """Say whether what was sent after the last data came may be a reply, as to the ping of a web socket."""
     return seen.segments_out - before.segments_out <= 1 and seen.sent - before.sent <= REPLY_BYTES
 
 

@@ -46,9 +46,12 @@ def newest_process() -> int | None:
     Containers may be shown the numbers of their host, or a file that somebody makes up.
     """
     told = Path("/proc/loadavg")
-    if told.stat().st_dev != Path("/proc").stat().st_dev:
+    try:
+        if told.stat().st_dev != Path("/proc").stat().st_dev:
+            return None
+        newest = int(told.read_text().split()[-1])
+    except (OSError, ValueError, IndexError):  # it may be hidden
         return None
-    newest = int(told.read_text().split()[-1])
     return newest if newest >= os.getpid() else None
 
 

@@ -35,13 +35,18 @@ class Programs:
         """Whether nobody can say which program got the last input."""
         return self._owner_at is not None and not self._touched
 
-    def touch(self, at: Point | None) -> None:
-        """Note where the next input goes: a point on the screen, or the keyboard's focus."""
+    def touch(self, at: Point | None) -> bool:
+        """Note where the next input goes: a point on the screen, or the keyboard's focus.
+
+        Returns whether that is another program than before.
+        """
         if self._owner_at is None:
-            return
+            return False
         pid = self._owner_at(at)
-        if pid != self._touched or self._touched_tree is None:
-            self._touched, self._touched_tree = pid, ProcessTree(pid) if pid else None
+        if pid == self._touched and self._touched_tree is not None:
+            return False
+        self._touched, self._touched_tree = pid, ProcessTree(pid) if pid else None
+        return True
 
     def pids(self) -> list[int]:
         """Return the processes of the programs."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
+from holo_tasks.core.geometry import Box
 from holo_tasks.desktop.element_reader import Elements
 from holo_tasks.desktop.owners import clients, owner_of
 from holo_tasks.desktop.readiness.pointer_name import PointerName
@@ -17,16 +18,27 @@ def sense(
     link: XLink,
     repaints: Repaints,
     elements: Elements,
+    steady: Callable[[], Sequence[Box]],
     helpers: Callable[[], Collection[int]],
     bus: int,
     *,
     alone: bool,
+    own_network: bool,
 ) -> WorkInFlight:
     """Return the sense for work in flight of a desktop.
 
-    ``helpers`` returns the processes that the desktop itself needs, and ``bus`` is that of the message bus. ``alone``
-    is true for a screen that nobody else uses: there all programs are watched, elsewhere the one that is touched.
+    ``steady`` returns the places that repaint themselves. ``helpers`` returns the processes that the desktop itself
+    needs, and ``bus`` is that of the message bus. ``alone`` is true for a screen that nobody else uses: there all
+    programs are watched, elsewhere the one that is touched. ``own_network`` is false for a program that is closed in.
     """
     programs = Programs(helpers, bus, None if alone else lambda at: owner_of(link, at).pid)
     busy, shown = (lambda: elements.busy), (lambda: clients(link))
-    return WorkInFlight(programs, repaints, PointerName(link), clients=shown, busy=busy)
+    return WorkInFlight(
+        programs,
+        repaints,
+        PointerName(link),
+        clients=shown,
+        busy=busy,
+        steady=steady,
+        own_network=own_network,
+    )

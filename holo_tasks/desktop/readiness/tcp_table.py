@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from holo_tasks.machine.proc import process, stat_of
+
 NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLMSG_ERROR, NLMSG_DONE = 4, 20, 2, 3
 NLM_F_REQUEST_DUMP = 0x301
 INET_DIAG_INFO = 2
@@ -83,6 +85,7 @@ class TcpTable:
             # A process that is new here may hold sockets that were those of others.
             self._foreign.clear()
         self._known = set(pids)
+        self.unreadable &= self._known
         found, unknown = {}, set[int]()
         for kernel in self._kernels:
             for inode, message in _clients(kernel):
@@ -108,10 +111,14 @@ def why_unseen() -> str:
     """Return why this process cannot read the table of connections, empty if it can."""
     try:
         table = TcpTable()
+    except NotTold as reason:
+        return str(reason)
+    try:
         table.read([os.getpid()])
     except NotTold as reason:
         return str(reason)
-    table.close()
+    finally:
+        table.close()
     return ""
 
 
@@ -212,10 +219,13 @@ def _socket_owners(pids: Iterable[int], unreadable: set[int]) -> dict[int, int]:
         try:
             names = os.listdir(folder)  # noqa: PTH208  thousands of files
         except PermissionError:
-            unreadable.add(pid)
+            with suppress(OSError):  # it has ended
+                if stat_of(process(pid))[0] != "Z":
+                    unreadable.add(pid)
             continue
         except OSError:  # the process has ended
             continue
+        unreadable.discard(pid)
         for name in names:
             with suppress(OSError):  # the file was closed since
                 leads = os.readlink(f"{folder}/{name}")  # noqa: PTH115

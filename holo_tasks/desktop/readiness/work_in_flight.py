@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holo_tasks.core.geometry import Box, Point
+from holo_tasks.core.recheck import CARET_TALL, CARET_WIDE
+from holo_tasks.desktop.processes import ancestry
 from holo_tasks.desktop.readiness.cpu_use import CpuUse, awake, cpu_sample
 from holo_tasks.desktop.readiness.exchanges import Exchanges
 from holo_tasks.desktop.readiness.pointer_name import PointerName
@@ -28,6 +30,10 @@ IDLE_EVERY_S, IDLE_AFTER_S, IDLE_FOR_S = 0.25, 1.0, 120.0
 an input may come late, and stops after the third time: by then nothing new is learned."""
 NEAR, BUTTON_WIDE, BUTTON_TALL = 8, 640, 120
 """A repaint so near to the place of the input, in pixels, and no larger, is that of a button that was pressed."""
+CHILD_S = 1.0
+"""A process that the input started and that has slept for so long is done, or waits for somebody."""
+MOST_FAILURES = 3
+"""After so many failed questions in a row the kernel is not asked for connections any more."""
 AWAKE_S = 2.0
 """How long after an input or an answer a program may go without a moment at which all its threads sleep."""
 COST_TIMES = 20
@@ -57,7 +63,8 @@ class WorkInFlight:
 
     ``clients`` returns the processes that have windows, None if nobody can say. ``table`` makes the table of
     connections when it is first read: it may raise `NotTold`. ``busy`` returns the elements that say to be busy, as
-    documents do while they load.
+    documents do while they load. ``steady`` returns the places that repaint themselves at a pace of their own.
+    ``own_network`` is false if the programs are meant to have another network than this process.
     """
 
     def __init__(
@@ -69,6 +76,8 @@ class WorkInFlight:
         *,
         clients: Callable[[], Collection[int] | None] = lambda: None,
         busy: Callable[[], Set[object]] = frozenset,
+        steady: Callable[[], Sequence[Box]] = tuple,
+        own_network: bool = True,
     ) -> None:
         self._programs = programs
         self._repaints = repaints
@@ -76,8 +85,11 @@ class WorkInFlight:
         self._make_table = table
         self._clients = clients
         self._busy = busy
+        self._steady = steady
+        self._repeats: Sequence[Box] = ()
+        self._own_network = own_network
         self._table: TcpTable | None = None
-        self._refused = False
+        self._failures = 0
         self._exchanges = Exchanges(self._drawn_between)
         self._cpu = CpuUse()
         self._turn = threading.Lock()
@@ -91,6 +103,9 @@ class WorkInFlight:
         """Programs that the input started before, and that stayed: they are not waited for."""
         self._said_busy: tuple[bool, Set[object]] = (False, frozenset())
         self._slept_s = 0.0
+        self._children: dict[int, float] = {}
+        """When each process that the input started was last seen at work."""
+        self._waiting = False
         self._at: Point | None = None
         self.unseen: dict[str, str] = {}
         """The signs that cannot be seen here, each with the reason."""
@@ -116,13 +131,13 @@ class WorkInFlight:
     def begin(self, at: Point | None = None, *, starting: bool = False) -> None:
         """Note that an input is about to be sent, to a point or to the keyboard's focus.
 
-        What is under way by now is not its work.
-        Inputs between which nobody looked count as one. With ``starting``, a program is about to be started: then only
-        requests are waited for, because to start means to compute and to start processes.
+        Work that is already under way does not count as work on this input. Inputs between which nobody looked count
+        as one. With ``starting``, a program is about to be started: then only requests are waited for, because to
+        start means to compute and to start processes.
         """
         with self._turn:
-            self._programs.touch(at)
-            self._at = at
+            another = self._programs.touch(at)
+            self._at, self._repeats = at, self._steady()
             now_s, pids = time.monotonic(), self._programs.pids()
             if self._programs.unknown:
                 self.unseen["programs"] = "nobody can say which process the window belongs to"
@@ -130,7 +145,8 @@ class WorkInFlight:
                 self.unseen.pop("programs", None)
             again = self._looked_s is None and bool(self._began_s)
             self._read_table(lambda sockets: self._exchanges.begin(now_s, sockets, keep=again, starting=starting), pids)
-            if not again:
+            if not again or another:
+                self._children.clear()
                 self._cpu.begin(cpu_sample(pids, now_s))
                 self._started, self._files = frozenset(pids), frozenset(map(_file, pids))
                 self._said_busy = (self._pointer.is_busy(), self._busy())
@@ -143,14 +159,15 @@ class WorkInFlight:
             self._read_table(lambda sockets: self._exchanges.update(now_s, sockets), pids)
             self._cpu.update(cpu_sample(pids, now_s))
             wait = self._wait(now_s, pids, patience_s)
-            if wait is not None and wait.kind != ANSWER:
+            if self._waiting and wait is None:
                 self._ended_s = now_s
+            self._waiting = wait is not None and wait.kind != ANSWER
             return wait
 
     def looked(self, *, gave_up: Wait | None) -> None:
         """Note that the picture was taken; ``gave_up`` is what was still waited for when the patience was over."""
         with self._turn:
-            self._looked_s = time.monotonic()
+            self._looked_s, self._waiting = time.monotonic(), False
             if gave_up is not None:
                 self._exchanges.gave_up()
                 if gave_up.kind == CHILD:
@@ -166,7 +183,7 @@ class WorkInFlight:
             return Wait(CPU)
         if self._starting:
             return None
-        if child := self._child(pids):
+        if child := self._child(now_s, pids):
             return Wait(CHILD, child)
         if self._cpu.is_blocked():
             return Wait(DISK)
@@ -185,47 +202,68 @@ class WorkInFlight:
         since_s = max(self._began_s, self._exchanges.ended_s)
         if self._slept_s >= since_s or now_s > since_s + AWAKE_S or self._cpu.is_usually_awake:
             return False
-        if awake(pids) or awake(
-            pids
-        ):  # a thread that was read as asleep may have been woken by one that was not read yet
+        # A thread that was read as asleep may have been woken by one that was not read yet: all are read twice.
+        if awake(pids) or awake(pids):
             return True
         self._slept_s = now_s
         return False
 
-    def _child(self, pids: Collection[int]) -> str:
-        """Return the file of a process that the input started and that shows no window, empty if there is none.
+    def _child(self, now_s: float, pids: Collection[int]) -> str:
+        """Return the file of a process that the input started and that is at work, empty if there is none.
 
-        A process that runs the same file as its program did before is a part of it, as those of browsers are.
+        A process that shows a window is not waited for, nor one that has slept for a while. A process that runs the
+        same file as its program did before is a part of it, as those of browsers are.
         """
         new = [pid for pid in pids if pid not in self._started]
         if not new:
             return ""
-        showing = self._clients() or ()
+        clients = self._clients()
+        if clients is None:
+            return ""
+        showing = {each for pid in clients for each in ancestry(pid)}
         for pid in new:
             file = _file(pid)
             name = Path(file).name
-            if name and file not in self._files and name not in self._lasting and pid not in showing:
+            if not name or file in self._files or name in self._lasting or pid in showing:
+                continue
+            if pid not in self._children or awake([pid]):
+                self._children[pid] = now_s
+            if now_s < self._children[pid] + CHILD_S:
                 return name
         return ""
 
     def _read_table(self, then: Callable[[Sequence[TcpSocket]], None], pids: Collection[int]) -> None:
-        if self._refused:
+        if self._failures >= MOST_FAILURES:
             return
         try:
             if self._table is None:
                 self._table = self._make_table()
             sockets = self._table.read(pids)
         except NotTold as reason:
-            self._refused, self.unseen["connections"] = True, str(reason)
+            self._failures += 1
+            self.unseen["connections"] = str(reason)
+            if self._table is not None:
+                self._table.close()
+                self._table = None
             return
+        self._failures = 0
         if self._table.unreadable:
-            self.unseen["connections"] = "those of another user's processes may not be read"
+            self.unseen["connections"] = "the open files of some of its processes may not be read"
+        elif self._own_network and any(map(_has_other_network, pids)):
+            self.unseen["connections"] = "the program has a network of its own"
+        else:
+            self.unseen.pop("connections", None)
         then(sockets)
 
     def _drawn_between(self, begin_s: float, end_s: float, elsewhere: bool) -> bool:
         begin_ns, end_ns = round(begin_s * 1e9), round(end_s * 1e9)
         drawn = [each.box for each in self._repaints.latest() if begin_ns < each.at_ns <= end_ns]
-        return any(not (elsewhere and self._is_of_button(box)) for box in drawn)
+        return any(not (self._repeats_itself(box) or (elsewhere and self._is_of_button(box))) for box in drawn)
+
+    def _repeats_itself(self, box: Box) -> bool:
+        """Say whether a repaint may be that of a text caret, or of something that repaints itself all the time."""
+        caret = box.width <= CARET_WIDE and box.height <= CARET_TALL
+        return caret or any(place.encloses(box) for place in self._repeats)
 
     def _is_of_button(self, box: Box) -> bool:
         """Say whether a repaint may be that of the button alone that was pressed."""
@@ -240,11 +278,11 @@ class WorkInFlight:
             self._wake.wait()
             self._wake.clear()
             while (looked_s := self._looked_s) is not None and time.monotonic() < looked_s + IDLE_FOR_S:
-                began_s = time.monotonic()
                 with self._turn:
+                    began_s = time.monotonic()
                     if self._looked_s is not None:
-                        self._rest(began_s, idle=began_s > looked_s + IDLE_AFTER_S)
-                took_s = time.monotonic() - began_s
+                        self._rest(began_s, idle=began_s > self._looked_s + IDLE_AFTER_S)
+                    took_s = time.monotonic() - began_s
                 time.sleep(max(IDLE_EVERY_S, COST_TIMES * took_s))
 
     def _rest(self, now_s: float, *, idle: bool) -> None:
@@ -261,3 +299,11 @@ def _file(pid: int) -> str:
         return os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
     except OSError:
         return ""
+
+
+def _has_other_network(pid: int) -> bool:
+    """Say whether a process has another network than this one; false if that may not be read."""
+    try:
+        return os.stat(f"/proc/{pid}/ns/net").st_ino != os.stat("/proc/self/ns/net").st_ino  # noqa: PTH116
+    except OSError:
+        return False
