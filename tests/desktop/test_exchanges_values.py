@@ -308,3 +308,13 @@ def test_the_doubt_ends_by_itself(line):
     line.receives(100.005, size=30, segments=1)
     assert line.waits(100.1)
     assert not line.waits(100.01 + DOUBT_S)
+
+
+def test_a_second_request_that_only_segments_tell_of_is_waited_for_a_moment_whatever_is_drawn(line):
+    """The counters of a redirect that is followed at once: two requests and one answer within one tick."""
+    line.sends(100.05, size=1500, segments=2)
+    line.receives(100.05, size=160, segments=1)
+    line.screen.at_s.append(100.06)
+    assert line.waits(100.1)
+    assert line.waits(100.05 + DOUBT_S - 0.1)
+    assert not line.waits(100.06 + DOUBT_S)

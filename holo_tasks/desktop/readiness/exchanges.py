@@ -56,7 +56,8 @@ class Request:
 
     ``followed_input`` is true if it was sent after the last input, and not by habit. ``answered_s`` is set while it is
     doubtful whether the bytes that came back are the answer. ``after_answer`` is true for a request that was sent when
-    an earlier answer had already changed the screen: what the page still loads.
+    an earlier answer had already changed the screen: what the page still loads. ``is_guess`` is true if only the number
+    of segments says that there is such a request.
     """
 
     since_s: float
@@ -64,6 +65,7 @@ class Request:
     followed_input: bool
     after_answer: bool = False
     answered_s: float | None = None
+    is_guess: bool = False
 
 
 @dataclass(slots=True)
@@ -241,13 +243,13 @@ class Exchanges:
         if seen.received_ago_ms > seen.sent_ago_ms:
             if not _is_reply(before, seen):
                 self._requested(talk, size, now_s, idle=idle)
-        elif _may_be_handshake(talk):
+        elif _may_be_handshake(talk) and out <= back:
             self._requested(talk, size, now_s, idle=idle).answered_s = now_s - seen.received_ago_ms / 1000
         else:  # too quick to tell apart
             self._requested(talk, size, now_s, idle=idle)
             self._answered(talk, now_s)
-            if out > back:  # the answer to the first request led to a second one
-                self._requested(talk, size, now_s, idle=idle).after_answer = True
+            if out > back:  # the answer to the first request may have led to a second one
+                self._requested(talk, size, now_s, idle=idle).is_guess = True
 
     def _requested(self, talk: _Talk, size: int, now_s: float, *, idle: bool) -> Request:
         peer, since_s = talk.last.peer, now_s - talk.last.sent_ago_ms / 1000 if talk.last.sent else now_s
@@ -301,12 +303,12 @@ class Exchanges:
         limit_s = patience_s
         if talk.last.connecting:
             limit_s = min(limit_s, CONNECTING_S)
-        if request.after_answer or request.answered_s is not None:
+        if request.after_answer or request.answered_s is not None or request.is_guess:
             limit_s /= 2
         if self._starting:
             limit_s = min(limit_s, patience_s / 3)
         long = not self._starting and (talk.confirms or _may_be_handshake(talk))
-        if request.answered_s is not None and not long:
+        if (request.answered_s is not None or request.is_guess) and not long:
             limit_s = min(limit_s, DOUBT_S)
         if now_s < request.since_s + limit_s:
             return not (request.answered_s is not None and self._drawn_between(request.answered_s, now_s, True))

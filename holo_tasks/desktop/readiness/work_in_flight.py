@@ -105,7 +105,8 @@ class WorkInFlight:
         self._slept_s = 0.0
         self._children: dict[int, float] = {}
         """When each process that the input started was last seen at work."""
-        self._waiting = False
+        self._waited_s = 0.0
+        """When the programs were last seen to wait for something."""
         self._at: Point | None = None
         self.unseen: dict[str, str] = {}
         """The signs that cannot be seen here, each with the reason."""
@@ -159,15 +160,16 @@ class WorkInFlight:
             self._read_table(lambda sockets: self._exchanges.update(now_s, sockets), pids)
             self._cpu.update(cpu_sample(pids, now_s))
             wait = self._wait(now_s, pids, patience_s)
-            if self._waiting and wait is None:
-                self._ended_s = now_s
-            self._waiting = wait is not None and wait.kind != ANSWER
+            if wait is None:
+                self._ended_s = max(self._ended_s, self._waited_s)
+            elif wait.kind != ANSWER:
+                self._waited_s = now_s
             return wait
 
     def looked(self, *, gave_up: Wait | None) -> None:
         """Note that the picture was taken; ``gave_up`` is what was still waited for when the patience was over."""
         with self._turn:
-            self._looked_s, self._waiting = time.monotonic(), False
+            self._looked_s = time.monotonic()
             if gave_up is not None:
                 self._exchanges.gave_up()
                 if gave_up.kind == CHILD:
