@@ -183,19 +183,19 @@ class Eyes:
 
     def _awaits_work(self) -> bool:
         """Say whether to wait on for work in flight, a screen at rest notwithstanding."""
-        work, began = self._work, time.monotonic_ns()
+        work, began, before = self._work, time.monotonic_ns(), self._wait
         if work is None or self._input_ns is None:
             return False
-        patience = round(self._settle.patience_s * 1e9)
-        if began - self._input_ns > patience and self._wait is None:
-            return False
-        before, self._wait = self._wait, work.waits_for(self._settle.patience_s)
         if before is not None:
             self._waited_ns += began - self._wait_began_ns
         self._wait_began_ns = began
+        if began - self._input_ns >= round(self._settle.patience_s * 1e9):
+            if before is None:
+                work.waits_for(0.0)  # for the signs of work that the frame tells of
+            return False  # what was waited for last is what is told
+        self._wait = work.waits_for(self._settle.patience_s)
         # What a program does with the end of its work is waited for as after an input: `judge` counts from that end.
-        has_just_ended = before is not None and self._wait is None
-        return has_just_ended or (self._wait is not None and began - self._input_ns < patience)
+        return before is not None or self._wait is not None
 
     def _judge(self, began: int, acted: int | None) -> Verdict:
         """Decide whether the screen is ready; if nobody is known to be busy, also by whether all sleep."""

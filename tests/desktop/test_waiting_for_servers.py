@@ -86,3 +86,28 @@ async def is_waited_for(desktop: Desktop) -> None:
     assert frame.activity.sent
     assert not frame.activity.unseen
     assert ANSWER in blocks(image_of(frame), (FORM, ANSWER))
+
+
+async def test_when_the_patience_is_over_the_frame_says_what_the_program_waits_for(tmp_path: Path) -> None:
+    with SlowServer() as server:
+        server.kind, server.delay_s = "program", 60.0
+        app = command("Tk", server.url, tmp_path, server)
+        async with started(app, tmp_path, settle=Settle(patience_s=1.0)) as desktop:
+            at = await until_shown(desktop, FORM)
+            await desktop.do(Click(at))
+            activity = (await desktop.look(after_action=True)).activity
+            assert (activity.waiting_for, activity.detail) == ("its server", f"127.0.0.1:{server.port}")
+            assert activity.sentence == "The program has been waiting for its server for 1 s."
+            again = (await desktop.look()).activity
+            assert not again.waiting_for
+
+
+async def test_without_patience_the_frame_still_says_that_something_was_sent(tmp_path: Path) -> None:
+    with SlowServer() as server:
+        server.kind, server.delay_s = "program", 60.0
+        app = command("Tk", server.url, tmp_path, server)
+        async with started(app, tmp_path, settle=Settle(patience_s=0.0, quiet_s=0.5)) as desktop:
+            await desktop.do(Click(await until_shown(desktop, FORM)))
+            activity = (await desktop.look(after_action=True)).activity
+            assert activity.sent
+            assert not activity.waiting_for

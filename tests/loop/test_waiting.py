@@ -1,0 +1,40 @@
+"""What the model and the trace are told of a program that was still working when the patience was over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holo_tasks.core.activity import Activity
+from holo_tasks.core.frame import Frame, RedactedFrame
+from holo_tasks.core.geometry import Size
+from holo_tasks.loop.take_picture import Seen, frame_taken
+from holo_tasks.loop.words import told_of
+from tests.support.shots import shot
+
+WAITING = Activity(
+    known=True,
+    sent=True,
+    waiting_for="its server",
+    detail="10.0.0.5:443",
+    waited_ns=15_000_000_000,
+    unseen=("pointer: the X server has no XFIXES",),
+)
+FRAME = Frame(bytes(12), Size(2, 2), ":1")
+
+
+def seen(activity: Activity) -> Seen:
+    frame = replace(FRAME, activity=activity)
+    return Seen(frame, shot(1), frame, frame)
+
+
+def test_the_model_is_told_in_a_sentence_and_not_which_server_it_is() -> None:
+    told = told_of("Nothing changed.", seen(Activity()), seen(WAITING))
+    assert told == "Nothing changed. The program has been waiting for its server for 15 s."
+    assert told_of("It changed.", seen(WAITING), seen(Activity())) == "It changed."
+
+
+def test_the_trace_says_which_server_it_is_and_what_cannot_be_seen() -> None:
+    frame = seen(WAITING).frame
+    event = frame_taken(frame, shot(1), RedactedFrame(frame))
+    assert (event.waiting_for, event.waited_us) == ("its server (10.0.0.5:443)", 15_000_000)
+    assert event.unseen == ["pointer: the X server has no XFIXES"]
