@@ -30,6 +30,7 @@ from holo_tasks.core.ports import Encoder, Redactor
 from holo_tasks.core.pressed_elements import hit_by
 from holo_tasks.core.verdicts import judge
 from holo_tasks.core.version import __version__
+from holo_tasks.loop.event_values import plain
 from holo_tasks.loop.take_picture import corners, frame_taken, shot_of
 
 NAME_CHARACTERS, MOST_NOTCHES = 80, 50
@@ -143,14 +144,14 @@ class _Writer:
         pictured = await self._show(number, step.before)
         gesture, at = step.gesture, step.begun.at
         call = call_of(gesture, step.before.size, self._story.words.get(step.number, ""))
-        plain = call.model_dump(exclude={"tool_name"})
-        await self._decided(number, call.tool_name, plain, label(call), at)
+        arguments = call.model_dump(exclude={"tool_name"})
+        await self._decided(number, call.tool_name, arguments, label(call), at)
         where = {"subgoal": 1, "step": number}
         await self._trace.record(
             events.ActionIntended(
                 **where,
                 gesture_kind=type(gesture).__name__.lower(),
-                gesture=_plain(asdict(gesture)),
+                gesture=plain(asdict(gesture)),
                 label=label(call),
                 before=pictured.sha256,
                 element=self._hit(step, pictured.masks),
@@ -251,14 +252,3 @@ def _unknown(keys: Sequence[str]) -> Iterator[str]:
             keysym(key)
         except InvalidUsage:
             yield key
-
-
-def _plain(told: Any) -> Any:
-    """Return a gesture as an event holds it: lists for tuples."""
-    match told:
-        case dict():
-            return {name: _plain(value) for name, value in told.items()}
-        case list() | tuple():
-            return [_plain(value) for value in told]
-        case _:
-            return told

@@ -130,9 +130,9 @@ class Desktop(Sharing):
         await self.close()
 
     async def look(self, after_action: bool = False) -> Frame:
-        """Wait until the screen is at rest, then take its picture.
+        """Wait until the screen is at rest and no work on the last input is in flight, then take its picture.
 
-        With ``after_action`` the effect of the last gesture is waited for first.
+        With ``after_action`` the first repaint after the last gesture is waited for, too. `Settle` says how long.
         """
         child = self._running()
         async with child.turn:  # the pixels must be fetched before the next picture is taken

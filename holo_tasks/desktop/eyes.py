@@ -191,7 +191,7 @@ class Eyes:
         self._wait_began_ns = began
         if began - self._input_ns >= round(self._settle.patience_s * 1e9):
             if before is None:
-                work.waits_for(0.0)  # for the signs of work that the frame tells of
+                work.sample()
             return False  # what was waited for last is what is told
         self._wait = work.waits_for(self._settle.patience_s)
         # What a program does with the end of its work is waited for as after an input: `judge` counts from that end.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,10 @@ async def test_without_patience_the_frame_still_says_that_something_was_sent(tmp
         server.kind, server.delay_s = "program", 60.0
         app = command("Tk", server.url, tmp_path, server)
         async with started(app, tmp_path, settle=Settle(patience_s=0.0, quiet_s=0.5)) as desktop:
-            await desktop.do(Click(await until_shown(desktop, FORM)))
-            activity = (await desktop.look(after_action=True)).activity
-            assert activity.sent
-            assert not activity.waiting_for
+            at = await until_shown(desktop, FORM)
+            for _ in range(2):  # the first request has taught the desktop nothing about the second one
+                await desktop.do(Click(at))
+                end = time.monotonic() + 30
+                while not (activity := (await desktop.look(after_action=True)).activity).sent:
+                    assert time.monotonic() < end  # the request may be sent after the first picture
+                assert not activity.waiting_for

@@ -156,15 +156,18 @@ class WorkInFlight:
     def waits_for(self, patience_s: float) -> Wait | None:
         """Return what the programs wait for at this moment because of the last input; None if they are done."""
         with self._turn:
-            now_s, pids = time.monotonic(), self._programs.pids()
-            self._read_table(lambda sockets: self._exchanges.update(now_s, sockets), pids)
-            self._cpu.update(cpu_sample(pids, now_s))
+            now_s, pids = self._sampled()
             wait = self._wait(now_s, pids, patience_s)
             if wait is None:
                 self._ended_s = max(self._ended_s, self._waited_s)
             elif wait.kind != ANSWER:
                 self._waited_s = now_s
             return wait
+
+    def sample(self) -> None:
+        """Bring `sent` and `computed` up to this moment, where nothing is waited for any more."""
+        with self._turn:
+            self._sampled()
 
     def looked(self, *, gave_up: Wait | None) -> None:
         """Note that the picture was taken; ``gave_up`` is what was still waited for when the patience was over."""
@@ -175,6 +178,13 @@ class WorkInFlight:
                 if gave_up.kind == CHILD:
                     self._lasting.add(gave_up.detail)
         self._wake.set()
+
+    def _sampled(self) -> tuple[float, Collection[int]]:
+        """Take a sample after an input; return its time and the processes of the programs."""
+        now_s, pids = time.monotonic(), self._programs.pids()
+        self._read_table(lambda sockets: self._exchanges.update(now_s, sockets), pids)
+        self._cpu.update(cpu_sample(pids, now_s))
+        return now_s, pids
 
     def _wait(self, now_s: float, pids: Collection[int], patience_s: float) -> Wait | None:
         if server := self._exchanges.waiting_for(now_s, patience_s):
