@@ -21,6 +21,7 @@ from holo_tasks.core.geometry import Point, Size
 from holo_tasks.core.gestures import Click, Drag, Gesture, Hotkey, Scroll, Write
 
 KEY = SigningKey.new()
+WAITED_US = 15_000_000
 SCREEN = Size(1280, 800)
 TARGETS = {
     "Search": Point(1041, 187),
@@ -49,6 +50,13 @@ class Telling:
         shot = screen(number, **state)
         self.trace.keep(shot)
         self.kept.append(shot)
+        self.show(shot, subgoal, step, masked=masked)
+        return shot
+
+    def show(
+        self, shot: Shot, subgoal: int, step: int, *, masked: Sequence[str] = (), waited_us: int = 0, what_for: str = ""
+    ) -> None:
+        """Record a look at the screen, of which the picture is kept already."""
         self.say(
             e.FrameTaken(
                 subgoal=subgoal,
@@ -63,14 +71,15 @@ class Telling:
                 frame_digest=shot.frame_digest,
                 masks=[e.MaskedArea(kind=kind, box=[40, 300, 90, 20]) for kind in masked],
                 settled=True,
-                settle_us=61_000,
+                settle_us=61_000 + waited_us,
                 quiet_us=48_000,
                 capture_us=9_000,
                 encode_us=14_000,
+                waited_us=waited_us,
+                waiting_for=what_for,
             ),
             0.08,
         )
-        return shot
 
 
 def tell_run(
@@ -245,6 +254,10 @@ def one_step(
     )
     telling.say(e.ActionDone(**place, took_us=41_000, input_events=3), 0.04)
     same = step == 3
+    waits = same and goal == 1
+    if waits:
+        telling.show(before, goal, step, waited_us=WAITED_US, what_for="its server (10.0.0.5:443)")
+        timed["waiting_us"] = WAITED_US
     after = before if same else telling.look(goal, step, number, search=f"T-{2040 + goal}", rows=step > 1)
     telling.say(
         e.Judged(

@@ -131,6 +131,18 @@ def test_a_row_for_each_run_and_each_step_reads_back(runs: Path) -> None:
         assert not any(value.startswith(("=", "+", "-", "@", "\t", "\r")) for value in row.values())
 
 
+def test_a_row_says_how_long_a_program_was_waited_for_and_what_it_waited_for(
+    loader: Callable[[Path], ModuleType], tmp_path: Path
+) -> None:
+    steps = io.StringIO(newline="")
+    loader(Path(__file__).with_name("synthetic.py")).tell_run(tmp_path)
+    write_steps(gather(str(tmp_path)), steps)
+    rows = list(csv.DictReader(io.StringIO(steps.getvalue(), newline="")))
+    found = [(row["waiting_for"], row["waiting_ms"]) for row in rows if row["waiting_for"]]
+    assert found == [("its server (10.0.0.5:443)", "15000")]
+    assert {row["waiting_ms"] for row in rows if not row["waiting_for"]} == {"0"}
+
+
 @pytest.mark.parametrize(
     "text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "\uff1d1", "\n=1", "\u200b=1", "\xa0=1"]
 )

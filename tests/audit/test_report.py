@@ -188,6 +188,12 @@ def test_the_element_that_an_action_hit_is_named(told):
     assert all(f"‘{html.escape(name)}’ in ledger" in page for name in named)
 
 
+def test_a_program_that_was_still_waiting_is_shown_with_what_it_waited_for(told):
+    page = told.page
+    assert page.count("<b>Still waiting</b>The program was waiting for its server (10.0.0.5:443)") == 1
+    assert page.count('<i class="wait"></i>Wait 15.0 s</span>') == 2  # of the step, and of all
+
+
 def test_a_cost_that_nobody_knows_is_not_shown_as_nothing():
     unknown = Call(1, latency_us=5, prompt_tokens=10, completion_tokens=1)
     step = Step(1, 1, "", "", calls=[Call(1, cost_micro_usd=7), unknown])

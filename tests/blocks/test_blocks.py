@@ -24,6 +24,7 @@ from pydantic import SecretStr
 from holo_blocks import AuditBucket, HoloDesktop, HoloMailbox, HoloModel, holo_agent, load_block
 from holo_blocks.addresses import PREFECTS_OWN, SITE, page, picture
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.desktop import Settle
 from holo_tasks.handoff.suspend import Suspending
 from holo_tasks.safety.masking.settings import Redaction
 from holo_tasks.safety.policy import Rules
@@ -163,6 +164,24 @@ def test_a_bucket_and_a_folder_together_are_refused(tmp_path: Path) -> None:
 async def test_a_program_and_a_display_together_are_refused() -> None:
     with pytest.raises(InvalidUsage):
         await HoloDesktop(app="xterm", display=":7").start()
+
+
+@pytest.mark.parametrize(
+    ("kind", "screen"), [("VirtualDesktop", {"app": "xterm"}), ("AttachedDesktop", {"display": ":7"})]
+)
+async def test_the_patience_of_a_block_is_that_of_its_desktop(
+    monkeypatch: pytest.MonkeyPatch, kind: str, screen: dict[str, str]
+) -> None:
+    started: list[Settle] = []
+
+    async def start(*, settle: Settle, **_: object) -> None:
+        started.append(settle)
+
+    monkeypatch.setattr(f"holo_blocks.desktop.{kind}.start", start)
+    await HoloDesktop(**screen, patience=7.5).start()
+    assert [settle.patience_s for settle in started] == [7.5]
+    with pytest.raises(ValueError, match="patience"):
+        HoloDesktop(**screen, patience=-1)
 
 
 @pytest.mark.parametrize(("screen", "why"), [({"app": "xterm"}, ""), ({"display": ":7"}, "its display is somebody")])

@@ -40,6 +40,7 @@ def refused(ended: Ended, *words: str) -> None:
             (["Go.", *APP, "--timeout", "NaN"], "timeout_seconds"),
             (["Go.", *APP, "--max-steps", "0"], "--max-steps"),
             (["Go.", *APP, "--size", "big"], "1280x800"),
+            (["Go.", *APP, "--patience", "-1"], "--patience is a number of seconds from 0 up"),
             (["Go.", *APP, "--base-url", "ftp://example.org/v1"], "base URL"),
             (["Go.", *APP, "--base-url", "http://u:secret@127.0.0.1:99999/v1"], "base URL"),
             (["Go.", *APP, "--model", "home-made", "--max-cost-usd", "1"], "home-made"),
@@ -68,7 +69,7 @@ def refused(ended: Ended, *words: str) -> None:
             (["Go.", "--display", "99"], "not an X display"),
             (["Go.", *APP, "--no-such-option"], "--no-such-option"),
         ],
-        first=18,
+        first=19,
     ),
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], word: str, tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def test_a_program_that_tells_nothing_is_read(tmp_path: Path) -> None:
         (["--app", " "], "--app is empty"),
         (["--app", "x", "--accessibility"], "--accessibility is for"),
         (["--app", "x", "--size", "1x1"], "--size must look like"),
+        (["--app", "x", "--patience", "nan"], "--patience is a number of seconds from 0 up"),
         (["--app", "x", "--screens", "/nowhere.yaml"], "/nowhere.yaml"),
         (["--display", "x"], "not an X display"),
     ],

@@ -14,6 +14,7 @@ from holo_tasks.core.programs import Owner, may_run
 from holo_tasks.core.remote_screen import Rdp, Vnc, clients_name, untypable
 from holo_tasks.core.secret import Secret
 from holo_tasks.core.states import Window
+from holo_tasks.desktop import Settle
 from holo_tasks.desktop.secret_binding import Binding
 from holo_tasks.desktop.wanted_program import Wanted
 from holo_tasks.run.far_rules import check_far
@@ -109,6 +110,10 @@ def test_a_remote_screen_is_read_or_refused(monkeypatch: pytest.MonkeyPatch) -> 
     assert clients_name(["/usr/bin/xfreerdp", "/v:erp"]) == "xfreerdp"
     assert Wanted.of("xtigervncviewer lab:1", {}, alone=True).far == "xtigervncviewer"
     assert Wanted.of("xterm", {}, alone=True).far == ""
+    patient = Settle(patience_s=30.0)
+    far, near = (Wanted.of(app, {}, alone=True).settle(patient) for app in ("xtigervncviewer lab:1", "xterm"))
+    assert (far.patience_s, near) == (30.0, patient)
+    assert far.quiet_s > near.quiet_s
     with pytest.raises(InvalidUsage, match="Leave them out"):
         Wanted.of(told, {}, alone=False)
     with pytest.raises(InvalidUsage, match="not this machine"):

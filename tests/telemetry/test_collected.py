@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prefect import flow
 
 from holo_tasks import Hooks, LimitReached, Limits, pursue, step, subgoal
+from holo_tasks.core.activity import Activity
+from holo_tasks.core.frame import Frame
 from holo_tasks.core.secret import Secret
 from holo_tasks.telemetry import names
 from tests.support import scripted_model
@@ -28,7 +32,18 @@ CANARY = "canary-7431"
 CLICK = scripted_model.step("click", element=f"{CANARY} button", x=500, y=500)
 DONE = scripted_model.step("answer", content=f"{CANARY} is done")
 
+WAITED_NS = 20_000_000
+
 pytestmark = pytest.mark.usefixtures("prefect")
+
+
+class SlowProgram(PaintedDesktop):
+    """A program that is waited for before each picture."""
+
+    async def look(self, *, after_action: bool = False) -> Frame:
+        await asyncio.sleep(3 * WAITED_NS / 1e9)
+        frame = await super().look(after_action=after_action)
+        return replace(frame, settle_ns=2 * WAITED_NS, activity=Activity(known=True, waited_ns=WAITED_NS))
 
 
 @subgoal(key="{item}", title="Press {item}", effect=None, limits=Limits(max_actions=2))
@@ -54,7 +69,7 @@ async def run(folder: Path, model: ScriptedModel, **options: Any) -> None:
     @flow(name=f"{CANARY} flow", persist_result=False)
     async def around() -> None:
         secrets = {"pin": Secret("pin", f"{CANARY}-pin")}
-        async with agent(model, PaintedDesktop(), folder, secrets=secrets, **options) as opened:
+        async with agent(model, SlowProgram(), folder, secrets=secrets, **options) as opened:
             opened.title = f"{CANARY} run"
             await press(f"{CANARY}-1")
             await send(f"{CANARY}-2")
@@ -89,8 +104,9 @@ def every_door_is_below_its_step_and_that_below_sub_goal_and_run(collector: Coll
     (verify,) = [span for span in collector.inside(clicked) if span.name == "holo.verify"]
     seen = {span.name.removeprefix("holo.") for span in collector.inside(verify)}
     assert {"settle", "capture", "redact", "encode", "record"} <= seen
-    # Nothing was in flight, so nothing was waited for.
-    assert doors.keys() | seen == set(names.DOORS) - {"wait"}
+    assert doors.keys() | seen == set(names.DOORS)
+    (wait,) = [span for span in collector.inside(verify) if span.name == "holo.wait"]
+    assert wait.end_time_unix_nano - wait.start_time_unix_nano == WAITED_NS
     assert "predict" in {span.name.removeprefix("holo.") for span in collector.inside(answered)}
     (act,) = [span for span in collector.inside(clicked) if span.name == "holo.act"]
     assert act.end_time_unix_nano <= min(span.start_time_unix_nano for span in [verify, *collector.inside(verify)])
@@ -117,7 +133,7 @@ def what_is_counted_is_what_was_done(collector: Collector, *, steps: int, calls:
     assert collector.count("holo.limits", limit="max_actions") == 1
     assert collector.count("holo.runs", status="limit") == 1
     doors = {dict(key)["door"]: point for key, point in collector.points("holo.door.duration").items()}
-    assert doors.keys() == set(names.DOORS) - {"wait"}
+    assert doors.keys() == set(names.DOORS)
     assert doors["predict"].count == calls
     assert all(point.sum >= 0 and list(point.explicit_bounds) == list(names.EDGES_S) for point in doors.values())
     assert collector.metric_names <= {metric.name for metric in names.METRICS}
