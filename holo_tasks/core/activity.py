@@ -32,12 +32,12 @@ class Activity:
 
     @property
     def what_for(self) -> str:
-        """What the program was still working on, with the address or the program if that is known."""
+        """The work that was still in flight, with the address or the program if that is known."""
         return f"{self.waiting_for} ({self.detail})" if self.detail else self.waiting_for
 
     @property
     def sentence(self) -> str:
-        """What the model is told of a program that was still working; empty if it was done."""
+        """The sentence for the model about a program that was still working; empty if it was done."""
         if not self.waiting_for:
             return ""
         return f"The program has been waiting for {self.waiting_for} for {max(1, round(self.waited_ns / 1e9))} s."

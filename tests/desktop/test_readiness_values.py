@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from holo_tasks.desktop import processes
 from holo_tasks.desktop.readiness import process_tree, work_in_flight
 from holo_tasks.desktop.readiness.cpu_use import CpuSample, CpuUse, awake, cpu_sample
 from holo_tasks.desktop.readiness.programs import Programs
-from holo_tasks.desktop.readiness.tcp_table import NotTold
+from holo_tasks.desktop.readiness.tcp_table import NotTold, TcpSocket
 from holo_tasks.desktop.readiness.work_in_flight import CHILD, CPU, DOCUMENT, POINTER, Wait, WorkInFlight
 from holo_tasks.desktop.settle import Repaint
 
@@ -170,6 +171,15 @@ class Watched:
         return list(self.processes)
 
 
+class NoConnections:
+    """A table in which these processes have no connections."""
+
+    unreadable: frozenset[int] = frozenset()
+
+    def read(self, pids: Collection[int]) -> list[TcpSocket]:
+        return []
+
+
 def _refused() -> Any:
     raise NotTold("Operation not permitted")
 
@@ -277,3 +287,20 @@ def test_a_process_list_that_is_hidden_is_read_in_full(monkeypatch, tmp_path):
     with subprocess.Popen(["sleep", "60"]) as child:
         assert child.pid in process_tree.ProcessTree().pids()
         child.kill()
+
+
+def test_a_program_with_a_network_of_its_own_is_told_of():
+    with subprocess.Popen(["unshare", "-n", "sleep", "60"], stderr=subprocess.DEVNULL) as elsewhere:
+        end = time.monotonic() + 30
+        while elsewhere.poll() is None and not work_in_flight._has_other_network(elsewhere.pid):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        if elsewhere.poll() is not None:
+            pytest.skip("this machine lets this user make no network")
+        for own in (True, False):
+            programs = Watched()
+            programs.processes = [elsewhere.pid]
+            work = WorkInFlight(programs, Repaints(), Pointer(), NoConnections, own_network=own)  # type: ignore[arg-type]
+            work.begin()
+            assert work.unseen == ({"connections": "the program has a network of its own"} if own else {})
+        elsewhere.kill()

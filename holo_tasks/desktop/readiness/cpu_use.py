@@ -1,4 +1,4 @@
-"""How much CPU time the programs on a desktop use, beside what they use while nobody acts."""
+"""The CPU time that the programs on a desktop use, compared with their use while the agent is idle."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CpuUse:
     """Follows the CPU time of the programs on a desktop from sample to sample."""
 
     usual: float = 0.0
-    """The share of one core that they use while nobody acts."""
+    """The share of one core that they use while the agent is idle."""
     _awake_share: float = 0.0
     _samples: deque[CpuSample] = field(default_factory=lambda: deque(maxlen=MOST_SAMPLES))
     _began: CpuSample | None = None
@@ -54,7 +54,7 @@ class CpuUse:
         self._began, self._idle = sample, None
 
     def rest(self, sample: CpuSample) -> None:
-        """Take in a sample from a time when nobody acts: learn from it what is usual."""
+        """Take in a sample from a time when the agent is idle: learn the usual use from it."""
         if self._idle is None:
             self._idle = sample
         elif (period_s := sample.at_s - self._idle.at_s) >= USUAL_OVER_S:
@@ -78,11 +78,11 @@ class CpuUse:
 
     @property
     def is_usually_awake(self) -> bool:
-        """Whether a thread of the programs runs, or waits for a core, most of the time while nobody acts."""
+        """Whether a thread of the programs runs, or waits for a core, most of the time while the agent is idle."""
         return self._awake_share > BUSY_SHARE
 
     def rest_awake(self, *, awake: bool) -> None:
-        """Note whether a thread ran, or waited for a core, at a moment when nobody acts."""
+        """Note whether a thread ran, or waited for a core, while the agent is idle."""
         self._awake_share += (awake - self._awake_share) / AWAKE_SAMPLES
 
     def is_blocked(self) -> bool:

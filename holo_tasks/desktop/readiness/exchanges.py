@@ -16,33 +16,35 @@ from holo_tasks.desktop.readiness.tcp_table import TcpSocket
 CONNECTING_S = 3.0
 """A server that does not even accept the connection within this time is probably behind a firewall."""
 QUICK_MS, SMALL_BYTES = 30, 96
-"""An answer that comes so soon after the round trip and is so small may be no answer, but a sign of the protocol: an
-HTTP/2 server confirms a ping or a window, and sends its answer later."""
+"""An answer of fewer than ``SMALL_BYTES`` within the round trip and ``QUICK_MS`` more may be no answer: an HTTP/2
+server confirms a ping or a window at once, and sends its answer later."""
 REPLY_BYTES = 48
-HANDSHAKE_ANSWERS = 2
-HANDSHAKE_SENT, HANDSHAKE_RECEIVED, HANDSHAKE_MOST, HANDSHAKE_SEGMENTS = 400, 300, 8192, 2
-"""A connection with fewer answers than the first number may be agreeing on encryption, once it has exchanged at least
-so much, each way in at least so many segments. What it received last may then be the session tickets that a TLS 1.3
-server sends right after the handshake. A server that has sent more than ``HANDSHAKE_MOST`` has answered."""
+"""A single segment of up to this size, sent after the last data came, may be a reply and no request."""
+HANDSHAKE_ANSWERS, HANDSHAKE_SEGMENTS = 2, 2
+HANDSHAKE_SENT, HANDSHAKE_RECEIVED, HANDSHAKE_MOST = 400, 300, 8192
+"""A connection may be agreeing on encryption until its second answer. By then it has sent 400 bytes or more and
+received 300 to 8192, in two segments or more each way. The last of these bytes may be the session tickets that a TLS
+1.3 server sends right after the handshake."""
 DOUBT_S = 1.5
-"""How long a doubtful answer is doubted. It is half the patience on a connection that may be agreeing on encryption, or
-that has confirmed requests before it answered them, unless the program is only starting."""
+"""A doubtful answer is doubted for this time. It is doubted for half the patience on a connection that may be agreeing
+on encryption, or whose server has confirmed requests before it answered them, unless the program is starting."""
 SOON_S, SHOWS_S, LEARNT_S = 0.15, 0.5, 1.0
-"""A program is given the second time to show an answer, as Java keeps what it has drawn to itself for so long. It is
-given the first time only if the input has had another effect. An answer that shows nothing within the third time has no
-effect on the screen. If the next input comes between the first and the third time, it is judged by then."""
+"""A program has ``SHOWS_S`` to show an answer, because Java keeps its drawing back for a while. It has only
+``SOON_S`` if the input has had another effect. An answer that shows nothing within ``LEARNT_S``, or by the next input
+if that comes after ``SOON_S``, has no effect on the screen."""
 TIMES, ALIKE_BYTES = 3, 8
-"""A request of one size (give or take so many bytes) that had no effect on the screen so often is background talk."""
+"""Requests whose sizes differ by no more than ``ALIKE_BYTES`` are alike. Alike requests are background talk after
+``TIMES`` answers in a row without an effect on the screen."""
 ONLY_SENDS, WHILE_IDLE, TRICKLE_BYTES = 12, 4, 64
-"""A connection on which the program sent so often without an answer is one that only sends. A send while nobody acts
-counts so many times. One of more than ``TRICKLE_BYTES`` counts only then, because it may be part of an upload."""
+"""A connection only sends after ``ONLY_SENDS`` sends without an answer. A send while the agent is idle counts
+``WHILE_IDLE`` times. A send of more than ``TRICKLE_BYTES`` counts only then, because it may be part of an upload."""
 BEFORE_S = 0.004
-"""The kernel's clock for connections is rounded down: a request may seem to be so much older than it is."""
+"""The kernel rounds the ages of data to its timer, so a request may seem older than it is by this time."""
 AGAIN_BYTES = 16
-"""A request that was pending before the input, once answered, is often asked again in as many bytes, give or take so
-many: a long poll."""
+"""A long poll that was pending before the input is asked again once it is answered, in a size that differs by no
+more."""
 ANSWERING_S = 3.0
-"""An answer that comes in pieces is waited for so long while pieces come."""
+"""An answer that comes in pieces is followed for this time."""
 MOST_SIZES, MOST_PEERS = 64, 1024
 
 DrawnBetween = Callable[[float, float, bool], bool]
@@ -56,8 +58,8 @@ class Request:
 
     ``followed_input`` is true if it was sent after the last input, and not by habit. ``answered_s`` is set while it is
     doubtful whether the bytes that came back are the answer. ``after_answer`` is true for a request that was sent when
-    an earlier answer had already changed the screen: what the page still loads. ``is_guess`` is true if only the number
-    of segments says that there is such a request.
+    an earlier answer had already changed the screen: a part that the page still loads. ``is_guess`` is true if only the
+    number of segments says that there is such a request.
     """
 
     since_s: float
@@ -70,7 +72,7 @@ class Request:
 
 @dataclass(slots=True)
 class _Talk:
-    """What is known of one connection. ``answers`` counts the answers since it was made: the first ones may be those
+    """The state of one connection. ``answers`` counts the answers since it was made: the first ones may be those
     of an encryption that is agreed on.
     """
 
@@ -146,7 +148,7 @@ class Exchanges:
         self._answers.clear()
 
     def update(self, now_s: float, sockets: Sequence[TcpSocket], *, idle: bool = False) -> None:
-        """Take in a new sample. ``idle`` is true if nobody acts now, nor waits for the effect of an input."""
+        """Take in a new sample. ``idle`` is true while the agent neither acts nor waits for an effect."""
         first, known = self._talks is None, self._talks or {}
         talks = {}
         for seen in sockets:
@@ -173,7 +175,7 @@ class Exchanges:
     def answer_will_show(self, now_s: float) -> bool:
         """Say whether an answer has just come to a request that followed the input, and nothing was drawn since.
 
-        What a page asks for when it shows already need not change it.
+        A request that a page makes after it was drawn need not change it.
         """
         came_s = self._shows_from_s
         if now_s >= came_s + SHOWS_S or self._drawn_between(came_s, now_s, False):
@@ -233,7 +235,7 @@ class Exchanges:
             talk.only_sends = True
 
     def _exchanged(self, talk: _Talk, before: TcpSocket, seen: TcpSocket, now_s: float, *, idle: bool) -> None:
-        """Tell what happened between two samples in which data went both ways, and no request was pending before."""
+        """Record the exchange between two samples in which data went both ways, and no request was pending before."""
         size = seen.sent - before.sent
         if seen.received_ago_ms < seen.sent_ago_ms:
             self._requested(talk, size, now_s, idle=idle)

@@ -13,7 +13,7 @@ class Programs:
 
     ``helpers`` returns the processes that the desktop itself needs. What the message bus starts belongs to it.
     ``owner_at`` is for a screen that others use too: it returns whose window gets a press at a point or, without one,
-    the keys, and zero if nobody can say.
+    the keys, and zero if that is unknown.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Programs:
 
     @property
     def unknown(self) -> bool:
-        """Whether nobody can say which program got the last input."""
+        """Whether it is unknown which program got the last input."""
         return self._owner_at is not None and not self._touched
 
     def touch(self, at: Point | None) -> bool:

@@ -2,8 +2,8 @@
 
 No program has to help. The kernel tells which connections have sent a request that is not answered (`exchanges`), how
 much CPU time the programs use (`cpu_use`) and which processes the input started. The X server tells which pointer is
-shown (`pointer_name`), and the accessibility bus which documents are busy. What these signs are while nobody acts is
-learned in a thread, and is not waited for.
+shown (`pointer_name`), and the accessibility bus which documents are busy. A thread learns the usual state of these
+signs while the agent is idle, and the usual state is not waited for.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ from holo_tasks.desktop.readiness.tcp_table import NotTold, TcpSocket, TcpTable
 from holo_tasks.desktop.repaints import Repaints
 
 IDLE_EVERY_S, IDLE_AFTER_S, IDLE_FOR_S = 0.25, 1.0, 120.0
-"""While nobody acts, the thread takes a sample so often. It begins so long after the last look, because the effect of
-an input may come late, and stops after the third time: by then nothing new is learned."""
+"""While the agent is idle, the thread takes a sample every ``IDLE_EVERY_S``. The agent counts as idle from
+``IDLE_AFTER_S`` after a look on, because the effect of an input may come late. The thread stops after
+``IDLE_FOR_S``."""
 NEAR, BUTTON_WIDE, BUTTON_TALL = 8, 640, 120
-"""A repaint so near to the place of the input, in pixels, and no larger, is that of a button that was pressed."""
+"""In pixels: the largest repaint that may be the pressed button's own, and its distance from the place of the input."""
 CHILD_S = 1.0
-"""A process that the input started and that has slept for so long is done, or waits for somebody."""
+"""A process that the input started is done, or waits for a person, once it has slept for this time."""
 MOST_FAILURES = 3
-"""After so many failed questions in a row the kernel is not asked for connections any more."""
+"""After this number of failed questions in a row the kernel is not asked for connections any more."""
 AWAKE_S = 2.0
 """How long after an input or an answer a program may go without a moment at which all its threads sleep."""
 COST_TIMES = 20
-"""The thread rests so many times as long as a sample takes, so that a large table of connections costs little."""
+"""The thread rests this many times as long as a sample takes, so that a large table of connections costs little."""
 SERVER, ANSWER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
     "its server",
     "its server's answer to show",
@@ -47,7 +48,7 @@ SERVER, ANSWER, CHILD, DISK, CPU, POINTER, DOCUMENT = (
     "something, as its pointer says",
     "its document to load",
 )
-"""What a program may wait for, as people and the model read it."""
+"""The things that a program may wait for, in the words that people and the model read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Wait:
 class WorkInFlight:
     """The sense for work in flight of one desktop.
 
-    ``clients`` returns the processes that have windows, None if nobody can say. ``table`` makes the table of
+    ``clients`` returns the processes that have windows, None if that is unknown. ``table`` makes the table of
     connections when it is first read: it may raise `NotTold`. ``busy`` returns the elements that say to be busy, as
     documents do while they load. ``steady`` returns the places that repaint themselves at a pace of their own.
     ``own_network`` is false if the programs are meant to have another network than this process.
@@ -132,7 +133,7 @@ class WorkInFlight:
     def begin(self, at: Point | None = None, *, starting: bool = False) -> None:
         """Note that an input is about to be sent, to a point or to the keyboard's focus.
 
-        Work that is already under way does not count as work on this input. Inputs between which nobody looked count
+        Work that is already under way does not count as work on this input. Inputs without a look between them count
         as one. With ``starting``, a program is about to be started: then only requests are waited for, because to
         start means to compute and to start processes.
         """
@@ -141,7 +142,7 @@ class WorkInFlight:
             self._at, self._repeats = at, self._steady()
             now_s, pids = time.monotonic(), self._programs.pids()
             if self._programs.unknown:
-                self.unseen["programs"] = "nobody can say which process the window belongs to"
+                self.unseen["programs"] = "the process of the window is unknown"
             else:
                 self.unseen.pop("programs", None)
             again = self._looked_s is None and bool(self._began_s)
@@ -285,7 +286,7 @@ class WorkInFlight:
         )
 
     def _learn(self) -> None:
-        """Take samples while nobody acts."""
+        """Take samples while the agent is idle."""
         while True:
             self._wake.wait()
             self._wake.clear()
