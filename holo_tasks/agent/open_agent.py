@@ -50,16 +50,16 @@ from holo_tasks.prefect_server.local_only import check_advisors, check_rest, ent
 from holo_tasks.prefect_server.temporary import OPEN, is_open
 from holo_tasks.run.dead_letters import file_noted
 from holo_tasks.run.discovery import Discovery
-from holo_tasks.run.far_rules import check_far
+from holo_tasks.run.event_listeners import Listener, Overheard
 from holo_tasks.run.flow_context import attempt, deployment_id, flow_run_id, in_part_of_another
 from holo_tasks.run.hooks import Subscribed
 from holo_tasks.run.journal import not_untouched
-from holo_tasks.run.listening import Listener, Overheard
 from holo_tasks.run.log_filter import one_line_errors
 from holo_tasks.run.redactors import redactor_for, tell_for
+from holo_tasks.run.remote_screen_rules import check_remote_rules
 from holo_tasks.run.run import Run, check_price, current_guard, ending, guarded, open_run
 from holo_tasks.run.run_options import RunOptions
-from holo_tasks.run.unread_rules import unread
+from holo_tasks.run.screen_text_rules import unread
 from holo_tasks.run.untold import tell_quietly
 from holo_tasks.safety.approvals import Approvals, OnRequest
 from holo_tasks.safety.budgets import Budgets
@@ -125,7 +125,7 @@ async def open_agent(
         enter_late(os.environ, prefect_url)
     one_line_errors()
     known: Mapping[str, Secret] = getattr(desktop, "secrets", {}) if secrets is None else secrets
-    check_far(getattr(desktop, "far", ""), options.policy, redaction, known)
+    check_remote_rules(getattr(desktop, "far", ""), options.policy, redaction, known)
     password: Secret | None = getattr(desktop, "password", None)
     codes = Codes(known.values(), time.time)
     scrubber = Scrubber([*known.values(), *([password] if password else [])], codes)

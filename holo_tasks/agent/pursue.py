@@ -31,7 +31,7 @@ from holo_tasks.run.flow_context import flow_run_id
 from holo_tasks.run.journal import not_untouched
 from holo_tasks.run.killed import as_killed
 from holo_tasks.run.run import Resolved, Run, current_guard, current_run, ending, progress, to_text
-from holo_tasks.run.sharing import TOLD, told_of_files
+from holo_tasks.run.shared_folder_use import TOLD, told_of_files
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, has_token, inside
 from holo_tasks.run.subgoal_options import SubgoalOptions
 from holo_tasks.safety.scrubbing import hushed, hushed_plain

@@ -17,9 +17,9 @@ from holo_tasks.run.business_item import Attempt, Books, WorkItem
 from holo_tasks.run.journal import NOT_DONE, current_journal
 from holo_tasks.run.kept_work import Kept, check_template
 from holo_tasks.run.run import Run
-from holo_tasks.run.same_work import work_of
 from holo_tasks.run.secret_filter import HushedName, hushing_errors
 from holo_tasks.run.subgoal_context import current_subgoal
+from holo_tasks.run.work_identity import work_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -31,10 +31,10 @@ from holo_tasks.run.journal import NOT_DONE, current_journal, journalled
 from holo_tasks.run.kept_work import Call, Kept, check_template, fields_of
 from holo_tasks.run.learn import Learn, Learned
 from holo_tasks.run.run import Run, current_progress, current_run, guarded, progress, running_here, surely
-from holo_tasks.run.same_work import work_of
 from holo_tasks.run.secret_filter import HushedFlow, HushedName, hushing_errors
 from holo_tasks.run.subgoal_context import Subgoal, current_subgoal, inside
 from holo_tasks.run.subgoal_options import ANY_EFFECT, MODEL, SCRIPTED, Effect, Layer, SubgoalOptions
+from holo_tasks.run.work_identity import work_of
 
 if TYPE_CHECKING:
     from holo_tasks.agent.learning import Learning

@@ -149,7 +149,7 @@ def _fleet(options: argparse.Namespace) -> int:
 def _catch_up() -> None:
     """Do, and tell, what could not be done when it should have been; what was asked for is done in any case."""
     from holo_tasks.machine.home import holo_home
-    from holo_tasks.run.catching_up import catch_up
+    from holo_tasks.run.deferred_reports import catch_up
 
     try:
         for line in catch_up(holo_home()):

@@ -18,7 +18,7 @@ from holo_tasks.core.visible_text import exact
 from holo_tasks.machine.output import say
 from holo_tasks.machine.patience import is_away, tells, waited
 from holo_tasks.prefect_server.temporary import configured_api_url, require_server
-from holo_tasks.run.beside import refuse_beside
+from holo_tasks.run.retry_conflicts import refuse_active_run
 from holo_tasks.safety.items import Item, Items
 from holo_tasks.safety.ledger import Ledger
 from holo_tasks.safety.store import Store, store_at
@@ -153,7 +153,7 @@ async def _deploy(deployment: str, item: Item, make_ready: Callable[[], None], s
             while not again or (made.state is not None and made.state.is_final()):
                 before = made
                 states = await client.read_flow_run_states(before.id)
-                await asyncio.to_thread(refuse_beside, item, before, states, store, home)
+                await asyncio.to_thread(refuse_active_run, item, before, states, store, home)
                 await client.read_deployment(UUID(deployment))
                 await asyncio.to_thread(make_ready)
                 # Prefect makes one run of a key: whoever asks at the same time, or for want of the note below, is told

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from xml.etree.ElementTree import ParseError
 
 from holo_tasks.core.errors import InvalidUsage
+from holo_tasks.office.atomic_file import FileBusy, FileNotWritten, naming_the_cause, replace_whole, sole_writer
 from holo_tasks.office.columns import Column, Content, clean_text, content, held, put
-from holo_tasks.office.whole_file import FileBusy, FileNotWritten, naming_the_cause, replace_whole, sole_writer
 
 if TYPE_CHECKING:
     from openpyxl import Workbook as Book

@@ -1,1 +1,8 @@
-"""What is around a user's code: the run, its sub-goals, limits and journal, and what is told and kept of it."""
+"""Run sub-goals under limits, a journal and a kill switch, and report their results to Prefect.
+
+Three modules matter most. `run` holds the open `Run`: desktop, model, trace and limits. `business_item` makes one
+attempt at an item, at most once. `subgoal_context` finds the current sub-goal and its walk.
+
+This package may import core, machine, loop, models, desktop, safety, audit, office, vision, set_of_mark, contract,
+scripts, inventory, telemetry, prefect_server and kill. The packages handoff, agent and cli build on it.
+"""

@@ -1,4 +1,8 @@
-"""All desktops of a run as one, as its kill switch sees them: what is stopped is stopped on each."""
+"""Present all desktops of a run as one desktop to the run's kill switch.
+
+`AllDesktops` is the desktop of a run that `agent.open_agents` opened. It forwards each latch, lease and kill to every
+desktop. It refuses to look or act, because the caller has not chosen a desktop.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ USE_MAP = "This run has several desktops: give its work to `agents.map(work, ite
 
 
 class Watched(Protocol):
-    """One of the desktops, and what lets its input through."""
+    """One desktop of a run and the gate that lets its input through."""
 
     @property
     def screen(self) -> Gated: ...
@@ -26,12 +30,12 @@ class Watched(Protocol):
 
     @property
     def stopped_alone(self) -> bool:
-        """Whether its input was stopped for good without the run's being stopped."""
+        """Return whether this desktop's input was latched while the run went on."""
         ...
 
 
 class AllDesktops:
-    """The desktops of a run, which come and go. It has no screen of its own: nobody can tell which one is meant."""
+    """The desktops of a run, which are added and removed while it works. It has no screen of its own."""
 
     display = ""
 
@@ -41,7 +45,7 @@ class AllDesktops:
         self._latched = False
 
     async def add(self, one: Watched) -> None:
-        """Watch over one more."""
+        """Add a desktop; serve it if the run has begun, and latch it if the run was latched."""
         if self._served is not None:
             await one.screen.serve(*self._served)
         self._all.append(one)
@@ -49,8 +53,8 @@ class AllDesktops:
             one.screen.latch()
 
     def leave(self, one: Watched) -> None:
-        """Watch over one no more: no input is let through to it from here."""
-        self._all = [other for other in self._all if other is not one]  # another thread may be going through them
+        """Remove a desktop and end its input lease."""
+        self._all = [other for other in self._all if other is not one]  # another thread may iterate over the old list
         one.screen.renew(0.0)
 
     async def serve(self, run_id: str, began_s: float, folder: Path) -> None:

@@ -1,4 +1,8 @@
-"""A program's API among the layers of a sub-goal."""
+"""Let a program's API answer a sub-goal instead of its screen.
+
+`Api` wraps an async function that stands among the ``layers`` of a sub-goal. `subgoal_options` checks it and binds it
+to the sub-goal's arguments.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +14,24 @@ from typing import Any, Self
 from holo_tasks.core.errors import InvalidUsage
 
 HANDS = "hands"
-"""What a script calls its first parameter."""
+"""Name of a script's first parameter, through which it acts on the screen."""
 
 
 @dataclass(frozen=True)
 class Api:
-    """A program's API, as a layer: an async function without hands that does what the sub-goal is for, and answers.
+    """A layer that calls an async function instead of working on the screen.
 
-    It is called with those of the sub-goal's arguments that it names. What it returns is the answer. It raises `GaveUp`
-    to say that it has done nothing and that the next layer has its turn; of anything else that it raises nobody knows
-    what it did. An async function in ``layers`` is taken for one: `Api` says so of what does not look like it, such as
-    a lambda. Raises `InvalidUsage` for what cannot be one.
+    The function is called with those arguments of the sub-goal that it names, and its return value is the answer. It
+    raises `GaveUp` if it has done nothing and the next layer may try. After any other exception, the effect of the call
+    is unknown.
+
+    Any async function in ``layers`` is wrapped in `Api` automatically. Write `Api` for a callable that does not look
+    async, such as a lambda. Raises `InvalidUsage` if the function is not callable or takes ``hands``.
     """
 
     function: Callable[..., Awaitable[Any]]
     given: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """The arguments of the sub-goal that it is called for."""
+    """The arguments of the sub-goal's call, by name."""
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -39,12 +45,15 @@ class Api:
 
     @property
     def name(self) -> str:
-        """What it is called in the journal and the trace."""
+        """Return the function's name with spaces, for the journal and the trace."""
         function = inspect.unwrap(getattr(self.function, "func", self.function))
         return str(getattr(function, "__name__", type(function).__name__)).replace("_", " ")
 
     def check(self, arguments: Set[str], whose: str) -> None:
-        """Raise `InvalidUsage` unless arguments of these names are all that it needs."""
+        """Raise `InvalidUsage` if the function needs a parameter that is not in ``arguments``.
+
+        ``whose`` names the sub-goal in the message.
+        """
         for parameter in self._parameters:
             if parameter.kind is parameter.POSITIONAL_ONLY:
                 raise InvalidUsage(f"The API function {self.name!r} is called by name: take the `/` out of it.")
@@ -61,15 +70,18 @@ class Api:
                 )
 
     def called(self, given: Mapping[str, Any]) -> Self:
-        """Return it for a call of the sub-goal."""
+        """Return a copy bound to the arguments of one call of the sub-goal."""
         return replace(self, given=given)
 
     async def answer(self) -> Any:
-        """Call the function; return what it does."""
+        """Call the function with the arguments that it takes, and return its result.
+
+        Raises `InvalidUsage` if the function returns something that cannot be awaited.
+        """
         names = {parameter.name for parameter in self._parameters if parameter.kind is not parameter.VAR_KEYWORD}
         every = any(parameter.kind is parameter.VAR_KEYWORD for parameter in self._parameters)
-        told = {name: value for name, value in self.given.items() if every or name in names}
-        answer = self.function(**told)
+        passed = {name: value for name, value in self.given.items() if every or name in names}
+        answer = self.function(**passed)
         if not inspect.isawaitable(answer):
             raise InvalidUsage(f"The API function {self.name!r} is awaited: make it `async def`.")
         return await answer
@@ -79,20 +91,20 @@ class Api:
         try:
             return list(inspect.signature(self.function).parameters.values())
         except (TypeError, ValueError):
-            raise InvalidUsage(f"Nobody can tell what {self.function!r} takes: give an async function.") from None
+            raise InvalidUsage(f"The parameters of {self.function!r} cannot be read: give an async function.") from None
 
 
 def is_api(layer: Any) -> bool:
-    """Say whether a layer is an API, or an async function, which stands for one."""
+    """Return whether a layer is an `Api` or an async function."""
     return isinstance(layer, Api) or (callable(layer) and _is_async(layer))
 
 
 def _is_async(layer: Any) -> bool:
-    called = getattr(type(layer), "__call__", None)  # noqa: B004 - not whether it can be called, but how
+    called = getattr(type(layer), "__call__", None)  # noqa: B004 - the method itself is needed: it may be async
     return any(map(inspect.iscoroutinefunction, (layer, inspect.unwrap(layer), called)))
 
 
 def _takes_hands(parameter: inspect.Parameter) -> bool:
-    said = parameter.annotation
-    written = said if isinstance(said, str) else getattr(said, "__name__", "")
-    return parameter.name == HANDS or written.rpartition(".")[2] == "Hands"
+    annotation = parameter.annotation
+    annotation_name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return parameter.name == HANDS or annotation_name.rpartition(".")[2] == "Hands"

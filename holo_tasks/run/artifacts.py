@@ -1,7 +1,7 @@
-"""What people see in the Prefect UI: a small timeline per sub-goal, tables, a progress bar.
+"""Publish artifacts in the Prefect UI: Markdown pages, tables, links and progress bars.
 
-Publishing is best effort and bounded in time: a Prefect server that is down must not hold up the agent,
-and the evidence itself is in the trace.
+Each call is best effort and waits at most ``PATIENCE_S`` seconds, so an unreachable Prefect server does not hold up the
+agent. The trace has the same information. Values of secrets are removed first.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ logger = logging.getLogger("holo_tasks.run.artifacts")
 
 
 async def publish_markdown(key: str, markdown: str, description: str) -> UUID | None:
-    """Publish a Markdown page on the current run; return None if that was not possible in time."""
+    """Publish a Markdown page on the current flow run; return its id, or ``None`` if that fails or times out."""
     return await _patiently(
         acreate_markdown_artifact(
             markdown=hushed(markdown), key=artifact_key(hushed(key)), description=hushed(description)
@@ -41,7 +41,7 @@ async def publish_markdown(key: str, markdown: str, description: str) -> UUID | 
 
 
 async def publish_table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> UUID | None:
-    """Publish a table on the current run; return None if that was not possible in time."""
+    """Publish a table on the current flow run; return its id, or ``None`` if that fails or times out."""
     table = [dict(hushed_plain(row)) for row in rows]
     return await _patiently(
         acreate_table_artifact(table=table, key=artifact_key(hushed(key)), description=hushed(description))
@@ -49,26 +49,26 @@ async def publish_table(key: str, rows: Sequence[Mapping[str, Any]], description
 
 
 async def publish_link(key: str, link: str, description: str) -> UUID | None:
-    """Publish a link on the current run; return None if that was not possible in time."""
+    """Publish a link on the current flow run; return its id, or ``None`` if that fails or times out."""
     return await _patiently(
         acreate_link_artifact(link=link, link_text=description, key=artifact_key(key), description=description)
     )
 
 
 async def publish_progress(key: str, percent: float, description: str) -> UUID | None:
-    """Publish how far something is on the current run; return None if that was not possible in time."""
+    """Publish a progress bar on the current flow run; return its id, or ``None`` if that fails or times out."""
     return await _patiently(
         acreate_progress_artifact(progress=percent, key=artifact_key(hushed(key)), description=hushed(description))
     )
 
 
 async def update_progress(artifact: UUID, percent: float, description: str) -> None:
-    """Say how far it is by now, in the same place."""
+    """Set the percentage and description of a progress bar."""
     await _patiently(aupdate_progress_artifact(artifact, progress=percent, description=hushed(description)))
 
 
 async def flush_logs() -> None:
-    """Send Prefect what it has not been sent of this run's log, while its server is still there."""
+    """Send log records that are still buffered to Prefect, for at most ``PATIENCE_S`` seconds."""
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(APILogHandler.aflush(), PATIENCE_S)
 
@@ -82,5 +82,5 @@ async def _patiently(publishing: Awaitable[UUID]) -> UUID | None:
 
 
 def artifact_key(text: str) -> str:
-    """Return a key Prefect accepts: lower-case letters, digits and dashes."""
+    """Return a key that Prefect accepts: lower-case letters, digits and dashes, at most 80 characters."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80] or "artifact"

@@ -1,4 +1,8 @@
-"""An attempt at a business item: claimed, done at most once, and its result kept; else the item is put on the list."""
+"""Make one attempt at a business item: claim it, do the work at most once, and store the result.
+
+`Attempt` does it. An item whose work fails goes on the dead-letter list. Steps, sub-goals and the command line all use
+it. `Books` finds the ledger and the list.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +35,13 @@ from holo_tasks.safety.ledger import Claim, Finished, Ledger, Work, worker
 from holo_tasks.safety.store import Store, store_at
 
 FILING_S = 2.0
-"""How long a flow that is being stopped takes to put an item on the list."""
+"""Seconds that a cancelled flow may spend on adding an item to the dead-letter list."""
 logger = logging.getLogger("holo_tasks")
 
 
 @dataclass(frozen=True)
 class Books:
-    """Where it is kept what is done and what could not be: the run's, or this machine's where there is no run."""
+    """The ledger of results and the dead-letter list: those of the current run, or else those of this machine."""
 
     ledger: Ledger
     items: Items
@@ -46,6 +50,7 @@ class Books:
 
     @classmethod
     def here(cls) -> Books:
+        """Return the books of the current run, or open those under ``HOLO_HOME`` if no run is open."""
         if (run := running_here()) is not None:
             return cls(run.ledger, run.items, run.home, run)
         home = holo_home()
@@ -53,7 +58,7 @@ class Books:
         return cls(Ledger(store), Items(store), home)
 
     async def skip(self, token: str, goal: str, title: str, done: Finished) -> None:
-        """Say that something was done before."""
+        """Record that an earlier attempt already did the work."""
         if self.run is not None:
             await self.run.skipping.add(self.run, token, goal, title, done)
         else:
@@ -61,26 +66,31 @@ class Books:
             logger.info("Already done: %s for %s.", goal, exact(token))
 
     async def settle(self, token: str, goal: str) -> None:
-        """Take what is done off the list; where that cannot be done now, whoever finds it done will."""
+        """Remove a finished item from the dead-letter list.
+
+        If the list is unreachable, the item stays on it until a later run finds the result.
+        """
         with suppress(InvalidUsage):
             await asyncio.to_thread(self.items.settle, token, goal)
 
 
 @lru_cache(maxsize=4)
 def _store(home: Path, address: str) -> Store:
-    """Return the database of a home, or at an address; each has its connections."""
+    """Return the cached database of a home or address. Each one keeps its own connections."""
     return store_at(home)
 
 
 @dataclass(frozen=True)
 class WorkItem:
-    """A business item, and the work that a call asks for on it: how the result is read and written, and ``how`` a
-    person can have it driven again.
+    """A business item and the work that a call requests for it.
 
-    Without a ``token`` there is no item: nothing is kept, and nothing is put on the list. Work that is ``alone`` is all
-    that its process is for: its own end tells of a mistake, so the item is not on the list for that, and it says where
-    the item was put, so that is waited for. Of many items of a flow the list alone says which one it was, and a flow
-    that is being stopped has to be quick.
+    ``inputs`` is the digest of the arguments. ``how`` tells the command line how a person can retry the work. ``read``
+    and ``write`` convert a stored result.
+
+    Without a ``token`` no item is involved: no result is stored and no item is listed. If the work is ``alone``, the
+    process does nothing else. Then an error with the status ``invalid`` is not listed, since the process reports it.
+    A cancelled attempt then waits until the item is listed. In a flow with many items, only the list identifies the
+    failed one, and a cancelled flow has to end quickly.
     """
 
     token: str
@@ -95,7 +105,7 @@ class WorkItem:
 
     @classmethod
     def of(cls, kept: Kept, call: Call, run: Run | None) -> Self:
-        """Describe a call in a flow."""
+        """Return the item for a call of a function in a flow."""
         deployment = run.deployment_id if run else deployment_id()
         return cls(
             call.token,
@@ -113,9 +123,9 @@ class WorkItem:
 class Attempt:
     """One attempt at a business item.
 
-    Of works inside each other with the same token the list has the outermost, but counts it once: ``listed`` are the
-    goals inside that failed and are on the list, ``around`` is the sub-goal that the work is a part of. ``intent`` is
-    the number of what was written down of work that is one single action.
+    Sub-goals inside each other may have the same token. Only the outermost goal counts on the dead-letter list.
+    ``listed`` has the goals inside that failed and were listed, and ``around`` is the enclosing sub-goal. ``intent`` is
+    the journal number of work that consists of one action.
     """
 
     item: WorkItem
@@ -125,15 +135,15 @@ class Attempt:
     claim: Claim | None = None
     intent: int | None = None
     finished: bool = False
-    """Whether its result is kept: what goes wrong after that is no matter of the item."""
+    """Whether the result is stored. An error after that does not put the item on the list."""
     told: str = ""
-    """What there is to tell of an item that could not be put on the list."""
+    """Message for the user if the item could not be put on the dead-letter list."""
 
     async def once(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Return what the item came to: in this work, under a claim, or in what finished it before.
+        """Return the item's result: do the work under a claim, or return the stored result.
 
-        What stops it puts the item on the list, and is raised. Where Prefect has suspended the run that is raised, also
-        if it comes out of a group of tasks as a part of the group.
+        An exception puts the item on the dead-letter list and is raised again. If Prefect has suspended the flow run,
+        that `Pause` is raised instead, even from inside an exception group.
         """
         item, books = self.item, self.books
         async with self._filed():
@@ -148,23 +158,27 @@ class Attempt:
                 return result
 
     async def looked(self, probe: Probe | None) -> Any:
-        """Return what an earlier attempt did; `NOT_DONE` if that is certainly nothing. Else raise `NeedsPerson`."""
+        """Return the result of an earlier attempt, or `NOT_DONE` if it certainly had no effect.
+
+        Raises `NeedsPerson` if the probe cannot tell.
+        """
         if self.claim is None:
             return NOT_DONE
-        with progress(1):  # looking again is no step of the story
+        with progress(1):  # a probe does not count as a step of the flow
             return await look_for_effect(self.claim, probe)
 
     async def intend(self) -> None:
-        """Write down that work which is a single action is about to be done."""
+        """Write the intent of a single action into the journal, before the action."""
         assert self.claim is not None
         self.intent = await self.claim.intend(self.item.goal, "")
 
     async def kept(
         self, work: Callable[[], Awaitable[Any]], journal: Journal | None, layers: Sequence[str] = ()
     ) -> Any:
-        """Work under the claim, and keep what comes of it; what stops it half done is left to a person.
+        """Do the work under the claim and store its result.
 
-        The actions inside are written into a ``journal``, or into none. ``layers`` are those that came to the result.
+        Actions inside go into ``journal``, or into no journal. ``layers`` are the layers that produced the result. An
+        attempt that stops after an action is left to a person.
         """
         claim = self.claim
         if claim is None:
@@ -174,7 +188,7 @@ class Attempt:
             with working(self.books.run, claim, journal):
                 found = await work()
             text, result = self.item.write(found)
-            await surely(self._keep(claim, text, layers))  # it is known now, whoever is cancelled meanwhile
+            await surely(self._keep(claim, text, layers))  # store the result even if the task is cancelled meanwhile
         return result
 
     async def _keep(self, claim: Claim, text: str, layers: Sequence[str]) -> None:
@@ -188,10 +202,10 @@ class Attempt:
 
     @asynccontextmanager
     async def _filed(self) -> AsyncIterator[None]:
-        """Put the item on the list when what is inside does not come to its result."""
+        """Put the item on the dead-letter list if the block raises."""
         try:
             yield
-        except GeneratorExit:  # nothing can be awaited any more
+        except GeneratorExit:  # a closing generator cannot await
             raise
         except BaseException as raised:
             run, error = self.books.run, raised
@@ -200,7 +214,7 @@ class Attempt:
             if isinstance(error, asyncio.CancelledError):
                 filing = asyncio.ensure_future(self._file(error))
                 await asyncio.wait({filing}, timeout=None if self.item.alone else FILING_S)
-            elif isinstance(error, Pause):  # nothing of this process goes on after it
+            elif isinstance(error, Pause):  # the process ends after it
                 await surely(self._file(error))
             else:
                 await self._file(error)
@@ -240,7 +254,7 @@ class Attempt:
         )
 
     def _is_mistake(self, error: BaseException) -> bool:
-        """Say whether it is no matter of the item, since nothing was done for it."""
+        """Return whether the error is a usage error that did nothing for the item."""
         if not isinstance(error, HoloError) or isinstance(error, UnfitItem) or error.half_done:
             return False
         return isinstance(error, InvalidUsage) or (self.item.alone and error.status == "invalid")

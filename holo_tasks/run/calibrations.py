@@ -1,4 +1,7 @@
-"""The calibrations that were made on this machine, for a person to see: the newest of each setting."""
+"""Store the newest calibration of each setting under ``HOLO_HOME``, for `holo-tasks doctor`.
+
+`keep` writes a calibration, `kept` reads all for a display, and `said` describes one.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _CALIBRATION: TypeAdapter[Calibration] = TypeAdapter(Calibration)
 
 
 def keep(home: Path | None, calibration: Calibration) -> None:
-    """Keep a calibration for `holo-tasks doctor`; what cannot be written is no reason to stop."""
+    """Write a calibration to a file named after its setting. Write errors are ignored."""
     if home is None:
         return
     with suppress(OSError):
@@ -31,7 +34,7 @@ def keep(home: Path | None, calibration: Calibration) -> None:
 
 
 def kept(home: Path, display: str) -> list[Calibration]:
-    """Return what was measured on a display; a file that is damaged, or of another version, is passed over."""
+    """Return the calibrations measured on a display. Damaged files and files of another version are skipped."""
     found = []
     for path in sorted((home / FOLDER).glob("*.json")):
         with suppress(OSError, ValidationError):
@@ -43,15 +46,19 @@ def kept(home: Path, display: str) -> list[Calibration]:
 
 
 def said(calibration: Calibration) -> str:
-    """Say in a sentence or a few what a calibration found."""
+    """Return one to a few sentences about a calibration: click error, toolkit factors, and the model's offset."""
     setting, path, model = calibration.setting, calibration.path, calibration.model
-    told = [f"Clicks there land within {path.worst_px:g} px." if path else "Where clicks land was not measured there."]
-    told += [f"{one.application} counts 1 as {one.factor:g} px." for one in calibration.toolkits if one.factor != 1]
+    sentences = [
+        f"Clicks there land within {path.worst_px:g} px." if path else "Where clicks land was not measured there."
+    ]
+    sentences += [
+        f"{one.application} counts 1 as {one.factor:g} px." for one in calibration.toolkits if one.factor != 1
+    ]
     if model is not None:
-        off = f"{one_line(setting.model, 60)} is off by {model.before_px:g} px"
-        done = f"corrected to {model.after_px:g} px" if model.correction else "not corrected, for that scatters"
-        told.append(f"{off}, {done}.")
-    return " ".join(told)
+        offset = f"{one_line(setting.model, 60)} is off by {model.before_px:g} px"
+        result = f"corrected to {model.after_px:g} px" if model.correction else "not corrected, for that scatters"
+        sentences.append(f"{offset}, {result}.")
+    return " ".join(sentences)
 
 
 def _name(setting: Setting) -> str:

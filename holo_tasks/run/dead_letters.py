@@ -1,4 +1,7 @@
-"""Putting an unfinished business item on the dead-letter list, also when the list cannot be reached just then."""
+"""Put an unfinished business item on the dead-letter list, even if the database is unreachable.
+
+`file_item` leaves a note under ``HOLO_HOME`` if the database does not answer. `file_noted` files these notes later.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ from holo_tasks.safety.store import store_at
 
 NOTE = "item"
 PLACE = "database"
-"""In a note: where the list is that the item is meant for."""
+"""Key in a note: the database that the item was meant for."""
 INSIDE, FAILED = "inside", "failed_inside"
-"""In a note: what the item is on the list instead of (`Within`)."""
+"""Keys in a note: the goals that the item replaces on the list, and the goal inside that failed (`Within`)."""
 logger = logging.getLogger(__name__)
 
 
@@ -39,9 +42,10 @@ async def file_item(
     how: Mapping[str, Any],
     within: Within = ALONE,
 ) -> str:
-    """Put an item on the list. Where that cannot be done it is noted in ``home``, and what to tell of that returned.
+    """Put an item on the dead-letter list; return an empty string, or a message if the list was unreachable.
 
-    What is wrong with the work is told in any case; what is wrong with the list comes after.
+    In that case the item is noted in ``home``, and the message says where. The message is logged as a warning. The
+    list's failure is not raised, so that the error of the work itself is reported.
     """
     values: dict[str, Any] = {
         "status": status,
@@ -56,37 +60,37 @@ async def file_item(
     except InvalidUsage as error:
         why = str(error)
     item = Item(token=token, goal=goal, **values, attempts=1, at=now_text())
-    told = await asyncio.to_thread(_noted, home, item, within, items.place, why)
-    logger.warning("%s", told)
-    return told
+    message = await asyncio.to_thread(_noted, home, item, within, items.place, why)
+    logger.warning("%s", message)
+    return message
 
 
 def file_noted(home: Path) -> list[str]:
-    """Put on the list what was noted in a home because it could not be done; return what there is to say of it.
+    """Put the noted items of a home on the list; return a message for each.
 
-    An item that was finished, or failed again, since then is left as it is. One of another database is left to a
-    command that uses that one: filed here, nobody who looks there would ever see it.
+    An item that was finished or has failed again since then is left unchanged. A note for another database stays, and a
+    message names that database. Filed here, no user of the other database would see it.
     """
-    told, elsewhere = [], Counter[str]()
-    # A sub-goal inside another one was noted before that.
+    messages, elsewhere = [], Counter[str]()
+    # Sub-goals inside others come first: the outer item then replaces them.
     for note in sorted(pending_notes.left(home, NOTE), key=lambda note: INSIDE in note.says):
-        says = dict(note.says)
+        fields = dict(note.says)
         try:
             store = store_at(home)
-            if (place := says.pop(PLACE, store.place)) != store.place:
+            if (place := fields.pop(PLACE, store.place)) != store.place:
                 elsewhere[str(place)] += 1
                 continue
-            within = Within(tuple(map(str, says.pop(INSIDE, ()))), str(says.pop(FAILED, "")))
-            item = Item(**says)
+            within = Within(tuple(map(str, fields.pop(INSIDE, ()))), str(fields.pop(FAILED, "")))
+            item = Item(**fields)
             if Ledger(store).stored(item.token, item.goal) is None and Items(store).file_late(item, within):
-                since = f"is on the list of what waits for somebody since {item.at}"
-                told.append(f"{exact(item.token)} {since}: {exact(' '.join(item.reason.split()))}")
+                since = f"is on the list of items that wait for a person since {item.at}"
+                messages.append(f"{exact(item.token)} {since}: {exact(' '.join(item.reason.split()))}")
         except TypeError:
-            pass  # not one of ours
+            pass  # the note has another format
         except InvalidUsage:
-            continue  # the database is still away; what needs it says so
+            continue  # the database is still unreachable; commands that need it report that
         note.drop()
-    return told + [
+    return messages + [
         f"{count} unfinished items are noted in {home} for the list in {place}, which is not the database in use here; "
         f"`holo-tasks runs` with its {DATABASE_VARIABLE} puts them there."
         for place, count in sorted(elsewhere.items())
@@ -94,7 +98,7 @@ def file_noted(home: Path) -> list[str]:
 
 
 def _noted(home: Path | None, item: Item, within: Within, place: str, why: str) -> str:
-    lost = f"{item.token!r} is not on the list of what waits for somebody ({why.rstrip('.')})"
+    lost = f"{item.token!r} is not on the list of items that wait for a person ({why.rstrip('.')})"
     if home is None:
         return f"{lost}."
     try:

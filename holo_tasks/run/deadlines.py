@@ -1,4 +1,7 @@
-"""Telling Prefect of lists of work with items that are due soon, for an automation to act on."""
+"""Emit a Prefect event for each work list with items that are due soon, so that an automation can act.
+
+`tell_of_deadlines` is called by the janitor flow. `due_soon` finds the lists.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,12 @@ from holo_tasks.safety.work_items import WorkItems
 
 DEADLINE_EVENT = "holo.deadline-near"
 NEAR_S = 3600.0
+"""Seconds before its deadline from which an item counts as due soon."""
 
 
 @dataclass(frozen=True)
 class Due:
-    """How many open items of a list are due soon; ``late`` of them are past their deadline."""
+    """A work list with ``near`` open items that are due soon or late, including ``late`` items past their deadline."""
 
     list: str
     near: int
@@ -24,7 +28,7 @@ class Due:
 
 
 def due_soon(store: Store, near_s: float = NEAR_S) -> list[Due]:
-    """Return the lists with open items that are due within so many seconds, or late."""
+    """Return the lists with open items that are late, or due within ``near_s`` seconds."""
     items = WorkItems(store)
     until = (datetime.now(UTC) + timedelta(seconds=near_s)).isoformat(timespec="seconds")
     near = {name: items.due_before(name, until) for name in items.lists()}
@@ -32,9 +36,9 @@ def due_soon(store: Store, near_s: float = NEAR_S) -> list[Due]:
 
 
 def tell_of_deadlines(store: Store, near_s: float = NEAR_S) -> list[Due]:
-    """Emit an event for each list that has open items that are due soon; return what it told of.
+    """Emit one event for each list that has open items due soon; return these lists.
 
-    Each call tells of the same lists again, as long as that is so: an automation says how often it wants to hear of it.
+    Each call emits the events again while the items stay open. The automation decides how often it reacts.
     """
     found = due_soon(store, near_s)
     for due in found:

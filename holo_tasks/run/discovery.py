@@ -1,4 +1,7 @@
-"""What an agent finds out about the machine before it begins: read only, once a run, within two seconds."""
+"""Collect an inventory of the machine for the model: programs, windows, menus and recent files.
+
+`Discovery` runs once a run, reads only, and takes at most two seconds. The inventory goes into the trace.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +32,20 @@ from holo_tasks.safety.scrubbing import hushed
 
 T = TypeVar("T")
 Screen: TypeAlias = tuple[tuple[str, ...], dict[str, tuple[str, ...]]]
-"""Titles of windows, and entries of menus by program."""
+"""Window titles, and menu entries by program."""
 MOST_S = 2.0
+"""Seconds that the whole inventory may take."""
 PROGRAM_CHARACTERS = 40
 FILES_S = 1.0
-"""For what is read of files: they are read beside the screen."""
+"""Seconds for reading files, which happens while the screen is read."""
 
 
 @dataclass
 class Discovery:
-    """Finds out what there is once, and tells every conversation of the run the same words.
+    """Collects the inventory once and gives every conversation of the run the same text.
 
-    ``tell`` is what texts go through before they are known outside this machine; without ``unseen`` what no picture
-    shows is not told, nor, without ``screen``, anything that somebody has worked on.
+    ``tell`` removes private text before it leaves this machine. Without ``unseen``, closed menus are left out, since no
+    redaction has seen them. Without ``screen``, window titles, menus and recent files are left out.
     """
 
     wanted: Discover
@@ -52,7 +56,7 @@ class Discovery:
     _found: str | None = None
 
     async def told(self, run: Run, walk: Walk) -> str:
-        """Return what a model is told; what it took, and what it said, is in the trace."""
+        """Return the inventory as text for the model, and record it with its duration in the trace."""
         if self._found is None:
             desktop = await run.desktop.started() if isinstance(run.desktop, LazyDesktop) else run.desktop
             began_s = time.monotonic()
@@ -63,14 +67,12 @@ class Discovery:
         return self._found
 
     async def _seen(self, run: Run) -> tuple[Box, Sequence[Mask]] | None:
-        """Return what the agent sees of the screen, and what of that is masked; None where that cannot be known, so
-        that nothing of it is told.
-        """
+        """Return the monitor's area on the screen and the masks in it, or ``None`` if the screen cannot be read."""
         try:
             frame = await run.desktop.look()
             return frame.monitor or Box.whole(frame.size), (await run.outside.redactor.redact(frame)).masks
         except (RedactionFailed, DesktopFailed):
-            return None  # whoever takes the next picture says why
+            return None  # the next screenshot reports the error
 
     async def _inventory(self, run: Run, desktop: Any, until_s: float) -> Inventory:
         files_s = time.monotonic() + FILES_S
@@ -84,24 +86,22 @@ class Discovery:
         windows, menus = screen or ((), {})
         return Inventory(
             programs=started or (),
-            # Cut last: of a secret that was cut nobody finds what is left.
+            # Cut after redaction: half a secret would not be recognized.
             windows=tuple(one_line(title, CHARACTERS) for title in self._known(windows)),
             menus={
-                one_line(told, PROGRAM_CHARACTERS): self._known(each)
+                one_line(program, PROGRAM_CHARACTERS): self._known(each)
                 for name, each in menus.items()
-                if (told := self.tell(name))
+                if (program := self.tell(name))
             },
             recent=self._known(files or ()) if self.screen else (),
         )
 
     def _known(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Return the texts that may be known; of one that holds something private nothing is told."""
+        """Return the texts after redaction; a text with private content is dropped."""
         return tuple(filter(None, map(self.tell, texts)))
 
     async def _screen(self, run: Run, desktop: Any) -> Screen:
-        """Return the titles of windows, and the menus of their programs, but for what is masked on the screen or is on
-        another monitor than the agent's.
-        """
+        """Return window titles and menus, without masked windows and windows on other monitors."""
         if not hasattr(desktop, "windows") or (seen := await self._seen(run)) is None:
             return (), {}
         area, masks = seen
@@ -110,7 +110,7 @@ class Discovery:
             windows: Sequence[Window] = [one for one in await desktop.windows() if may_be_told(one.box, area, masks)]
             tree = await elements.known(masks) if elements is not None else ElementTree()
         except DesktopFailed:
-            return (), {}  # whoever takes the next picture says why
+            return (), {}  # the next screenshot reports the error
         titles = dict.fromkeys(one_line(window.title, LONGEST) for window in windows)
         menus: dict[str, tuple[str, ...]] = {}
         for window in windows:
@@ -119,9 +119,9 @@ class Discovery:
         return tuple(filter(None, titles)), menus
 
     def _menus(self, run: Run, tree: ElementTree, pid: int) -> tuple[str, ...]:
-        """Return the menus of a program: of now, else as they were found in this version of it before."""
+        """Return the program's menus as they are now, or as an earlier run found them in the same version."""
         if not self.unseen:
-            return ()  # a menu that is not open is on no picture, so nobody has masked it
+            return ()  # a closed menu is on no screenshot, so no mask covers it
         version, found = menu_lists.version_of(pid), menu_lists.menus_of(tree, pid)
         if found:
             menu_lists.keep(run.home, version, [hushed(entry) for entry in found])
@@ -134,7 +134,7 @@ def _program(tree: ElementTree, window: Window) -> str:
 
 
 async def _in_time(part: Awaitable[T], until_s: float) -> T | None:
-    """Return what a part comes to; None if that is not there in time."""
+    """Return the result of ``part``, or ``None`` if it is not done in time."""
     try:
         async with asyncio.timeout(until_s - time.monotonic()):
             return await part

@@ -1,4 +1,7 @@
-"""Business items that an earlier version knew by other tokens: what it did of them is not done again."""
+"""Find work that an earlier version of a flow stored under other tokens, so that it is not done again.
+
+`earlier_work` is used by the expense audit flow.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ from holo_tasks.run.run import Run
 def earlier_work(
     run: Run, goal: str, tokens: Mapping[str, str], is_of: Callable[[str, str], bool]
 ) -> dict[str, str | None]:
-    """Return, by its token of now, the stored result of each item that was worked on under an earlier one.
+    """Return the stored result of each item that was worked on under its earlier token, by current token.
 
-    ``tokens`` are the earlier ones by those of now. The result is None for work that was begun and not finished; a
-    stored one counts only if it ``is_of`` the item, asked with the token of now and the result. Where two items had one
-    token nobody knows whose unfinished work it is, and it counts for neither.
+    ``tokens`` maps each current token to the earlier one. The result is ``None`` for work that was begun and not
+    finished. A stored result counts only if ``is_of(token, result)`` is true.
+
+    If two items shared one earlier token, its unfinished work belongs to neither of them.
     """
     found: dict[str, str | None] = {}
     listed = {item.token for item in run.items.all()}

@@ -1,4 +1,7 @@
-"""Working on a list of items, some at a time: begun in their order, told as they end."""
+"""Work on a list of items with bounded concurrency, starting in order and yielding results as they end.
+
+`FairMap` does it for `Agents.map` and for work lists. `Outcome` is the result of one item.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Outcome(Generic[T, R]):
-    """What came of one item: an ``outcome``, or the ``error`` that stopped the work on it.
+    """The result of one item: an ``outcome``, or the ``error`` that stopped it.
 
-    ``number`` is the item's place in the list, from 1. ``tries`` is how often it was begun: more than once only where
-    its desktop broke before anything was done.
+    ``number`` is the item's place in the list, from 1. ``tries`` counts the starts. It exceeds 1 only if a desktop
+    broke before any action.
     """
 
     item: T
@@ -28,19 +31,20 @@ class Outcome(Generic[T, R]):
 
     @property
     def result(self) -> R:
-        """The outcome; raises the error instead, if there is one."""
+        """Return the outcome, or raise the error."""
         if self.error is not None:
             raise self.error
-        return self.outcome  # type: ignore[return-value]  # an outcome that is None is one, too
+        return self.outcome  # type: ignore[return-value]  # None is a valid outcome
 
 
 class FairMap(Generic[T, R]):
-    """Has ``do`` called for each item, for ``at_once`` of them at a time, and tells what came of each as it ends.
+    """Calls ``do`` for each item, ``at_once`` items at a time, and yields each `Outcome` when it is done.
 
-    ``do`` gets the item's number and the item, and returns what came of it. After an error that ``ends`` all, as a
-    limit of the whole flow does, no item is begun; those under way are told as they end, and then that error is raised.
-    So it is when the items themselves cannot be had. No more than twice ``at_once`` are under way or wait to be told:
-    who does not keep up holds up the work.
+    ``do`` gets the item's number and the item. An error for which ``ends`` is true starts no further item, such as a
+    limit of the whole flow. Items under way are finished and yielded, then the error is raised. An error from ``items``
+    has the same effect.
+
+    At most twice ``at_once`` items are under way or wait to be yielded, so a slow consumer causes backpressure.
     """
 
     def __init__(
@@ -55,20 +59,20 @@ class FairMap(Generic[T, R]):
         self._do, self._ends, self._at_once = do, ends, at_once
         self._next = asyncio.Lock()
         self._room = asyncio.Semaphore(2 * at_once)
-        self._told: asyncio.Queue[Outcome[T, R] | None] = asyncio.Queue()
+        self._done: asyncio.Queue[Outcome[T, R] | None] = asyncio.Queue()
         self._workers: list[asyncio.Task[None]] = []
         self._working = self._begun = 0
         self._draining = False
         self._why: Exception | None = None
 
     async def outcomes(self) -> AsyncGenerator[Outcome[T, R], None]:
-        """Yield what came of each item. Who leaves early lets the items under way end, and has no more begun."""
+        """Yield the outcome of each item. If the consumer stops early, items under way finish and none is started."""
         self._working = self._at_once
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._at_once)]
         try:
-            while (told := await self._told.get()) is not None:
+            while (outcome := await self._done.get()) is not None:
                 self._room.release()
-                yield told
+                yield outcome
         except GeneratorExit:
             self.drain()
             raise
@@ -80,17 +84,17 @@ class FairMap(Generic[T, R]):
 
     @property
     def over(self) -> bool:
-        """Whether nothing is under way any more."""
+        """Return whether all workers have ended."""
         return all(worker.done() for worker in self._workers)
 
     def drain(self) -> None:
-        """Begin no more items."""
+        """Start no more items."""
         self._draining = True
-        for _ in range(self._at_once):  # whoever waits for room finds that there is nothing left to do
+        for _ in range(self._at_once):  # wake the workers that wait for room, so that they end
             self._room.release()
 
     async def finish(self) -> None:
-        """Begin no more items, and wait for those under way."""
+        """Start no more items, and wait for those under way."""
         self.drain()
         if self._workers:
             try:
@@ -100,7 +104,7 @@ class FairMap(Generic[T, R]):
                 raise
 
     async def stop(self) -> None:
-        """Cancel the items under way, and wait until they have ended, also when that is cancelled meanwhile."""
+        """Cancel the items under way and wait until they have ended, even if this call is cancelled."""
         self.drain()
         for worker in self._workers:
             worker.cancel()
@@ -116,26 +120,26 @@ class FairMap(Generic[T, R]):
     async def _work(self) -> None:
         try:
             while (taken := await self._taken()) is not None:
-                told = await self._do(*taken)
-                if told.error is not None and self._ends(told.error):
-                    self._end(told.error)
-                self._told.put_nowait(told)
+                outcome = await self._do(*taken)
+                if outcome.error is not None and self._ends(outcome.error):
+                    self._end(outcome.error)
+                self._done.put_nowait(outcome)
         except Exception as error:
             self._end(error)
         finally:
             self._working -= 1
             if not self._working:
-                self._told.put_nowait(None)
+                self._done.put_nowait(None)
 
     async def _taken(self) -> tuple[int, T] | None:
-        """Return the next item, once there is room for what comes of it; None when there is none to begin."""
+        """Return the next item when there is room for its outcome, or ``None`` if no item is left to start."""
         await self._room.acquire()
         async with self._next:
             if self._draining:
                 return None
             with suppress(StopAsyncIteration):
                 item = await anext(self._items)
-                if not self._draining:  # it may have taken a while to come
+                if not self._draining:  # the source may have taken long to give the item
                     self._begun += 1
                     return self._begun, item
             self._draining = True

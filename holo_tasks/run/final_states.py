@@ -1,4 +1,7 @@
-"""How work that was stopped by a guardrail ends in Prefect: a state named after the reason, and an event to act on."""
+"""Return final Prefect states for work that a guardrail stopped, and emit an event for a limit.
+
+`failed_state` is used by sub-goals and by the cost guardrail. The state is named after the reason.
+"""
 
 from __future__ import annotations
 
@@ -16,36 +19,36 @@ LIMIT_EVENT = "holo.limit-reached"
 
 
 def failed_state(error: HoloError) -> State[Any]:
-    """Return the final state of the present flow run for an error; whoever awaits its result gets the error.
+    """Return the final state of the current flow run for an error. Awaiting the flow's result raises that error.
 
-    A limit is also told to Prefect's event stream, for an automation to act on. Where Prefect is to try the flow again
-    the error is raised: of a state that is returned Prefect would make a run that waits for its retry for ever.
+    A limit also emits an event, so that an automation can act on it. If Prefect is going to retry the flow, the error
+    is raised instead. A returned state would leave the run waiting for its retry forever.
     """
     context = FlowRunContext.get()
     if context is not None and context.flow_run is not None:
         run = context.flow_run
         if run.run_count <= (run.empirical_policy.retries or 0) and not isinstance(error, Killed):
             raise error
-    told = hush_error(error)
+    hidden = hush_error(error)
     if isinstance(error, LimitReached):
-        _tell(error, str(told))
+        _emit_limit(error, str(hidden))
     kind = StateType.CANCELLED if isinstance(error, Killed) else StateType.FAILED
-    return State(type=kind, name=state_name(error), message=str(told), data=told)
+    return State(type=kind, name=state_name(error), message=str(hidden), data=hidden)
 
 
 def state_name(error: HoloError) -> str:
-    """Name a state after what stopped the work: ``Limit: max_cost_usd``, ``Needs person``."""
+    """Return the state's name for an error: ``Limit: max_cost_usd``, ``Needs person``."""
     if isinstance(error, LimitReached):
         return f"Limit: {error.limit}"
     return error.status.replace("_", " ").capitalize()
 
 
-def _tell(error: LimitReached, message: str) -> None:
+def _emit_limit(error: LimitReached, message: str) -> None:
     context = FlowRunContext.get()
     if context is None or context.flow_run is None:
         return
     run, around = context.flow_run, running_here()
-    # Of a sub-goal's flow run Prefect knows no deployment: it is that of the flow which has the agent.
+    # Prefect records no deployment for a sub-goal's flow run: take that of the flow that opened the agent.
     deployment = run.deployment_id or (around.deployment_id if around else "")
     emit_event(
         event=LIMIT_EVENT,

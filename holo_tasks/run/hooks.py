@@ -1,4 +1,7 @@
-"""`Hooks`: what a flow can subscribe to, to hear of steps, limits, hand-offs and items as they happen."""
+"""Call functions that a flow subscribed to steps, limits, hand-offs and finished items.
+
+`Hooks` holds the functions, `Subscribed` calls them from a run's events. It also counts limits and items as metrics.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,11 @@ logger = logging.getLogger("holo_tasks")
 
 @dataclass(frozen=True)
 class StepTaken:
-    """A step that was taken: its number within the sub-goal, what it did in words, by which tool, and what came of it.
+    """A step that the run took.
 
-    ``outcome`` is what the verdict says (``changed``, ``unchanged``, …), ``not done`` where the screen had changed
-    before the action, ``failed``, or empty for what does nothing on the screen, such as an answer.
+    ``number`` counts within the sub-goal, ``action`` describes the action in words. ``outcome`` is the verdict
+    (``changed``, ``unchanged``, …). It is ``not done`` if the screen had changed before the action. It is ``failed`` if
+    the action failed. It is empty if the step does nothing on the screen, such as an answer.
     """
 
     subgoal: int
@@ -35,7 +39,7 @@ class StepTaken:
 
 @dataclass(frozen=True)
 class LimitHit:
-    """A limit was reached: its name as in `Limits`, what it was set for, and the error in words."""
+    """A limit that was reached: its name as in `Limits`, the scope that it was set for, and the error message."""
 
     limit: str
     scope: str
@@ -44,7 +48,7 @@ class LimitHit:
 
 @dataclass(frozen=True)
 class HandOffOpened:
-    """A person is asked: the hand-off's id, the question and its choices, the item, and until when."""
+    """A hand-off to a person: its id, question, choices, business item and expiry time."""
 
     id: str
     question: str
@@ -55,9 +59,9 @@ class HandOffOpened:
 
 @dataclass(frozen=True)
 class ItemFinished:
-    """The work on a business item has ended: ``answered``, or as the status says, and why.
+    """A business item whose work has ended, with its ``status`` (``answered`` or a failure) and the reason.
 
-    ``layer`` is who came to the result; it is empty where nobody did, and for work without a screen.
+    ``layer`` is the layer that produced the result. It is empty if no layer did, and for work without a screen.
     """
 
     key: str
@@ -69,11 +73,11 @@ class ItemFinished:
 
 @dataclass(frozen=True)
 class Hooks:
-    """Functions that are called as a run does something, each with one small value that tells of it.
+    """Functions that a run calls with one small value when an event happens.
 
-    A hook may be an async function; it then runs beside the agent, and the run waits for it at its end, within bounds.
-    No hook holds up, changes or stops a run: what it raises is logged, once for each hook. Secrets' values are in
-    none of what hooks are given.
+    A hook may be async. It then runs as a task beside the agent, and the run waits a bounded time for it at the end. A
+    hook never delays, changes or stops a run. Its first exception is logged. The values passed to hooks contain no
+    secrets.
     """
 
     on_step: Callable[[StepTaken], object] | None = None
@@ -89,7 +93,10 @@ class Hooks:
 
 
 class Subscribed:
-    """Calls a run's hooks, and tells who measures it; ``aside`` runs what is async beside the run."""
+    """Calls a run's hooks and updates its metrics (``watch``).
+
+    ``aside`` starts the coroutine of an async hook.
+    """
 
     def __init__(self, hooks: Hooks | None = None, watch: Watch = UNWATCHED) -> None:
         self.watch = watch
@@ -101,10 +108,10 @@ class Subscribed:
         self._broken: set[str] = set()
 
     def hear(self, event: events.Event) -> None:
-        """Hear of an event that was recorded, and tell of the steps that such are parts of."""
+        """Handle a recorded event, and call ``on_step`` when the events of a step are complete."""
         match event:
             case events.SubgoalOpened():
-                self._limit = None  # from here on another one may be reached, of the same words
+                self._limit = None  # an equal limit in the next sub-goal is a new one
             case events.Decided():
                 self._step(event.subgoal)
                 self._decided[event.subgoal] = event
@@ -118,7 +125,7 @@ class Subscribed:
                 self._step(event.subgoal)
 
     def limit(self, error: LimitReached) -> None:
-        """Tell of a limit once, however many scopes its error passes."""
+        """Report a limit once, although its error passes through several scopes."""
         hit = LimitHit(error.limit, hushed(error.scope), hushed(str(error)))
         if hit != self._limit:
             self._limit = hit
@@ -126,12 +133,12 @@ class Subscribed:
             self._call("on_limit", hit)
 
     def handoff(self, handoff: Handoff) -> None:
-        """Tell of a hand-off that was opened."""
+        """Report a hand-off that was opened."""
         opened = HandOffOpened(handoff.id, handoff.question, tuple(handoff.choices), handoff.token, handoff.expires_at)
         self._call("on_handoff", opened)
 
     def item(self, key: str, title: str, status: str, reason: str = "", layer: str = "") -> None:
-        """Tell of a business item that was worked on; work without one is none."""
+        """Report the end of the work on a business item. Without a ``key`` it does nothing."""
         if key:
             self.watch.item(status, layer)
             self._call("on_item", ItemFinished(key, title, status, hushed(reason), layer))
@@ -148,7 +155,7 @@ class Subscribed:
             return
         try:
             found = hook(value)
-        except (Exception, asyncio.CancelledError) as error:  # somebody else's code, which must not stop the run
+        except (Exception, asyncio.CancelledError) as error:  # a user's hook must not stop the run
             self._failed(name, error)
             return
         if inspect.isawaitable(found):
@@ -157,11 +164,11 @@ class Subscribed:
     async def _awaited(self, name: str, work: Awaitable[object]) -> None:
         try:
             await work
-        except Exception as error:  # somebody else's code, which must not stop the run
+        except Exception as error:  # a user's hook must not stop the run
             self._failed(name, error)
 
     def _failed(self, name: str, error: BaseException) -> None:
-        """Log the first error of a hook: the same one at every step would hide all else."""
+        """Log the first error of a hook. Further ones are not logged, since they would flood the log."""
         if name not in self._broken:
             self._broken.add(name)
             logger.warning(

@@ -1,4 +1,7 @@
-"""Ending what nobody holds any more: what dead workers had, runs that only seem to go on, what desktops left."""
+"""Release resources whose holder is gone: leased items, seats, dead runs, and leftovers of desktops.
+
+`clear` does it. The janitor flow and the command line call it.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,15 @@ from holo_tasks.safety.work_items import WorkItems
 
 GONE = "Its process is gone; the janitor has noted that."
 LOOKS = 2 + int(LEASE_S / RENEW_S)
-"""So often is looked at a worker whose end no clock can tell: for one lease, and once more."""
+"""Number of looks at a worker of another machine before its lease counts as lapsed: one lease, plus one."""
 
 
 @dataclass(frozen=True)
 class Cleared:
-    """What was ended: how many items went back to their lists, how many seats are free, and which flow runs were
-    Running with no process behind them; which runs were interrupted, and what desktops had left on this machine.
+    """The resources that were released.
+
+    ``items`` went back to their work lists and ``seats`` became free. ``flow_runs`` were Running without a process.
+    ``runs`` were interrupted, and ``desktops`` are the leftovers removed from this machine.
     """
 
     items: int = 0
@@ -41,9 +46,10 @@ class Cleared:
 
 
 async def clear(home: Path | None = None, *, pause_s: float = RENEW_S) -> Cleared:
-    """End what nobody holds any more, and say what that was; who holds something notices nothing.
+    """Release what dead workers held, and return a summary. Live holders are not affected.
 
-    What workers and seats are on the list is that of all machines; processes and folders are this machine's.
+    Items and seats are checked for all machines that share the database. Processes and folders are checked on this
+    machine only. ``pause_s`` is the wait between two looks, in seconds.
     """
     where = home or holo_home()
     store = store_at(where)
@@ -55,7 +61,7 @@ async def clear(home: Path | None = None, *, pause_s: float = RENEW_S) -> Cleare
         if not (work.doubtful or seats.doubtful or (dead and not look)):
             break
         await asyncio.sleep(pause_s)
-    # One that was about to be registered as it was looked at first is there by now.
+    # A run that had no process at the first look may have registered it since.
     still = {row.run_id for row in await _dead_runs(store, where)} if dead else set()
     dead = [row for row in dead if row.run_id in still]
     book = RunBook(store)
@@ -75,7 +81,9 @@ async def clear(home: Path | None = None, *, pause_s: float = RENEW_S) -> Cleare
 
 
 async def _dead_runs(store: Store, home: Path) -> list[RunRow]:
-    """Return runs of this machine that were never closed and have no process. Only its own database has them alone."""
+    """Return the open runs of this machine that have no process. A shared database also has other machines' runs:
+    return [].
+    """
     if not store.local:
         return []
 
@@ -93,7 +101,10 @@ def _interrupted(book: RunBook, row: RunRow) -> None:
 
 
 async def crashed(client: PrefectClient, flow_run_id: str) -> bool:
-    """Let Prefect know that nobody works on a flow run any more; False if it knew, or cannot be told now."""
+    """Set a flow run without a process to Crashed; return whether that was done.
+
+    Returns ``False`` if the flow run is final, scheduled or paused, or if Prefect is unreachable.
+    """
     try:
         found = await client.read_flow_run(UUID(flow_run_id))
         if found.state is None or found.state.is_final() or found.state.is_scheduled() or found.state.is_paused():

@@ -1,4 +1,8 @@
-"""Working on a business item under a claim: what earlier attempts did, what is noted, what is left to a person."""
+"""Protect a business item's effects: find the journal, probe for earlier effects, and hand unclear cases to a person.
+
+`look_for_effect` decides whether interrupted work may be repeated. `left_to_person` and `not_untouched` change errors
+that would hide an action. `business_item` and `subgoal_context` use them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from holo_tasks.safety.ledger import Claim
 
 
 class NotDone:
-    """What a probe returns when it is certain that the effect did not come about."""
+    """The result of a probe that is certain the effect did not happen."""
 
     def __repr__(self) -> str:
         return "NOT_DONE"
@@ -28,13 +32,13 @@ _journal: ContextVar[Journal | None] = ContextVar("holo_journal", default=None)
 
 
 def current_journal() -> Journal | None:
-    """Return where effects are written down before they are tried; None where there can be none."""
+    """Return the journal for the intents of actions, or ``None`` if the work has no business item."""
     return _journal.get()
 
 
 @contextmanager
 def journalled(journal: Journal | None) -> Iterator[None]:
-    """Write the actions inside into a journal, or into none."""
+    """Use a journal, or none, for the actions inside the block."""
     mark = _journal.set(journal)
     try:
         yield
@@ -44,10 +48,10 @@ def journalled(journal: Journal | None) -> Iterator[None]:
 
 @contextmanager
 def left_to_person(claim: Claim) -> Iterator[None]:
-    """Leave to a person what stopped, for want of a server or of evidence, after something may have been done.
+    """Raise `NeedsPerson` if a server or evidence failure stopped the work after an action had begun.
 
-    With nothing begun it can simply be run again when they are back. Other mistakes stay what they are, and say that
-    something was begun.
+    If no action had begun, the error passes unchanged and the work can be run again. Other usage errors stay as they
+    are, but are marked ``half_done``.
     """
     try:
         yield
@@ -62,11 +66,11 @@ def left_to_person(claim: Claim) -> Iterator[None]:
 
 @contextmanager
 def not_untouched(scope: Guard | None, *, since: int = 0, alone: bool = False) -> Iterator[None]:
-    """Let nothing that has acted end as `Unavailable`, which says that nothing was done.
+    """Replace an `Unavailable` error after an action, since `Unavailable` promises that nothing was done.
 
-    ``scope`` has counted the actions, which were ``since`` so many before. Work that is ``alone``, without a business
-    item that would tell a later attempt what was done, is left to a person; other work ends as with any mistake. Where
-    a claim writes down what is done, it knows better: see `left_to_person`.
+    ``scope`` counts the actions, and ``since`` is its count at the start. Work that is ``alone`` has no business item
+    that would inform a later attempt. It raises `NeedsPerson`; other work raises a usage error. With a journal the
+    error passes unchanged: `left_to_person` handles it.
     """
     try:
         yield
@@ -78,14 +82,14 @@ def not_untouched(scope: Guard | None, *, since: int = 0, alone: bool = False) -
             why = f"The work was stopped by that after {_count(done)}: look at the program."
             raise NeedsPerson(f"{error} {why}") from error
         mistake = StoreLost(str(error)) if isinstance(error, StoreLost) else InvalidUsage(str(error))
-        mistake.__dict__.update(error.__dict__)  # whether it is on the list already, and what was typed
+        mistake.__dict__.update(error.__dict__)  # keeps the marks for the dead-letter list and the typed text
         raise mistake from error
 
 
 async def look_for_effect(claim: Claim, probe: Probe | None) -> Any:
-    """Return what an earlier attempt came to, or `NOT_DONE` if it is certain that it came to nothing.
+    """Return the result of an earlier attempt, or `NOT_DONE` if it certainly had no effect.
 
-    Raises `NeedsPerson` when nobody knows: then nothing is done again.
+    Raises `NeedsPerson` if the probe is missing or cannot tell. Then nothing is repeated.
     """
     if not claim.earlier:
         return NOT_DONE
@@ -101,7 +105,7 @@ async def look_for_effect(claim: Claim, probe: Probe | None) -> Any:
 
 
 def in_doubt(claim: Claim) -> str:
-    """Say what an earlier attempt did, and what a person can do about it."""
+    """Return a message about an interrupted earlier attempt and the commands that resolve it."""
     last = claim.earlier[-1]
     state = "was done" if last.done else "may have been done or not"
     evidence = f" (evidence: {last.trace})" if last.trace else ""
@@ -112,7 +116,7 @@ def in_doubt(claim: Claim) -> str:
 
 
 def _half_done(claim: Claim, error: HoloError) -> str:
-    """Say that this attempt stopped in the middle, why, and what a person can do about it."""
+    """Return a message that this attempt stopped in the middle, why, and the commands that resolve it."""
     last = list(claim.begun.values())[-1]
     return (
         f"{error} {claim.token!r} was stopped by that after {_count(len(claim.begun))}; whether the last one, {last}, "

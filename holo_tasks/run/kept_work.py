@@ -1,4 +1,7 @@
-"""What is kept of a piece of work under its token, and how it is found again."""
+"""Describe a piece of work whose result is stored under a token, and find the stored result of a call.
+
+`Kept` describes a step or a sub-goal. Its tokens and titles are format strings over the call's arguments.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ from holo_tasks.safety.scrubbing import check_open
 
 @dataclass(frozen=True)
 class Call:
-    """A call of some work: its arguments by name, and what they come to."""
+    """A call of some work: its arguments by name, and the token, title and digest made from them."""
 
     given: dict[str, Any]
     token: str
-    """The business item; empty for work without one."""
+    """The business item's token; empty for work without an item."""
     title: str
     inputs: str
     """The digest of the arguments that count; empty without a token."""
@@ -34,7 +37,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Found:
-    """What a call came to in an earlier run."""
+    """The stored result of a call from an earlier run."""
 
     call: Call
     done: Finished
@@ -43,7 +46,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is needed to find the result of a function's call in the ledger."""
+    """The description of a function that is needed to find the result of a call in the ledger.
+
+    ``same`` identifies the function, ``token`` and ``title`` are format strings, and ``inputs`` names the arguments in
+    the digest (``None`` for all).
+    """
 
     goal: str
     same: Work
@@ -53,7 +60,7 @@ class Kept:
     title: str
     returns: TypeAdapter[Any]
     schema: dict[str, Any] | None
-    """The JSON schema of a result, if it has one."""
+    """The JSON schema of a result, or ``None`` if its type has no schema."""
 
     @classmethod
     def of(
@@ -65,7 +72,10 @@ class Kept:
         inputs: Sequence[str] | None,
         work: Work,
     ) -> Self:
-        """Describe a function; ``token`` and ``title`` are format strings over its arguments."""
+        """Describe a function. ``token`` and ``title`` are format strings over its arguments.
+
+        Raises `InvalidUsage` if ``inputs`` names an unknown argument or the token is empty.
+        """
         signature = inspect.signature(function)
         named = (inputs,) if isinstance(inputs, str) else inputs
         if strange := sorted(set(named or ()) - signature.parameters.keys()):
@@ -87,16 +97,17 @@ class Kept:
         )
 
     def call(self, args: Any, kwargs: Any) -> Call:
-        """Return what a call comes to. Raises `InvalidUsage` for a token or a title that cannot be filled in."""
+        """Return the call's token, title and digest. Raises `InvalidUsage` if a token or title cannot be filled in."""
         given = bound(self.signature, args, kwargs)
         token = filled_token(self.token, given) if self.token else ""
         named = given if self.inputs is None else {name: given[name] for name in self.inputs}
         return Call(given, token, as_name(fill(self.title, given, fill_in)), digest_of(named) if token else "")
 
     def found(self, ledger: Ledger, args: Any, kwargs: Any) -> Found | None:
-        """Return what the ledger has for a call; None if that is nothing, or nothing that can be handed on as it is.
+        """Return the stored result of a call, or ``None`` if the ledger has no usable one.
 
-        Raises `StoreLost` if that cannot be known.
+        Raises `StoreLost` if the ledger cannot be read. Other errors count as no result, because the caller that begins
+        the work reports them.
         """
         try:
             call = self.call(args, kwargs)
@@ -104,35 +115,39 @@ class Kept:
             return None if done is None else Found(call, done, self.read(call.token, done))
         except StoreLost:
             raise
-        except (HoloError, TypeError):  # whoever begins the work tells what is wrong
+        except (HoloError, TypeError):  # the caller that begins the work reports the error
             return None
 
     def read(self, token: str, done: Finished) -> Any:
-        """Return a stored result. Raises `InvalidUsage` if it is not what the work returns by now."""
+        """Return a stored result. Raises `InvalidUsage` if it does not fit the function's current return type."""
         try:
             return self.returns.validate_json(done.result)
         except ValidationError as error:
             raise InvalidUsage(
-                f"What is stored as the result of {self.goal!r} for {token!r} is not what it returns by now: "
+                f"The stored result of {self.goal!r} for {token!r} does not fit its present return type: "
                 f"{first_line(error)}."
             ) from None
 
     def resume(self, call: Call) -> Mapping[str, Any]:
-        """Return what is needed to take a person's word for the result."""
+        """Return the fields that the command line needs to accept a person's answer as the result."""
         if self.schema is None:
             return {}
         return {"goal": self.goal, "inputs": call.inputs, "returns": self.schema}
 
 
 def bound(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
-    """Return a call's arguments by name, defaults filled in."""
+    """Return a call's arguments by name, with defaults filled in."""
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     return dict(bound.arguments)
 
 
 def filled_token(template: str, given: dict[str, Any]) -> str:
-    """Fill in a token; none where all it is made of is None. An empty or half-empty one is refused."""
+    """Return the token for a call's arguments, or an empty string if all of its fields are ``None``.
+
+    Raises `InvalidUsage` if the token is empty or some of its fields are, since two items could then share it. A token
+    with a secret's value is refused as well.
+    """
     parsed = Formatter()
     try:
         parts = [parsed.get_field(name, (), given)[0] for _, name, _, _ in parsed.parse(template) if name is not None]
@@ -150,13 +165,13 @@ def filled_token(template: str, given: dict[str, Any]) -> str:
 
 
 def fields_of(template: str) -> frozenset[str]:
-    """Return the arguments that a format string is filled in from."""
+    """Return the names of the arguments that a format string uses."""
     fields = (name for _, name, _, _ in Formatter().parse(template) if name is not None)
     return frozenset(re.split(r"[.\[]", name, maxsplit=1)[0] for name in fields)
 
 
 def fill(template: str, given: dict[str, Any], how: Callable[..., str] = str.format) -> str:
-    """Fill a format string in from a call's arguments."""
+    """Fill in a format string from a call's arguments. Raises `InvalidUsage` if that fails."""
     try:
         return how(template, **given)
     except (KeyError, IndexError, AttributeError, ValueError) as error:
@@ -171,7 +186,10 @@ def _schema_of(returns: TypeAdapter[Any]) -> dict[str, Any] | None:
 
 
 def check_template(what: str, template: str | None, signature: inspect.Signature) -> None:
-    """Raise `InvalidUsage` for a format string that no call's arguments can fill in."""
+    """Raise `InvalidUsage` for an invalid format string, or one that names an unknown argument.
+
+    ``what`` names the option in the message.
+    """
     try:
         strange = sorted(fields_of(template or "") - signature.parameters.keys())
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""How a run that was killed ends in Prefect: each flow and task around it ``Killed``, with the reason as its message.
+"""Set the flow runs and task runs of a killed run to the state ``Killed``, with the reason as message.
 
-Prefect would call it crashed: an anonymous end that looks like a fault of the machine, and trips what people have set
-up for those.
+Without this Prefect would set them to Crashed, as if the machine had failed, and trigger automations for crashes.
+`as_killed` chooses the exception, and `RunKilled` sets the states.
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ logger = logging.getLogger(__name__)
 
 
 class RunKilled(asyncio.CancelledError, Abort):
-    """Ends what a run that was killed is part of: no retry and no handler of errors holds it up.
+    """Ends the flows around a killed run. Neither retries nor error handlers stop it.
 
-    Of such an exception Prefect asks, each time that it leaves a flow, which ``state`` the flow run was put in already,
-    and lets it be. There and nowhere else it is certain that it leaves the flow: agents side by side in one flow go on
-    if their author catches it. So the flow run is put in its state as Prefect asks. Of a task run it asks nothing, and
-    leaves it as it is, for ever: those are put in that state before. One that goes on all the same, because its author
-    catches this, is put in another state by Prefect as it ends.
+    For an exception of this kind Prefect reads ``state`` each time that it leaves a flow, and keeps the flow run in it.
+    Only then is it certain that the exception leaves the flow: the author may catch it around one of several agents. So
+    the flow run's state is set when Prefect reads the property.
+
+    Prefect does not read it for a task run and would leave the task running forever. The states of task runs are
+    therefore set earlier. If the author catches the exception, Prefect sets another state when the task ends.
     """
 
     def __init__(self, reason: str, home: Path) -> None:
         super().__init__(reason)
         self._home = home
-        self._leaves = _present()
+        self._leaves = _current_flow_run()
         self._away = False
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -49,25 +50,29 @@ class RunKilled(asyncio.CancelledError, Abort):
 
     @property
     def state(self) -> State[Any]:
-        """Put the flow run that this leaves next in its last state, and the tasks around it; return that state."""
-        leaves, self._leaves = self._leaves, _present()  # Prefect is out of the flow as it asks
+        """Set the innermost flow run and its tasks to ``Killed``, and return the state.
+
+        Prefect reads it once for each flow that the exception leaves.
+        """
+        leaves, self._leaves = self._leaves, _current_flow_run()  # Prefect has left the flow's context by now
         end_tasks(str(self))
         state = killed_state(str(self))
         if leaves is None:
             return state
-        # A server that was away is not waited for with each flow: nothing else of the process goes on meanwhile.
-        told = None if self._away else _told(leaves, state)
-        if told is None:
+        # Wait for an unreachable server once, not for each flow: this blocks the whole process.
+        reported = None if self._away else _report(leaves, state)
+        if reported is None:
             self._away = True
             begun = str(leaves.state.id) if leaves.state else ""
             logger.warning("%s", note_untold(self._home, str(leaves.id), begun, state))
-        return told or state
+        return reported or state
 
 
 def as_killed(error: BaseException, switch: KillSwitch) -> BaseException:
-    """Return what ends the present flow and the tasks in it: another exception than ``error`` if its run was killed.
+    """Return the exception to raise: `RunKilled` if the run of the current flow was killed, else ``error``.
 
-    What a signal stops is Prefect's to name: it knows whether its own worker has sent it, and why.
+    A stop by a signal stays a `CancelledError`, because Prefect knows whether its own worker sent the signal. The tasks
+    around this code are set to ``Killed``.
     """
     if not isinstance(error, RunKilled):
         if not switch.why():
@@ -80,12 +85,12 @@ def as_killed(error: BaseException, switch: KillSwitch) -> BaseException:
 
 
 def killed_state(reason: str) -> State[Any]:
-    """Return the state of what was killed."""
+    """Return the ``Killed`` state with a reason."""
     return State(type=StateType.CANCELLED, name="Killed", message=reason)
 
 
 def end_tasks(reason: str) -> None:
-    """Put the tasks of the present flow that this code is part of in their last state."""
+    """Set the unfinished task runs of the current flow around this code to ``Killed``."""
     for run in _tasks():
         before = run.state
         if before is None or before.is_final():
@@ -93,40 +98,40 @@ def end_tasks(reason: str) -> None:
         run.state = state = killed_state(reason)
         state.state_details.task_run_id, state.state_details.flow_run_id = run.id, run.flow_run_id
         run.state_id, run.state_type, run.state_name = state.id, state.type, state.name
-        # Prefect's engine sets these where it comes to another end after all.
+        # Sent in the event only: Prefect's engine sets these fields if the task ends in another state.
         took = state.timestamp - before.timestamp if before.is_running() else timedelta()
         ended = {"end_time": state.timestamp, "total_run_time": run.total_run_time + took}
         emit_task_run_state_change_event(run.model_copy(update=ended), before, state)
 
 
 def _tasks() -> Iterator[TaskRun]:
-    """Give the task runs of the present flow that are around this code, the innermost first."""
-    flow_run, context = _present(), TaskRunContext.get()
+    """Yield the task runs of the current flow around this code, the innermost first."""
+    flow_run, context = _current_flow_run(), TaskRunContext.get()
     while isinstance(context, TaskRunContext) and context.task_run.flow_run_id == (flow_run.id if flow_run else None):
         yield context.task_run
-        token = context._token  # the only way out: a task run does not name the one around it
+        token = context._token  # a task run does not name its parent: its context token is the only path
         context = token.old_value if token else None
 
 
-def _present() -> FlowRun | None:
+def _current_flow_run() -> FlowRun | None:
     context = FlowRunContext.get()
     return context.flow_run if context is not None else None
 
 
-def _told(flow_run: FlowRun, state: State[Any]) -> State[Any] | None:
-    """Tell Prefect how a flow run ended, within bounds; return None where it does not hear it."""
-    told: list[State[Any]] = []
+def _report(flow_run: FlowRun, state: State[Any]) -> State[Any] | None:
+    """Set the state in Prefect within ``PATIENCE_S`` seconds; return ``None`` if Prefect is unreachable."""
+    states: list[State[Any]] = []
 
     def tell() -> None:
         try:
             with get_client(sync_client=True) as client:
                 answer = client.set_flow_run_state(flow_run.id, state, force=True)
-            told.append(answer.state or state)
+            states.append(answer.state or state)
         except AWAY as error:
             logger.debug("Prefect does not take the end of a flow run (%s).", error)
 
-    # Its client tries again for minutes, in this thread's stead.
+    # Prefect's client retries for minutes, so it runs in a thread of its own.
     telling = threading.Thread(target=contextvars.copy_context().run, args=(tell,), daemon=True)
     telling.start()
     telling.join(PATIENCE_S)
-    return told[0] if told else None
+    return states[0] if states else None

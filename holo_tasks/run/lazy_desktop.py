@@ -1,4 +1,7 @@
-"""A desktop that comes up when it is first needed, so that a run with nothing left to do starts nothing."""
+"""Start a desktop on first use, so that a run whose work is already done starts no desktop.
+
+`LazyDesktop` is the desktop of a run with one desktop. `agent.open_agent` creates it.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +25,23 @@ from holo_tasks.core.shared_files import SharedFolder
 
 
 class Closable(ports.Desktop, Protocol):
-    """A desktop that is taken down after use."""
+    """A desktop that the run closes after use."""
 
     async def close(self) -> None: ...
 
 
 @dataclass
 class LazyDesktop:
-    """Starts a desktop on the first look or gesture."""
+    """Starts a desktop on the first look or gesture, and forwards all calls to it."""
 
     start: Callable[[], Awaitable[Closable]]
     tells_windows: bool = False
     rebuilt: bool = False
-    """Whether another one is as good as the one that ``start`` brings up, which is asked before it does."""
+    """Whether any new desktop is equivalent to the one that ``start`` brings up. Known before the start."""
     far: str = ""
-    """Where the remote screen is that it shows, if it shows one."""
+    """Address of the remote machine whose screen the desktop shows; empty for a local one."""
     password: Secret | None = field(default=None, repr=False)
-    """What lets into it."""
+    """Password of the remote screen."""
     _desktop: Closable | None = None
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _served: tuple[str, float, Path] | None = None
@@ -46,22 +49,22 @@ class LazyDesktop:
 
     @property
     def display(self) -> str:
-        """The display's name, empty while there is none."""
+        """Return the display's name, or an empty string before the start."""
         return self._desktop.display if self._desktop else ""
 
     @property
     def up(self) -> Closable | None:
-        """The desktop itself, if it was needed by now."""
+        """Return the desktop, or ``None`` before the start."""
         return self._desktop
 
     async def started(self) -> Closable:
-        """Return the desktop itself; it is started if it was not needed before."""
+        """Return the desktop, after starting it if needed."""
         return await self._started()
 
     async def look(self, *, after_action: bool = False) -> Frame:
         desktop = await self._started()
         if self.tells_windows and isinstance(desktop, ports.TellsWindows):
-            desktop.tells_windows = True  # it may be wanted later than the start
+            desktop.tells_windows = True  # may be requested after the start
         return await desktop.look(after_action=after_action)
 
     async def do(self, gesture: Gesture, *, deadline: float | None = None, slip: Slip | None = None) -> Receipt:
@@ -73,27 +76,27 @@ class LazyDesktop:
         return await desktop.owner_at(at)
 
     async def elements(self) -> ElementTree:
-        """Return the elements of the desktop's programs; none of one that is no desktop that could tell."""
+        """Return the accessibility tree; an incomplete, empty one if this desktop has none."""
         desktop = await self._started()
         if not isinstance(desktop, ports.TellsElements):
-            return ElementTree(complete=False, why_not="This desktop does not tell of its programs' elements.")
+            return ElementTree(complete=False, why_not="This desktop gives no accessibility tree of its programs.")
         return await desktop.elements()
 
     async def shared_folder(self) -> SharedFolder:
-        """Return the folder that the desktop's programs share with the agent."""
+        """Return the folder that the desktop's programs share with the agent. Raises `InvalidUsage` without one."""
         desktop = await self._started()
         if not isinstance(desktop, ports.SharesFiles):
             raise InvalidUsage("This desktop shares no folder: use one that is started here, such as a VirtualDesktop.")
         return await desktop.shared_folder()
 
     async def serve(self, run_id: str, began_s: float, folder: Path) -> None:
-        """Belong to a run, as soon as there is a desktop."""
+        """Attach the desktop to a run, now or as soon as it is started."""
         self._served = (run_id, began_s, folder)
         if self._gated is not None:
             await self._gated.serve(*self._served)
 
     async def hold(self) -> None:
-        """Give the screen to a person, who wants to see one."""
+        """Give control of the screen to a person, after starting the desktop if needed."""
         desktop = await self._started()
         if not isinstance(desktop, ports.Held):
             raise InvalidUsage("This desktop cannot be held for a person.")
@@ -147,7 +150,7 @@ class LazyDesktop:
         return self._desktop if isinstance(self._desktop, ports.Gated) else None
 
     async def close(self) -> None:
-        """Take the desktop down, if it ever came up."""
+        """Close the desktop if it was started."""
         if self._desktop is not None:
             await self._desktop.close()
 

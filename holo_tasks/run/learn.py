@@ -1,4 +1,7 @@
-"""That a sub-goal becomes a playbook by itself, and where it is kept: what a flow declares of it."""
+"""Declare that a sub-goal learns a playbook from its runs, and where the playbook is stored.
+
+`Learn` is an option of ``@subgoal``. `learned` returns a layer that follows a learned playbook.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,19 @@ from pathlib import Path
 from holo_tasks.core.errors import InvalidUsage
 
 MOST = 100
-"""More runs than this are not waited for before something is learned."""
+"""Largest number of runs that may be collected before learning."""
 
 
 @dataclass(frozen=True)
 class Learn:
-    """That a sub-goal becomes a playbook by itself: ``@subgoal(learn=Learn(into="s3://bucket/playbooks"))``.
+    """Lets a sub-goal learn a playbook by itself: ``@subgoal(learn=Learn(into="s3://bucket/playbooks"))``.
 
-    After so many runs that the model has answered alone (``after``) a playbook is compiled of them. It does nothing at
-    first: in so many further runs (``shadow``) it is compared with what the model did. If it agrees, it stands before
-    the model from then on; if it gives up more often than it fits, it goes back into the shadow. ``into`` is a folder
-    or a bucket, by default ``learned`` in the home of this machine. Raises `InvalidUsage` for numbers that make no
-    sense.
+    After ``after`` runs in which the model alone gave the answer, a playbook is compiled from them. In the next
+    ``shadow`` runs it only predicts, and is compared with the model's actions. If it agrees, it is promoted and works
+    before the model. If it gives up more often than it fits, it is demoted to shadow again.
+
+    ``into`` is a folder or a bucket, by default ``learned`` under ``HOLO_HOME``. Raises `InvalidUsage` for a number
+    outside 1 to 100.
     """
 
     into: str | Path = ""
@@ -35,7 +39,7 @@ class Learn:
 
 @dataclass(frozen=True)
 class Learned:
-    """A layer: the newest promoted version of what was learned at a place. Make it by `learned`."""
+    """A layer that follows the newest promoted playbook at a place. Create it with `learned`."""
 
     place: str
     goal: str = ""
@@ -43,11 +47,12 @@ class Learned:
 
 
 def learned(place: str | Path, goal: str = "", *, public_key: str | Path | None = None) -> Learned:
-    """Return a layer that does what was learned at a place: ``layers=[learned("s3://bucket/playbooks"), "model"]``.
+    """Return a layer that follows a learned playbook: ``layers=[learned("s3://bucket/playbooks"), "model"]``.
 
-    ``goal`` names the sub-goal that it was learned of, where there are several. The playbook is given the sub-goal's
-    arguments by name; where no version stands before the model, the next layer does the work. What is there must be
-    signed with this machine's key or, if one is given, with the ``public_key`` of the machine that learned it.
+    ``goal`` selects the sub-goal if the place has several. The playbook gets the sub-goal's arguments by name. If no
+    version is promoted, the next layer works.
+
+    The playbook must be signed with this machine's key, or with the machine's key that ``public_key`` names.
     """
     if not str(place).strip():
         raise InvalidUsage("learned(…) takes the folder or s3://BUCKET/PREFIX that Learn(into=…) names.")

@@ -1,4 +1,7 @@
-"""Errors in Prefect's log and at the end of a script: one line that says what to do, instead of a traceback."""
+"""Shorten expected errors in Prefect's log and at the end of a script to one line that says what to do.
+
+`one_line_errors` installs it. Flows and `agent.open_agent` call it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ LOGGERS = ("prefect.flow_runs", "prefect.task_runs")
 
 
 class OneLineErrors(logging.Filter):
-    """Takes the traceback off a record about a `HoloError`; its message already says what to do."""
+    """Replaces the traceback of a `HoloError` in a log record by its status and message."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
@@ -26,7 +29,7 @@ class OneLineErrors(logging.Filter):
 
 
 def one_line_errors() -> None:
-    """Install the filter, once per process, and the same for what ends a script of one's own that was killed."""
+    """Install the log filter once per process, and an exception hook that prints `RunKilled` as one line."""
     for name in LOGGERS:
         target = logging.getLogger(name)
         if not any(isinstance(item, OneLineErrors) for item in target.filters):

@@ -1,7 +1,7 @@
-"""The files that whoever starts a flow run may have written: a name in one folder, and nothing else.
+"""Resolve file names in flow parameters to files in one folder.
 
-A parameter of a deployment is filled in by people and machines that may start a run but have no account on the machine
-that works on it. A path of theirs would be a way to write any file there.
+People who may start a flow run often have no account on the machine that executes it. A path in a parameter would let
+them write any file there. So a parameter takes a plain name, and the file lies in the folder of ``HOLO_REPORTS``.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from holo_tasks.machine.home import holo_home
 from holo_tasks.machine.private import make_private, private_folder
 
 FOLDER = "HOLO_REPORTS"
-"""The variable that names the folder, in the environment of the process that works on a flow."""
+"""Environment variable that names the folder, read in the process that executes the flow."""
 _MOST_BYTES = 150
 
 
 def reports_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the folder that ``HOLO_REPORTS`` names, or ``reports`` under ``HOLO_HOME``; it is made if need be."""
+    """Return the folder of ``HOLO_REPORTS``, or ``reports`` under ``HOLO_HOME``. It is created if missing.
+
+    Raises `InvalidUsage` if it cannot be created.
+    """
     env = os.environ if environ is None else environ
     chosen = env.get(FOLDER, "")
     try:
@@ -38,25 +41,25 @@ def reports_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def page_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where a page of this name goes; raise `InvalidUsage` for a file that is there and is no page of ours."""
+    """Return the path of a report page. Raises `InvalidUsage` if a file there is not a report of this library."""
     place = _place(name, ".html", environ)
     if place.exists() and not is_page(place):
-        raise InvalidUsage(f"{place} is there and is no report: give another name; it is not replaced.")
+        raise InvalidUsage(f"{place} exists and is not a report: give another name; it is not replaced.")
     return place
 
 
 def workbook_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where a workbook of this name is, or will be; whose it is shows once it is opened."""
+    """Return the path of a workbook, which may not exist yet. Its content is checked when it is opened."""
     return _place(name, ".xlsx", environ)
 
 
 def table_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where a table of this name is: a CSV file or a workbook."""
+    """Return the path of a table: a CSV file, or a workbook if the name ends in ``.xlsx``."""
     return _place(name, ".xlsx" if name.casefold().endswith(".xlsx") else ".csv", environ)
 
 
 def playbook_named(name: str, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where a playbook of this name is."""
+    """Return the path of a playbook."""
     return _place(name, ".yaml", environ)
 
 
@@ -74,12 +77,12 @@ def _place(name: str, ending: str, environ: Mapping[str, str] | None) -> Path:
             raise InvalidUsage(f"{place} is a link that leads elsewhere: give another name.")
         if place.exists() and not place.is_file():
             raise InvalidUsage(f"{place} is there and is not a file: give another name.")
-    except (OSError, RuntimeError):  # links that go round are the latter
+    except (OSError, RuntimeError):  # resolve() raises RuntimeError for a loop of links
         raise InvalidUsage(f"{place} cannot be used: give another name.") from None
     return place
 
 
 def _is_name(name: str) -> bool:
-    """Whether this is the name of a file in a folder, and one that shows as what it is."""
+    """Return whether ``name`` is a plain file name: printable, without separators, not hidden, at most 150 bytes."""
     plain = name.isprintable() and name == name.strip() and not set(name) & set("/\\:")
     return plain and not name.startswith((".", "~", "-")) and len(name.encode(errors="replace")) <= _MOST_BYTES

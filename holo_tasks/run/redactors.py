@@ -1,4 +1,8 @@
-"""From what a person wrote about redaction to the redactor of a run."""
+"""Build the redactor of a run from its redaction settings, secrets and one-time codes.
+
+`redactor_for` masks frames, and `tell_for` removes private text from the accessibility tree. `agent` and `cli.record`
+use them.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from holo_tasks.safety.masking.texts import TextMasker
 
 OCR = ("rapidocr", "onnxruntime", "cv2", "numpy")
+"""Packages that OCR needs."""
 
 
 def redactor_for(
@@ -33,11 +38,13 @@ def redactor_for(
     typed: TypedFields | None = None,
     codes: Codes = NO_CODES,
 ) -> Redactor:
-    """Return what redacts every frame of a run: by its settings, and where secrets were ``typed``.
+    """Return the redactor for every frame of a run.
 
-    ``secrets`` are values by name that are looked for wherever OCR is used and, where it is installed, once the first
-    of them was typed, unless the settings say otherwise; so are the one-time ``codes`` of those that are seeds, and
-    those that come by mail, from then on. Raises `InvalidUsage` if something that the settings take is not installed.
+    ``secrets`` are values by name. They are searched wherever OCR runs. Without redaction settings, OCR searches for
+    them from the first typed secret on, if it is installed. One-time ``codes`` are treated in the same way, and codes
+    from mail are searched once the first has arrived. ``typed`` masks the fields that secrets were typed into.
+
+    Raises `InvalidUsage` if a package that the settings need is not installed.
     """
     maskers: list[Masker] = [typed] if typed is not None else []
     if redaction is None:
@@ -68,7 +75,7 @@ def redactor_for(
 def _texts(
     redaction: Redaction, secrets: Mapping[str, str] | None, reader: LineReader, codes: Codes = NO_CODES
 ) -> TextMasker:
-    """Return what finds private texts by the rules of a redaction."""
+    """Return the masker for private texts."""
     from holo_tasks.safety.masking.texts import TextDetector, TextMasker
 
     detectors: list[TextDetector] = []
@@ -89,8 +96,9 @@ def _texts(
 
 
 def tell_for(redaction: Redaction | None, secrets: Mapping[str, str] | None = None, codes: Codes = NO_CODES) -> Tell:
-    """Return what programs' own words go through before they may be known: the rules for what is read, the values of
-    secrets, and one-time codes. A text that holds something private is told as an empty one.
+    """Return the function that removes private text from the words of programs before they leave this machine.
+
+    It applies the text rules, secrets' values and one-time codes. A text with private content becomes an empty string.
     """
     if redaction is None or not (redaction.reads or (secrets and redaction.secrets)):
         return hushed
@@ -98,8 +106,8 @@ def tell_for(redaction: Redaction | None, secrets: Mapping[str, str] | None = No
     made: list[TextMasker] = []
 
     @lru_cache(maxsize=4096)
-    def private(text: str, now: frozenset[str]) -> bool:  # of each set of codes anew
-        if not made:  # finding names may take a while to load
+    def private(text: str, now: frozenset[str]) -> bool:  # ``now`` is a part of the cache key
+        if not made:  # the name detector is slow to load
             made.append(_texts(redaction, secrets, _Unread(), codes))
         return made[0].holds(text)
 
@@ -110,7 +118,7 @@ def tell_for(redaction: Redaction | None, secrets: Mapping[str, str] | None = No
 
 
 class _Unread:
-    """Stands for the reader of a screen where there is none."""
+    """Null object for a text masker that never reads a screen."""
 
     def lines(self, frame: Frame) -> Sequence[ReadLine]:
         return ()
@@ -120,12 +128,12 @@ class _Unread:
 
 
 def can_read() -> bool:
-    """Say whether OCR is installed."""
+    """Return whether OCR is installed."""
     return all(find_spec(name) is not None for name in OCR)
 
 
 def _once_typed(typed: TypedFields, secrets: Mapping[str, str], codes: Codes) -> Masker:
-    """Return what reads the screen for the values of secrets, from when one was typed or a code came by mail on."""
+    """Return a masker that reads the screen for secrets, once a secret was typed or a code came by mail."""
     from holo_tasks.safety.masking.texts import TextMasker
     from holo_tasks.vision.band_reader import BandReader
 
@@ -134,7 +142,7 @@ def _once_typed(typed: TypedFields, secrets: Mapping[str, str], codes: Codes) ->
 
 
 class _OnceMailed:
-    """Reads the screen for one-time codes, from when the first of them came by mail on."""
+    """Masks one-time codes on the screen, from the first mailed code on."""
 
     def __init__(self, codes: Codes) -> None:
         self._codes = codes
@@ -152,21 +160,21 @@ class _OnceMailed:
 
 
 def _by_mail(codes: Codes) -> list[Masker]:
-    """Return what masks codes that come by mail where no secret is known; nothing if no code can come, or be read."""
+    """Return the masker for codes from mail; none if no code can arrive or OCR is not installed."""
     return [_OnceMailed(codes)] if codes is not NO_CODES and can_read() else []
 
 
 def check(redaction: Redaction | None, secrets: Mapping[str, str] | None = None) -> None:
-    """Raise `InvalidUsage` if what this takes is not installed; cheap enough to be asked before anything is started.
+    """Raise `InvalidUsage` if a package that the redaction needs is not installed.
 
-    ``secrets`` are what would be looked for, if the redaction looks for any.
+    It is cheap: call it before anything is started. ``secrets`` are the values that the redaction would search for.
     """
     if redaction is not None and (redaction.reads or (secrets and redaction.secrets)):
         missing = [name for name in OCR if find_spec(name) is None]
         if missing:
             raise InvalidUsage(
                 f"This redaction reads the screen, and {missing[0]} is not installed: "
-                "pip install 'prefect-holo[redaction]', or leave out what is read with texts = [] and secrets = false."
+                "pip install 'prefect-holo[redaction]', or read nothing with texts = [] and secrets = false."
             )
     if redaction is not None and redaction.detector and find_spec("presidio_analyzer") is None:
         raise InvalidUsage("This redaction asks for Presidio: pip install 'prefect-holo[presidio]'.")

@@ -1,4 +1,8 @@
-"""One run: the desktop, model, evidence and limits that all of its sub-goals share."""
+"""Hold one run: the desktop, model, trace and limits that all of its sub-goals share.
+
+`open_run` opens a `Run` and closes its trace. Code inside finds it with `current_run`. `guarded` opens a scope of
+limits.
+"""
 
 from __future__ import annotations
 
@@ -47,25 +51,26 @@ from holo_tasks.scripts.step_outcome import StepOutcome, count
 from holo_tasks.vision.control_text import ScreenText, can_read
 
 LiveViewing: TypeAlias = Literal["never", "handoff", "always"]
-"""When a person can see the desktop in a browser: while it is handed to them, or also, without input, all along."""
+"""When a person can watch the desktop in a browser: never, during a hand-off, or always (view only)."""
 Log: TypeAlias = logging.Logger | logging.LoggerAdapter[logging.Logger]
 ASIDE_PATIENCE_S, KILLED_PATIENCE_S = 15.0, 1.0
+"""Seconds that a run waits at its end for background tasks, and seconds if it was killed."""
 LIBRARY = f"prefect-holo {__version__}"
 MOST_ROWS = 200
-"""A table that people read in Prefect's pages is no longer than this; the trace has it all."""
+"""Most rows of a table in Prefect's UI. The trace has every row."""
 
 
 class Surroundings(Protocol):
-    """Finds out what there is on the machine."""
+    """Collects an inventory of the machine."""
 
     async def told(self, run: Run, walk: Walk) -> str:
-        """Return what a model is told of it: the same words in every conversation of a run."""
+        """Return the inventory for the model: the same text in every conversation of a run."""
         ...
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """A sub-goal of this run that has its answer, and the layer that came to it."""
+    """An answered sub-goal of this run, and the layer that gave the answer."""
 
     subgoal: int
     title: str
@@ -75,7 +80,7 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Replayed:
-    """A goal of a playbook that was followed in a sub-goal of this run, and what came of its steps, in order."""
+    """A playbook's goal that a sub-goal of this run followed, and the outcomes of its steps in order."""
 
     subgoal: int
     playbook: str
@@ -85,18 +90,21 @@ class Replayed:
 
 @dataclass
 class Run:
-    """What sub-goals find through `current_run`. One desktop, hence one sub-goal at a time."""
+    """The state of a run, which sub-goals find through `current_run`.
+
+    A run has one desktop, so its sub-goals work one at a time.
+    """
 
     run_id: str
     title: str
     options: RunOptions
     outside: Doors
-    """The outside world, but for the journal of the sub-goal that is at work."""
+    """The ports to the outside world, without the journal of the current sub-goal."""
     advisors: Mapping[str, Model]
     trace: str
     folder: Path | None
     home: Path
-    """Where local state lives."""
+    """Folder of local state."""
     guard: Guard
     switch: KillSwitch
     ledger: Ledger
@@ -105,42 +113,42 @@ class Run:
     flow_run_id: str
     deployment_id: str
     attempt: str
-    """Names this time that the flow run was begun, among all others."""
+    """Id of this attempt at the flow run, unique among all attempts."""
     log: Log
-    """Of the flow run that the agent was opened in, which is the one that is paused for a person."""
+    """Logger of the flow run that opened the agent. A hand-off pauses this flow run."""
     told: Subscribed
-    """What a flow has subscribed to."""
+    """The flow's hooks."""
     wants: Callable[[Handoff], None]
-    """Called with each hand-off, to tell who waits for this run what they are asked."""
+    """Called with each hand-off, to show it to the person at the terminal."""
     ask: Callable[[str, Frame], Awaitable[bool]]
-    """Asks the model whether something is so on a frame, for states that are told by that."""
+    """Asks the model a yes-or-no question about a frame, for states that need it."""
     live_view: LiveViewing = "handoff"
     front: Run | None = None
-    """The run that this is a part of, if this is its work on one desktop of several."""
+    """The whole run, if this one is its part on one of several desktops."""
     discovery: Surroundings | None = None
-    """Finds out what there is on the machine, if the agent is to know."""
+    """Collects the inventory of the machine, if it was requested."""
     sees: Recognizer | None = None
-    """What tells the states of the screen; made when it is first needed."""
+    """Recognizer of screen states, created on first use."""
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
     aside: set[asyncio.Task[None]] = field(default_factory=set)
     subgoals: int = 0
     steps: int = 0
     spent_inside: int = 0
-    """Micro-USD that sub-goals have written down as their own: of one inside another it is not the other's, too."""
+    """Micro-USD that finished sub-goals have already reported. An enclosing sub-goal does not report them again."""
     skipping: Skipping = field(default_factory=Skipping)
-    """What was done before and is not begun."""
+    """Work that was already done and is skipped."""
     resumed: set[str] = field(default_factory=set)
-    """The business items that an earlier attempt worked on."""
+    """Tokens of the business items that an earlier attempt worked on."""
     resolved: list[Resolved] = field(default_factory=list)
     replayed: list[Replayed] = field(default_factory=list)
     healing: list[str] = field(default_factory=list)
-    """What there is to say of playbooks that did not fit: changes proposed, and one that fits less and less."""
+    """Messages about playbooks that did not fit: proposed changes, and warnings about a falling hit rate."""
     learning: dict[str, Any] = field(default_factory=dict)
-    """What is known and learned of sub-goals that become playbooks by themselves."""
+    """The state of sub-goals that learn playbooks, by key."""
     sharing: object | None = None
-    """Who uses the folder that the desktop's programs share with the agent, if anybody does."""
+    """The current user of the folder that the desktop's programs share with the agent."""
     suspended: Pause | None = None
-    """What ends this run because Prefect has suspended its flow run: nothing may be done any more."""
+    """The `Pause` that ends this run, after Prefect has suspended its flow run. No work may start after it."""
     status: events.Status = "answered"
     reason: str = ""
     answer: str = ""
@@ -152,61 +160,67 @@ class Run:
 
     @property
     def whole(self) -> Run:
-        """The run with all of its desktops: what is counted is counted there."""
+        """Return the run over all desktops, where sub-goals and steps are counted."""
         return self.front or self
 
     @property
     def layers(self) -> Counter[str]:
-        """How many sub-goals each layer has come to the answer of."""
+        """Return the number of answered sub-goals by layer."""
         return Counter(one.layer for one in self.resolved)
 
     @property
     def healed(self) -> int:
-        """How many steps of playbooks did not fit and were done by the model, after which the playbook went on."""
+        """Return the number of playbook steps that the model did instead, after which the playbook went on."""
         return sum(count(one.outcomes, "healed") for one in self.replayed)
 
     def layer_of(self, token: str) -> str:
-        """Return the layers that worked on a business item in this run, the one that needed most help last."""
+        """Return the layers that answered sub-goals of a business item, joined by " + ", a person last."""
         found = {one.layer for one in self.resolved if one.token == token}
         return " + ".join(layer for layer in ("api", "model", "playbook", "script", "person") if layer in found)
 
     @property
     def recognizer(self) -> Recognizer:
-        """What tells the states of the screen."""
+        """Return the recognizer of screen states."""
         if self.sees is None:
             from holo_tasks.vision.state_recognizer import ScreenRecognizer
 
-            told = self.outside.elements
-            self.sees = ScreenRecognizer(ask=self.ask, elements=told.read if told else None)
+            elements = self.outside.elements
+            self.sees = ScreenRecognizer(ask=self.ask, elements=elements.read if elements else None)
         return self.sees
 
     def watch(self, screens: Screens) -> None:
-        """Have the desktop's frames tell what the states of these screens are recognized by."""
+        """Add window information to the desktop's frames if the states of these screens need it.
+
+        Raises `InvalidUsage` if they need it and the desktop shows a remote screen.
+        """
         from holo_tasks.vision.state_recognizer import needs_windows
 
-        if (far := getattr(self.desktop, "far", "")) and needs_windows(screens):
+        if (remote := getattr(self.desktop, "far", "")) and needs_windows(screens):
             raise InvalidUsage(
-                f"A state is told by a window, and the desktop shows the screen of another machine ({far}), whose "
-                "windows nobody here knows: tell it by a Text or a Picture."
+                f"A state is recognized by a window, and the desktop shows the screen of another machine ({remote}), "
+                "whose windows are unknown here: use a Text or a Picture for the state."
             )
         if isinstance(self.desktop, TellsWindows) and (screens.closed or needs_windows(screens)):
             self.desktop.tells_windows = True
 
     def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something for people to see without holding up the agent; waited for as the run is closed."""
+        """Start a background task, such as publishing an artifact. The run waits for it at the end."""
         task = asyncio.create_task(work)
         self.aside.add(task)
         task.add_done_callback(self.aside.discard)
 
     def doors(self, *, reads: bool = False) -> Doors:
-        """The outside world, as a walk needs it; with what reads the screen if it ``reads`` what it acts on."""
+        """Return the ports for a walk, with the current journal.
+
+        With ``reads`` they include an OCR reader, if OCR is installed.
+        """
         if reads and self.outside.reader is None and can_read():
             self.outside = replace(self.outside, reader=ScreenText())
         return replace(self.outside, journal=current_journal())
 
     @asynccontextmanager
     async def screen_alone(self) -> AsyncIterator[None]:
-        """Have the screen to oneself; whoever has it already goes on having it."""
+        """Hold the run's screen exclusively. A caller that already holds it keeps it."""
         if _has_screen.get() is self:
             yield
             return
@@ -222,13 +236,13 @@ class Run:
 
 @dataclass
 class Progress:
-    """Counts the steps of a story, for lines like ``step 2 of 4: look up TX-10482``."""
+    """Counts the steps of a flow, for lines like ``step 2 of 4: look up TX-10482``."""
 
     total: int
     done: int = 0
 
     def step(self, title: str) -> str:
-        """Begin the next step and return its line."""
+        """Count the next step and return its line."""
         self.done += 1
         return f"step {self.done} of {self.total}: {title}"
 
@@ -240,21 +254,21 @@ _progress: ContextVar[Progress | None] = ContextVar("holo_progress", default=Non
 
 
 def current_run() -> Run:
-    """Return the run around this code, or raise `InvalidUsage`."""
+    """Return the run around this code. Raises `InvalidUsage` outside a run."""
     run = _run.get()
     if run is None:
-        raise InvalidUsage("There is no agent here; call this inside `async with holo_agent(...)`.")
+        raise InvalidUsage("No agent is open here: call this inside `async with holo_agent(...)`.")
     return run
 
 
 def running_here() -> Run | None:
-    """Return the run around this code, if there is one."""
+    """Return the run around this code, or ``None``."""
     return _run.get()
 
 
 @contextmanager
 def within(run: Run) -> Iterator[None]:
-    """Make a run the one around this code."""
+    """Make ``run`` the current run inside the block."""
     mark = _run.set(run)
     try:
         yield
@@ -263,18 +277,18 @@ def within(run: Run) -> Iterator[None]:
 
 
 def current_guard() -> Guard | None:
-    """Return the innermost guardrail around this code."""
+    """Return the innermost guard around this code, or ``None``."""
     return _guard.get()
 
 
 def current_progress() -> Progress | None:
-    """Return the story this code is a step of."""
+    """Return the step counter around this code, or ``None``."""
     return _progress.get()
 
 
 @contextmanager
 def progress(total: int) -> Iterator[Progress]:
-    """Number the steps of a story: each sub-goal inside takes the next number by itself."""
+    """Number the sub-goals inside the block as steps of ``total``."""
     story = Progress(total)
     token = _progress.set(story)
     try:
@@ -285,7 +299,10 @@ def progress(total: int) -> Iterator[Progress]:
 
 @contextmanager
 def working(run: Run | None, claim: Claim, journal: Journal | None) -> Iterator[None]:
-    """Work under a claim: actions are written into a ``journal``, or into none, and the run stops when it is lost."""
+    """Work under a claim inside the block.
+
+    Actions are written into ``journal``, or into no journal. If the claim is lost, the run's kill switch stops the run.
+    """
     with journalled(journal):
         if run is None:
             yield
@@ -300,10 +317,10 @@ def working(run: Run | None, claim: Claim, journal: Journal | None) -> Iterator[
 
 @contextmanager
 def guarded(name: str, limits: Limits, key: str = "") -> Iterator[Guard]:
-    """Open a guardrail scope; everything inside is charged to it and to all scopes around it.
+    """Open a scope of limits. Its costs count for this scope and for all scopes around it.
 
-    With a ``key``, its own or one made from that of the scope around it, what it spends is added to what was spent
-    under that key before, by whatever process.
+    ``key`` is by default derived from the key of the scope around. With a key, costs are added to those of earlier
+    processes under the same key.
     """
     around = _guard.get()
     key = key or (around.key_of(name) if around else "")
@@ -316,7 +333,10 @@ def guarded(name: str, limits: Limits, key: str = "") -> Iterator[Guard]:
 
 
 def check_price(model: str, price: Price | None, limits: Limits) -> None:
-    """Raise `InvalidUsage` for limits that cannot be kept; a price that is not known is never taken to be nothing."""
+    """Raise `InvalidUsage` if a cost limit applies and the model's price is unknown.
+
+    An unknown price never counts as zero.
+    """
     around = _guard.get()
     if price is None and (limits.max_cost_usd is not None or (around is not None and around.has_cost_limit)):
         raise unpriced(model)
@@ -324,10 +344,10 @@ def check_price(model: str, price: Price | None, limits: Limits) -> None:
 
 @asynccontextmanager
 async def open_run(run: Run) -> AsyncIterator[Run]:
-    """Open a run around some sub-goals and close its trace whatever happens inside; its own guard is open around it.
+    """Make ``run`` current inside the block, start its kill switch, and close its trace at the end.
 
-    When its switch is used the task is cancelled: an `asyncio.CancelledError` comes out of here with the reason in it,
-    which no retry and no handler of errors holds up, and the flows that it leaves end as killed.
+    The kill switch cancels the task. Then an `asyncio.CancelledError` with the reason leaves the block. Retries and
+    error handlers do not stop it, and the flows that it leaves end as ``Killed``.
     """
     await run.outside.recorder.record(
         events.RunOpened(
@@ -346,7 +366,7 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
         if run.suspended is not None:
             raise run.suspended
     except BaseException as raised:
-        # Whatever became of it on the way, in groups of tasks for example: Prefect has suspended the flow run.
+        # The Pause may have been wrapped, by a task group for example: Prefect has suspended the flow run anyway.
         error = raised if run.suspended is None or switch.reason else run.suspended
         switch.rest()
         run.status, run.reason = ending(error, run.guard)
@@ -356,7 +376,7 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
         if isinstance(error, LimitReached) and error.partial_answer:
             run.answer = error.partial_answer
         if run.status == "killed":
-            with suppress(EvidenceFailed):  # that it was killed counts, also where it cannot be recorded
+            with suppress(EvidenceFailed):  # the kill counts even if it cannot be recorded
                 await surely(run.outside.recorder.record(events.KillSeen(source=switch.source, reason=run.reason)))
         error = as_killed(error, switch)
         if error is not raised:
@@ -370,13 +390,13 @@ async def open_run(run: Run) -> AsyncIterator[Run]:
         except EvidenceFailed:
             if run.status == "answered":
                 raise
-            # What stopped the work is told already; that its last word is missing shows in the trace.
+            # The first error is already on its way to the caller; the trace lacks its last event.
         finally:
             switch.close()
 
 
 async def _closed(run: Run) -> None:
-    """Wait for what is done aside, within bounds, then close the trace."""
+    """Wait a bounded time for background tasks, then record the end of the run."""
     await run.skipping.tell(run)
     if run.flow_run_id and run.status != "killed":
         if run.resolved:
@@ -397,7 +417,7 @@ async def _closed(run: Run) -> None:
 
 
 async def _publish_layers(run: Run) -> None:
-    """Publish which layer came to the answer of each sub-goal."""
+    """Publish a table of the layers that answered each sub-goal."""
     rows = [
         {"sub-goal": str(one.subgoal), "title": one.title, "item": exact(one.token), "resolved by": one.layer}
         for one in run.resolved[-MOST_ROWS:]
@@ -407,7 +427,7 @@ async def _publish_layers(run: Run) -> None:
 
 
 async def surely(work: Coroutine[Any, Any, None]) -> None:
-    """Do something to its end, also if that is cancelled meanwhile, even twice; then be cancelled."""
+    """Run ``work`` to its end even if this task is cancelled meanwhile, then raise the cancellation."""
     doing, cancelled = asyncio.ensure_future(work), None
     while not doing.done():
         try:
@@ -422,9 +442,10 @@ async def surely(work: Coroutine[Any, Any, None]) -> None:
 
 
 def ending(error: BaseException, guard: Guard | None = None, run: Run | None = None) -> tuple[events.Status, str]:
-    """Say how work of a run, by default the one around, ends that was stopped by this error.
+    """Return the status and reason of work that ``error`` stopped.
 
-    A deadline of ``guard`` cancels what it stops.
+    ``run`` is by default the current run. A cancellation counts as a reached limit if the deadline of ``guard`` has
+    passed.
     """
     run = run or _run.get()
     if run is not None and (reason := run.switch.why()):
@@ -444,5 +465,5 @@ def ending(error: BaseException, guard: Guard | None = None, run: Run | None = N
 
 
 def to_text(value: Any) -> str:
-    """Write an answer down: text as it is, everything else as JSON."""
+    """Return an answer as text: a string unchanged, every other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,4 +1,7 @@
-"""What a run is asked for, whoever asks: a flow by `holo_agent` or `open_agent`, or the command; free of Prefect."""
+"""Hold the options of a run, shared by `holo_agent`, `open_agent` and the command line.
+
+`RunOptions` is the main class. This module does not import Prefect.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +25,26 @@ MAX_STEPS, MOST_STEPS = 50, 10_000
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a run may do, what it may spend, and whom it asks and tells.
+    """Permissions, limits and reporting of a run.
 
-    It looks only, unless ``allow="act"``. ``rules`` say what else is allowed; where they and ``allow`` both speak of
-    trust, the stricter counts. ``redaction`` says what is painted over before a screen leaves this process.
+    Without ``allow="act"`` the run may only look. ``rules`` allow more. If both ``rules`` and ``allow`` set a trust
+    level, the stricter one applies. ``redaction`` says which parts of a screen are masked before it leaves this
+    process.
 
-    ``key`` names the business item that a yes is asked for, in sub-goals that have no key of their own. ``limits`` hold
-    over all that was ever spent under ``budget``; that is the Prefect flow run, its retries included, unless another is
-    named. ``max_steps`` is for each sub-goal that does not say otherwise. ``max_corrections`` is how often, each step,
-    the model is told what is wrong with its reply; each is a call.
+    ``key`` names the business item in approval questions of sub-goals without their own key. ``limits`` apply to all
+    costs under ``budget``, by default the Prefect flow run with its retries. ``max_steps`` applies to each sub-goal
+    without its own limit. ``max_corrections`` limits, per step, how often the model is asked to correct its reply. Each
+    correction is a model call.
 
-    ``image_quality`` is how finely the model is shown the screen: "default" is enough for forms, "dense" for dense
-    tables, "full" is every pixel. ``cache_decisions`` lets the model's decisions be reused where everything it was
-    shown is the same. ``handoff`` makes the agent wait for a person where the model asks for one, and where an action
-    needs a yes; else the work ends there. ``hooks`` are told of steps, limits, hand-offs and finished items.
-    ``discover`` has it find out, without opening anything, which programs can be started and which windows and menus
-    there are, with ``Discover(recent=("/folder",))`` also recently used files below that folder, and tells the model.
+    ``image_quality`` sets the detail of screenshots for the model. "default" suits forms, "dense" suits dense tables,
+    and "full" keeps every pixel. ``cache_decisions`` reuses the model's decision if its entire input is the same. With
+    ``handoff`` the run waits for a person if the model asks for one or an action needs approval. Without it the work
+    ends there. ``hooks`` are called for steps, limits, hand-offs and finished items.
 
-    Raises `InvalidUsage` for what cannot be.
+    ``discover`` collects startable programs, open windows and menus for the model, without opening anything.
+    ``Discover(recent=("/folder",))`` adds recently used files below that folder.
+
+    Raises `InvalidUsage` for values that are out of range.
     """
 
     allow: Trust | None = None
@@ -60,7 +65,7 @@ class RunOptions:
         check_steps("max_steps", self.max_steps)
         check_corrections("max_corrections", self.max_corrections)
         if self.image_quality != "default":
-            from holo_tasks.models.encoding import ENCODERS  # loads a picture library
+            from holo_tasks.models.encoding import ENCODERS  # imports an image library
 
             if self.image_quality not in ENCODERS:
                 qualities = ", ".join(map(repr, ENCODERS))
@@ -69,21 +74,21 @@ class RunOptions:
 
     @property
     def policy(self) -> Rules:
-        """What is allowed, all in all."""
+        """Return the rules after ``allow`` is applied."""
         return (self.rules or Rules()).under(self.allow)
 
     @property
     def finds_out(self) -> Discover | None:
-        """What is found out before the work begins, if anything is."""
+        """Return the discovery settings, or ``None``."""
         return Discover.of(self.discover)
 
     @property
     def waits(self) -> HandOff | None:
-        """How persons are waited for, if they are."""
+        """Return the hand-off settings, or ``None``."""
         return HandOff.of(self.handoff)
 
 
 def check_steps(name: str, steps: int) -> None:
-    """Raise `InvalidUsage` for a limit of steps that cannot be; ``name`` is the option's."""
+    """Raise `InvalidUsage` for a step limit out of range; ``name`` is the option's name."""
     if not 1 <= steps <= MOST_STEPS:
         raise InvalidUsage(f"{name} must be from 1 to {MOST_STEPS}, not {steps}.")

@@ -1,4 +1,7 @@
-"""`seat`: have a place at what only so many may use at a time, for as long as it is needed."""
+"""Hold a seat: one of a limited number of places for a resource, across all machines.
+
+`seat` is the public context manager. `held` gives the claim without a run.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,20 @@ from holo_tasks.safety.seats import GOAL, Seat, Seats
 
 LOOK_S = 1.0
 SILENT_S = 5.0
-"""Who waits longer is told for what."""
+"""Seconds of waiting after which a warning is logged."""
 logger = logging.getLogger("holo_tasks")
 
 
 @asynccontextmanager
 async def seat(name: str | Seat, *, of: int = 1) -> AsyncIterator[None]:
-    """Have one of the seats of a name inside, of which there are so many on all machines together; wait for one.
+    """Hold one of ``of`` seats of a name inside the block; wait until one is free.
 
-    Input is let through only as long as the seat is held: who could not renew it in time stops, and who is given up for
-    dead, as its process hangs or its machine is gone, finds somebody else on the seat and stops for good. Inside
-    `Agents.map` that is so of the one item. A seat is free again when this is left, or some seconds after its holder is
-    gone. Prefect's own concurrency limits are good for slowing down, and do not keep anybody out.
+    Input passes only while the seat's lease is renewed. A holder that cannot renew in time stops. If its process hangs
+    or its machine is gone, another holder gets the seat, and the old one stops for good. Inside `Agents.map` this
+    concerns the one item.
+
+    A seat is free when the block ends, or a few seconds after its holder died. Prefect's concurrency limits slow work
+    down, but do not guarantee exclusion.
     """
     wanted = name if isinstance(name, Seat) else Seat(name, of)
     run = running_here()
@@ -45,21 +50,21 @@ async def seat(name: str | Seat, *, of: int = 1) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def held(wanted: Seat) -> AsyncIterator[Claim]:
-    """Hold a seat, without stopping anything when it is lost: that is for whoever has the claim."""
+    """Hold a seat and return its claim. Losing the seat stops nothing by itself: the caller watches the claim."""
     books = await asyncio.to_thread(Books.here)
     seats = Seats(books.ledger.store)
     await awaited(lambda: asyncio.to_thread(seats.declare, wanted))
-    began, told = time.monotonic(), False
+    began, warned = time.monotonic(), False
 
     def waits() -> float:
-        nonlocal told
-        if not told and time.monotonic() - began > SILENT_S:
-            told = True
-            logger.warning("All %d seats of %s are taken; one is waited for.", wanted.of, exact(wanted.name))
+        nonlocal warned
+        if not warned and time.monotonic() - began > SILENT_S:
+            warned = True
+            logger.warning("All %d seats of %s are taken; waiting for one.", wanted.of, exact(wanted.name))
         return LOOK_S * random.uniform(0.75, 1.25)
 
-    tokens = random.sample(wanted.tokens, wanted.of)  # not all ask for the first one first
+    tokens = random.sample(wanted.tokens, wanted.of)  # random order, so that waiters do not all try the same seat
     async with books.ledger.one_of(tokens, GOAL, waits) as claim:
-        await asyncio.to_thread(seats.declare, wanted)  # nobody has changed the number in between
-        claim.lost = f"Its seat of {exact(wanted.name)} is another one's by now."
+        await asyncio.to_thread(seats.declare, wanted)  # checks that the number of seats is still the same
+        claim.lost = f"Its seat of {exact(wanted.name)} was taken over by another worker."
         yield claim

@@ -1,4 +1,7 @@
-"""What Prefect is told of a flow or a task, without the values of the secrets that are in use."""
+"""Remove the values of secrets from names, parameters and errors before Prefect records them.
+
+`HushedFlow`, `HushedName` and `hushing_errors` wrap a flow's parameters, run names and exceptions.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST = 200
-"""A run's name is not longer."""
+"""Longest name of a run, in characters."""
 
 
 def as_name(text: str) -> str:
-    """Make a name of what a template came to, whatever was filled in: one line without values, not too long."""
+    """Return text as a run's name: one line without secrets, at most ``MOST`` characters."""
     return named(hushed(text), MOST)
 
 
 class HushedName(str):
-    """A template for a run's name, whose values are made fit for one.
+    """A template for a run's name, with secrets removed from the filled-in values.
 
-    Prefect fills in strings with their own `format`, and calls nothing else with it.
+    Prefect fills in a template by calling `format` on it, and calls no other method with the values.
     """
 
     __slots__ = ()
@@ -36,15 +39,15 @@ class HushedName(str):
 
 
 class HushedFlow(Flow[P, R]):
-    """A flow whose arguments reach Prefect without values; the flow itself gets them as they are."""
+    """A flow whose parameters are recorded without secrets. The flow function gets the real values."""
 
     def serialize_parameters(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        told: dict[str, Any] = hushed_plain(super().serialize_parameters(parameters))
-        return told
+        hidden: dict[str, Any] = hushed_plain(super().serialize_parameters(parameters))
+        return hidden
 
 
 def hushing_errors(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-    """Let a function's errors travel on without values: Prefect writes them down as it sees them."""
+    """Return the function wrapped so that its exceptions contain no secrets. Prefect records exceptions as raised."""
 
     @wraps(function)
     async def quiet(*args: P.args, **kwargs: P.kwargs) -> R:

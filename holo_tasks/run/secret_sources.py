@@ -1,4 +1,7 @@
-"""Where the values of secrets come from: the environment, a Prefect Secret block, or whoever fills in the desktop."""
+"""Resolve secrets from the environment, a Prefect Secret block, or the desktop block's own values.
+
+`SecretSpec` declares a secret and `resolved` finds its value.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,13 @@ _SOURCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|block:[a-z0-9-]+|")
 
 
 class SecretSpec(BaseModel):
-    """A secret by its name: where its value comes from, and which window may get it. Never the value."""
+    """Declares a secret: its name, the source of its value and the window that may receive it. It never holds the
+    value.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(description="As it is written: {{secret:NAME}}, or {{totp:NAME}}.", pattern=f"^{NAME.pattern}$")
+    name: str = Field(description="The name as in {{secret:NAME}} or {{totp:NAME}}.", pattern=f"^{NAME.pattern}$")
     source: str = Field(
         default="",
         description="env:VARIABLE or block:NAME of a Prefect Secret block. Empty: a value given on the spot, else the "
@@ -31,20 +36,20 @@ class SecretSpec(BaseModel):
     )
     program: str = Field(
         default="",
-        description="The only program that may get it, by the file its process runs. Empty: the one that the desktop "
+        description="The only program that may receive it, by its executable file. Empty: the program that the desktop "
         "was started with.",
     )
-    title: str = Field(default="", description="If given, it has to be part of the window's title, too.")
+    title: str = Field(default="", description="If given, the window's title must also contain this text.")
     fields: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
         default=(),
-        description="Labels: if given, it is typed only into a field that was just clicked and has one of these beside "
-        "or above it, as OCR reads it. Where OCR is not installed it is not typed at all.",
+        description="Labels. If given, the secret is typed only into a field that was just clicked and has one of "
+        "these labels beside or above it, as OCR reads it. Without OCR it is not typed at all.",
     )
 
     totp: bool = Field(
         default=False,
-        description="It is the seed of one-time codes, in base32 or as an otpauth address, as a service gives it: "
-        "{{totp:NAME}} types the code of the moment.",
+        description="The value is the seed of one-time codes, in base32 or as an otpauth address, as a service gives "
+        "it. {{totp:NAME}} types the current code.",
     )
 
     @field_validator("source")
@@ -56,21 +61,21 @@ class SecretSpec(BaseModel):
 
     @classmethod
     def parse(cls, text: str, *, totp: bool = False) -> SecretSpec:
-        """Read ``NAME`` or ``NAME=PROGRAM``; ``totp`` says that it is the seed of one-time codes."""
+        """Parse ``NAME`` or ``NAME=PROGRAM``. With ``totp`` the secret is the seed of one-time codes."""
         name, _, program = text.partition("=")
         if not NAME.fullmatch(name):
-            # It is not repeated: somebody may have taken this for the place of the value.
+            # The message does not repeat the text: a user may have written the value here.
             raise InvalidUsage("A secret is given as NAME or NAME=PROGRAM, its value in HOLO_SECRET_NAME.")
         return cls(name=name, program=program, totp=totp)
 
     @property
     def variable(self) -> str:
-        """The environment variable that holds it, unless it has another source."""
+        """Return the environment variable that holds the value, unless ``source`` names another."""
         return VARIABLE + re.sub(r"\W", "_", self.name).upper()
 
     @property
     def block(self) -> str:
-        """The Prefect Secret block that holds it, unless it has another source."""
+        """Return the name of the Prefect Secret block that holds the value, unless ``source`` names another."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
@@ -81,10 +86,10 @@ async def resolved(
     environ: Mapping[str, str] | None = None,
     blocks: bool = True,
 ) -> dict[str, Secret]:
-    """Return secrets with their values, by name; those that are only ``given`` have no binding of their own.
+    """Return the secrets with their values, by name. Secrets that are only ``given`` have no binding.
 
-    Raises `InvalidUsage` for one that is nowhere, with the places where it was looked for. Without ``blocks`` there is
-    no Prefect to be asked.
+    With ``blocks=False`` Prefect is not asked. Raises `InvalidUsage` for a secret without a value, and lists the places
+    that were searched.
     """
     values, env = dict(given or {}), os.environ if environ is None else environ
     found = {name: Secret(name, value) for name, value in values.items()}
@@ -98,23 +103,23 @@ async def _value(spec: SecretSpec, given: Mapping[str, str], environ: Mapping[st
     kind, _, place = spec.source.partition(":")
     if not kind and (value := given.get(spec.name)):
         return value
-    looked: list[str] = []
+    searched: list[str] = []
     if kind in ("", "env"):
         variable = place or spec.variable
         if value := environ.get(variable, ""):
             if value != value.encode(errors="replace").decode():
                 raise InvalidUsage(f"The environment variable {variable} does not hold valid UTF-8 text.")
             return value
-        looked.append(f"the environment variable {variable} is not set")
+        searched.append(f"the environment variable {variable} is not set")
     if kind in ("", "block"):
         name = place or spec.block
         value = await awaited(lambda: _in_block(name)) if blocks else ""
         if value:
             return value
-        looked.append(
-            f"there is no Prefect Secret block {name!r}" if blocks else f"no Prefect server is set up to hold {name!r}"
+        searched.append(
+            f"Prefect has no Secret block {name!r}" if blocks else f"no Prefect server is set up to hold {name!r}"
         )
-    raise InvalidUsage(f"The secret {spec.name!r} has no value: {', and '.join(looked)}.")
+    raise InvalidUsage(f"The secret {spec.name!r} has no value: {', and '.join(searched)}.")
 
 
 async def _in_block(name: str) -> str:
@@ -129,5 +134,5 @@ async def _in_block(name: str) -> str:
     except (httpx.HTTPError, PrefectException, RuntimeError) as error:
         why = first_line(error)
         kind = Unavailable if is_away(error) else InvalidUsage
-        raise kind(f"Prefect's server does not tell the Secret block {name!r} ({why}).") from None
+        raise kind(f"Prefect's server did not return the Secret block {name!r} ({why}).") from None
     return str(block.get())

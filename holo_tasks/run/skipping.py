@@ -1,4 +1,7 @@
-"""Work that is done already is not begun: no flow run, no task run, and one line and one table for all of it."""
+"""Skip work that was already done: create no flow or task run, and report all skips in one log line and one table.
+
+`Skipping` collects the skipped work of a run.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("holo_tasks")
 AT_ONCE = 200
-"""So many are written down together, and so many rows has the table."""
+"""Number of skips in one record of the trace, and rows in the table."""
 
 LONGEST = 100_000
-"""So many characters at most, but for the last one, since a record has a limit."""
+"""Approximate limit in characters for one record; the last skip may exceed it."""
 
 
 class Told(Protocol):
-    """What is needed of a run to tell what it skips."""
+    """The part of a run that `Skipping` needs."""
 
     run_id: str
     outside: Doors
@@ -39,25 +42,25 @@ class Told(Protocol):
     resumed: set[str]
 
     def do_aside(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that nobody waits for but the end of the run."""
+        """Start a background task that only the end of the run waits for."""
         ...
 
 
 class Skipping:
-    """What a run did not begin because it was done before, told in order: before anything else that is worked on."""
+    """Skipped work of a run, reported before the next work begins so that the order is kept."""
 
     def __init__(self) -> None:
         self.count = 0
         self.first: list[events.DoneBefore] = []
-        """What the table shows of it."""
+        """The first skips, for the table."""
         self._waiting: list[events.DoneBefore] = []
         self._last: events.DoneBefore | None = None
         self._size = 0
         self._since = 0
-        """How many there are since the log was told last."""
+        """Number of skips since the last log line."""
 
     async def add(self, run: Told, token: str, goal: str, title: str, found: Finished) -> None:
-        """Note one."""
+        """Add a piece of skipped work, and write the pending ones to the trace if they are many."""
         digest = hashlib.sha256(found.result.encode()).hexdigest()
         done = events.DoneBefore(token=token, goal=goal, title=title, trace=found.trace, sha256=digest)
         run.resumed.add(token)
@@ -72,7 +75,7 @@ class Skipping:
             await self._write(run)
 
     async def tell(self, run: Told) -> None:
-        """Write down what is not yet, and say so in the log."""
+        """Write the pending skips to the trace, and log one line about them."""
         if not self._since or self._last is None:
             return
         since, self._since = self._since, 0
@@ -87,7 +90,7 @@ class Skipping:
             )
 
     async def publish(self, run: Told) -> None:
-        """Publish a table of it in Prefect."""
+        """Publish a table of the first skips in Prefect."""
         rows = [{"item": exact(one.token), "title": one.title, "evidence": one.trace} for one in self.first]
         more = f" The first {len(rows)} are listed." if len(rows) < self.count else ""
         await publish_table(f"done-before-{run.run_id}", rows, f"Done before this run: {self.count:,}.{more}")
@@ -96,16 +99,19 @@ class Skipping:
         some, self._waiting, self._size = self._waiting, [], 0
         if not some:
             return
-        # What was given is recorded, whoever is cancelled.
+        # Results that were handed out are recorded, even if their consumer was cancelled.
         await run.outside.recorder.record(events.Skipped(items=some))
         run.do_aside(_settle(run.items, [(one.token, one.goal) for one in some]))
 
 
 async def _settle(items: Items, works: Sequence[tuple[str, str]]) -> None:
-    """Take what is done off the list: a run that was killed just before it did left it there."""
+    """Remove finished items from the dead-letter list.
+
+    A run that was killed between storing the result and removing the item leaves it there.
+    """
     try:
         await asyncio.to_thread(items.settle_all, works)
-    except StoreLost as error:  # the next run that finds it done does it
+    except StoreLost as error:  # the next run that skips the item tries again
         logger.warning("%s", error)
 
 

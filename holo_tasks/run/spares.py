@@ -1,4 +1,7 @@
-"""Desktops that are started before somebody needs them."""
+"""Start spare desktops in advance.
+
+`Spares` is a pool, used by runs with several desktops.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +17,32 @@ from holo_tasks.core.errors import DesktopFailed
 
 D = TypeVar("D")
 TRIES = 2
-"""How often a desktop is started that does not come up, before that is told."""
+"""Attempts to start a desktop before its error is raised."""
 _kept: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, list[Any]]] = WeakKeyDictionary()
-"""Desktops that runs have left to others, by how they were made. Each is of one event loop, and ends with it."""
+"""Desktops that runs left for later runs, by event loop and kind. A desktop ends with its event loop."""
 logger = logging.getLogger("holo_tasks.desktop")
 
 
 class Spares(Generic[D]):
-    """Gives desktops that nobody has used, and keeps so many more started or starting, from when the first was taken.
+    """A pool that gives out unused desktops and keeps ``spares`` more started, from the first `take` on.
 
-    ``start`` brings one up and ``end`` takes one down again. What `keep` is given is there for the next run whose
-    desktops are the ``same``, instead of a new one, as long as the event loop runs.
+    ``start`` brings a desktop up and ``end`` takes it down. A desktop given to `keep` is reused by the next run with
+    the same ``same`` key, while the event loop runs.
     """
 
     def __init__(
         self, start: Callable[[], Awaitable[D]], end: Callable[[D], Awaitable[None]], *, spares: int = 0, same: str = ""
     ) -> None:
         self._start, self._end, self._most, self._same = start, end, spares, same
-        self._context = copy_context()  # a spare is the run's, not of the item that another one was taken for
+        self._context = copy_context()  # spares start in the run's context, not in that of an item
         self._ready: deque[asyncio.Task[D]] = deque()
         self._ending: set[asyncio.Task[None]] = set()
         self._closed = False
         self.failed: Exception | None = None
-        """Why the last one that was started did not come up."""
+        """Error of the last start, or ``None`` if it succeeded."""
 
     async def take(self) -> D:
-        """Return a desktop of one's own. Raises what its start raises."""
+        """Return a desktop for exclusive use. Raises the error of its start."""
         if kept := self._kept:
             return kept.pop()
         spare = self._ready.popleft() if self._ready else self._begin()
@@ -47,7 +50,7 @@ class Spares(Generic[D]):
         try:
             return await asyncio.shield(spare)
         except asyncio.CancelledError:
-            self._ready.appendleft(spare)  # nobody has it
+            self._ready.appendleft(spare)  # back into the pool
             raise
 
     @property
@@ -57,19 +60,19 @@ class Spares(Generic[D]):
         return _kept.setdefault(asyncio.get_running_loop(), {}).setdefault(self._same, [])
 
     def keep(self, desktop: D) -> bool:
-        """Leave a desktop to another run; False if none may have it."""
+        """Leave a desktop for a later run; return ``False`` if this pool has no ``same`` key."""
         if self._same:
             self._kept.append(desktop)
         return bool(self._same)
 
     def end(self, desktop: D) -> None:
-        """Take a desktop down after use; nobody waits for it before `close`."""
+        """Take a desktop down in the background. `close` waits for it."""
         ending = asyncio.create_task(self._ended(desktop), context=self._context.copy())
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
 
     async def close(self) -> None:
-        """Take down all that are left, and wait until that is done."""
+        """Take down all remaining desktops and wait until they have ended."""
         self._closed = True
         for spare in self._ready:
             spare.cancel()
@@ -82,7 +85,9 @@ class Spares(Generic[D]):
 
     def _begin(self) -> asyncio.Task[D]:
         spare = asyncio.create_task(self._started(), context=self._context.copy())
-        spare.add_done_callback(lambda done: done.cancelled() or done.exception())  # told to whoever takes it
+        spare.add_done_callback(
+            lambda done: done.cancelled() or done.exception()
+        )  # take() raises it: no asyncio warning
         return spare
 
     def _refill(self) -> None:
@@ -97,7 +102,7 @@ class Spares(Generic[D]):
                 if not left or not isinstance(error, DesktopFailed):
                     self.failed = error
                     raise
-                logger.warning("A desktop did not come up, and is started again: %s", error)
+                logger.warning("A desktop did not start; trying again: %s", error)
             else:
                 self.failed = None
                 return desktop
@@ -107,4 +112,4 @@ class Spares(Generic[D]):
         try:
             await self._end(desktop)
         except DesktopFailed as error:
-            logger.warning("A desktop that is not used any more: %s", error)
+            logger.warning("A desktop could not be taken down: %s", error)

@@ -1,4 +1,7 @@
-"""A sub-goal's result as it is written down, which is what a re-run will return: without the values of secrets."""
+"""Serialize a sub-goal's result for the ledger without the values of secrets.
+
+`stored` is used by `business_item`.
+"""
 
 from __future__ import annotations
 
@@ -16,42 +19,43 @@ Place = tuple[str | int, ...]
 
 
 def stored(returns: TypeAdapter[Any], result: Any) -> tuple[str, Any]:
-    """Write a result down; return that and what a re-run will read from it, which is the result now, too.
+    """Return the result as JSON, and the value that a re-run will read from it. This call returns that value as well.
 
-    A value is left only where the result's type allows no other text: what was done cannot be undone by then.
+    Secrets are replaced wherever the result's type allows it. A value stays if the type allows no other text, because
+    the work is already done and cannot be undone. Raises `InvalidUsage` if the JSON cannot be read back.
     """
     text = returns.dump_json(result, by_alias=True, round_trip=True).decode()
     try:
-        kept = returns.validate_json(text)
+        reread = returns.validate_json(text)
     except ValidationError:
         raise InvalidUsage(
             f"The result {hushed(text)[:200]} cannot be read back, so a re-run could not return it: give the sub-goal "
             "a return annotation that JSON can hold."
         ) from None
-    plain = [json.loads(text)]  # in a list, so that there is a place for a result that is a text
-    for place in list(_told(plain)):
-        tried = _without(plain, place)
-        written = json.dumps(tried[0], ensure_ascii=False)
+    plain = [json.loads(text)]  # in a list, so that a result that is a string has a path as well
+    for place in list(_secret_paths(plain)):
+        without_secret = _without(plain, place)
+        written = json.dumps(without_secret[0], ensure_ascii=False)
         try:
-            kept = returns.validate_json(written)
+            reread = returns.validate_json(written)
         except ValidationError:
             continue
-        text, plain = written, tried
-    return text, kept
+        text, plain = written, without_secret
+    return text, reread
 
 
-def _told(value: Any, place: Place = ()) -> Iterator[Place]:
-    """Return where in plain values there are texts that hold a value."""
+def _secret_paths(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Yield the paths of strings that contain a secret's value."""
     match value:
         case str():
             if hushed_plain(value) != value:
                 yield place
         case list():
             for number, item in enumerate(value):
-                yield from _told(item, (*place, number))
+                yield from _secret_paths(item, (*place, number))
         case dict():
             for name, item in value.items():
-                yield from _told(item, (*place, name))
+                yield from _secret_paths(item, (*place, name))
 
 
 def _without(value: Any, place: Place) -> Any:

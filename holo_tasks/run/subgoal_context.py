@@ -1,4 +1,8 @@
-"""The sub-goal and the walk that this code is a part of."""
+"""Find the sub-goal and the walk around this code.
+
+`Subgoal` is the state of a sub-goal. `inside` and `stepping` set the current sub-goal and walk, which `current_subgoal`
+and `current_walk` return.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +25,11 @@ from holo_tasks.run.subgoal_options import SubgoalOptions
 
 @dataclass(frozen=True)
 class Subgoal:
-    """The sub-goal that is being worked on: its place in the run and in the story.
+    """A sub-goal that is being worked on.
 
-    Sub-goals are numbered as they reach the screen; one that only holds others together has no number. ``data`` are
-    its arguments that come from outside: each `pursue` inside is told them, as data. What its title says is not told to
-    the model if it is ``titled_by_data``.
+    Sub-goals get their number when they reach the screen; one that only groups others has number 0. ``data`` are its
+    arguments from outside: each `pursue` inside passes them to the model as data. ``titled_by_data`` says that the
+    title contains such data, so the model does not get the title.
     """
 
     number: int
@@ -38,21 +42,21 @@ class Subgoal:
     probe: Callable[[], Awaitable[Any]] | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    """Those that are not data."""
+    """The arguments that are not ``data``."""
     titled_by_data: bool = False
     resolved: list[str] = field(default_factory=list)
-    """The layers that came to an answer inside, in order."""
+    """Layers that answered inside, in order."""
     around: Subgoal | None = None
     listed: set[str] = field(default_factory=set)
-    """The goals inside, under the same token, that failed and are on the dead-letter list."""
+    """Goals inside, with the same token, that failed and are on the dead-letter list."""
 
     @property
     def told_progress(self) -> str:
-        """Where it stands, as the model is told; what came from outside stays out of it."""
+        """Return the progress line for the model, without a title that contains data from outside."""
         return self.progress.partition(":")[0] if self.titled_by_data else self.progress
 
     def numbered(self, run: Run) -> Subgoal:
-        """Return it with the run's next number."""
+        """Return a copy with the run's next number."""
         run.whole.subgoals += 1
         return replace(self, number=run.whole.subgoals)
 
@@ -61,13 +65,13 @@ _subgoal: ContextVar[Subgoal | None] = ContextVar("holo_subgoal", default=None)
 
 
 def current_subgoal() -> Subgoal | None:
-    """Return the sub-goal around this code."""
+    """Return the sub-goal around this code, or ``None``."""
     return _subgoal.get()
 
 
 @contextmanager
 def inside(subgoal: Subgoal) -> Iterator[None]:
-    """Make a sub-goal the one around this code."""
+    """Make ``subgoal`` the current one inside the block."""
     mark, scope = _subgoal.set(subgoal), current_guard()
     try:
         with not_untouched(scope, since=scope.actions if scope else 0, alone=not has_token(subgoal)):
@@ -77,21 +81,24 @@ def inside(subgoal: Subgoal) -> Iterator[None]:
 
 
 def has_token(here: Subgoal | None) -> bool:
-    """Say whether a sub-goal, or one around it, works on a business item."""
+    """Return whether a sub-goal, or one around it, works on a business item."""
     while here is not None and not here.token:
         here = here.around
     return here is not None
 
 
 def side_walk(task: str, *, region: Box | None = None, model: Model | None = None) -> Walk:
-    """Return a walk for a single question beside the sub-goal's conversation, charged and recorded like it."""
+    """Return a walk for one question outside the sub-goal's conversation.
+
+    Its cost and its events belong to the sub-goal.
+    """
     run, here = current_run(), _subgoal.get()
     doors = run.doors() if model is None else replace(run.doors(), model=model)
     return Walk(doors, current_guard() or run.guard, here.number if here else 0, Transcript(task), region)
 
 
 def chances() -> Asked:
-    """Return what a single question begins with: how often the model may be corrected."""
+    """Return the correction counter for a single question."""
     return Asked(Corrections(current_run().options.max_corrections))
 
 
@@ -99,13 +106,13 @@ _walk: ContextVar[Walk] = ContextVar("holo_walk")
 
 
 def current_walk() -> Walk | None:
-    """Return the walk whose step is being worked on."""
+    """Return the walk whose step is in progress, or ``None``."""
     return _walk.get(None)
 
 
 @contextmanager
 def stepping(walk: Walk) -> Iterator[None]:
-    """Make a walk the one whose step is being worked on."""
+    """Make ``walk`` the current one inside the block."""
     mark = _walk.set(walk)
     try:
         yield

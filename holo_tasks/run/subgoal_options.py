@@ -1,4 +1,7 @@
-"""What a sub-goal declares of how it is worked on: its effect, its screens, and who works on it."""
+"""Declare how a sub-goal is worked on: its effect, its screens and its layers.
+
+`SubgoalOptions` holds the options of ``@subgoal`` and `pursue`. `Effect` says what the sub-goal may change.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,21 @@ MODEL: Literal["model"] = "model"
 PERSON: Literal["person"] = "person"
 SCRIPT, PLAYBOOK, API = "script", "playbook", "api"
 SCRIPTED = (SCRIPT, PLAYBOOK)
-"""What a `Script` is called among the layers: of a function, and of a playbook."""
+"""Layer names of a `Script`: made of a function, or of a playbook."""
 Layer: TypeAlias = (
     Literal["model", "person"] | Scripted | Callable[..., Scripted] | Api | Callable[..., Awaitable[Any]] | Learned
 )
-"""Who works on a sub-goal: the model, a `Script`, a function that makes one of the sub-goal's arguments, the program's
-API (an async function without hands, or `Api`), a person."""
+"""A worker on a sub-goal: the model, a `Script`, a function that makes a script from the arguments, an API or a person.
+
+An API is an async function without ``hands``, or an `Api`.
+"""
 
 
 def _labels(name: str, given: str | Iterable[str]) -> tuple[str, ...]:
-    """Return texts as a tuple; a single one is not taken for its letters, which would guard nothing."""
+    """Return labels as a tuple. A single string is one label, not a sequence of letters.
+
+    Raises `InvalidUsage` for an empty label.
+    """
     texts = (given,) if isinstance(given, str) else tuple(given)
     if wrong := [text for text in texts if not isinstance(text, str) or not text.strip()]:
         raise InvalidUsage(f"{name}= holds texts, not {wrong[0]!r}.")
@@ -34,7 +42,7 @@ def _labels(name: str, given: str | Iterable[str]) -> tuple[str, ...]:
 
 
 class AsAround(Enum):
-    """Stands for what is left as the sub-goal around it declares it."""
+    """Marker for an option that is inherited from the enclosing sub-goal."""
 
     AS_AROUND = "as around"
 
@@ -44,19 +52,19 @@ AS_AROUND = AsAround.AS_AROUND
 
 @dataclass(frozen=True)
 class Effect:
-    """What a sub-goal may change in the world, and what keeps that from happening twice.
+    """The change that a sub-goal may make, and the protection against making it twice.
 
-    When an attempt was interrupted after it acted, ``probe`` is called with the sub-goal's arguments: it returns the
-    result if the effect is there, `NOT_DONE` if it is certain that it is not, and None if it cannot tell. Without a
-    certain word nothing is repeated: `NeedsPerson`. ``precondition`` is called like it before an interrupted sub-goal
-    is worked on again, and says whether the screen is as it must be.
+    After an interrupted attempt that had acted, ``probe`` is called with the sub-goal's arguments. It returns the
+    result if the effect exists, `NOT_DONE` if it certainly does not, and ``None`` if it cannot tell. Without a certain
+    answer nothing is repeated, and `NeedsPerson` is raised. ``precondition`` gets the same arguments before interrupted
+    work is tried again, and returns whether the screen is ready for it.
 
-    ``press_once`` are labels of what has the effect, such as a button (``"Enter"`` is the key): none of them is pressed
-    again before the run has seen what came of it, by the screens where the work ends or by the probe. A click on one of
-    ``retry_click`` that changed nothing is done once more.
+    ``press_once`` are labels of controls that cause the effect, such as a button (``"Enter"`` is the key). None of them
+    is pressed again until the run knows the outcome, from the end screens or the probe. A click on a ``retry_click``
+    label is repeated once if it changed nothing.
 
-    With ``changes=False`` the sub-goal only looks things up, and may be done again from the start: ``effect=None`` says
-    the same. Raises `InvalidUsage` for what does not fit together.
+    With ``changes=False`` the sub-goal only reads, and may be repeated from the start. ``effect=None`` means the same.
+    Raises `InvalidUsage` for options that contradict each other.
     """
 
     probe: Callable[..., Awaitable[Any]] | None = None
@@ -77,30 +85,31 @@ class Effect:
             object.__setattr__(self, name, _labels(name, getattr(self, name)))
         if both := set(self.press_once) & set(self.retry_click):
             raise InvalidUsage(
-                f"{', '.join(sorted(both))} cannot be both in press_once= and in retry_click=: what has an effect is "
-                "not clicked again."
+                f"{', '.join(sorted(both))} cannot be both in press_once= and in retry_click=: a control that has an "
+                "effect is not clicked again."
             )
         if not self.changes and (self.probe or self.precondition or self.press_once):
             raise InvalidUsage(
-                "What changes nothing is simply done again: leave probe=, precondition= and press_once= away, or leave "
-                "changes=False away."
+                "A sub-goal that changes nothing is simply repeated: leave out probe=, precondition= and press_once=, "
+                "or leave out changes=False."
             )
 
 
 ANY_EFFECT = Effect()
-"""What a sub-goal that says nothing of its effect is taken to have."""
+"""The effect of a sub-goal that declares none: it may change anything."""
 _NO_EFFECT = Effect(changes=False)
 
 
 @dataclass(frozen=True)
 class SubgoalOptions:
-    """How a goal is worked on; what is left out is as the sub-goal around it has it.
+    """Options of a sub-goal or of `pursue`. Omitted ones are inherited from the enclosing sub-goal.
 
-    ``screens`` are the program's, as `Screens`, or as the route of a sub-goal over them (`Screens.route`). ``layers``
-    are who works on it, one after the other as each gives up: ``"model"``, a `Script` or a function that makes one of
-    the sub-goal's arguments, an async function without hands, which is the program's API (`Api`), ``"person"``.
-    ``effect`` is what it may change, or None. ``secrets`` are the names of
-    those that the model may have typed. Raises `InvalidUsage` for what does not fit together.
+    ``screens`` are the program's `Screens`, or a route over them (`Screens.route`). ``layers`` work on the goal in
+    order, each after the one before gave up. A layer is ``"model"``, a `Script`, a function that makes a script from
+    the arguments, an API (`Api`), or ``"person"``. ``effect`` is the change that the goal may make, or ``None``.
+    ``secrets`` are the names of the secrets that the model may type.
+
+    Raises `InvalidUsage` for options that contradict each other.
     """
 
     screens: Screens | Route | None = None
@@ -112,7 +121,7 @@ class SubgoalOptions:
         if self.screens is not None and not isinstance(self.screens, Screens | Route):
             raise InvalidUsage(f"screens= is a Screens, or SCREENS.route(begins=…, ends=…), not {self.screens!r}.")
         if self.effect is not AS_AROUND and self.effect is not None and not isinstance(self.effect, Effect):
-            raise InvalidUsage(f"effect= is an Effect(…), or None for what only looks things up, not {self.effect!r}.")
+            raise InvalidUsage(f"effect= is an Effect(…), or None for a sub-goal that only reads, not {self.effect!r}.")
         if self.layers is not None:
             object.__setattr__(self, "layers", _layers(self.layers))
         if self.secrets is not None:
@@ -132,17 +141,17 @@ class SubgoalOptions:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The layers by their names."""
+        """Return the names of the layers, in order."""
         return tuple(map(_name, self.in_order))
 
     @property
     def script(self) -> Scripted | None:
-        """The script among the layers."""
+        """Return the script among the layers, or ``None``."""
         return next((layer for layer in self.in_order if isinstance(layer, Scripted)), None)
 
     @property
     def api(self) -> Api | None:
-        """The program's API among the layers."""
+        """Return the API among the layers, or ``None``."""
         return next((layer for layer in self.in_order if isinstance(layer, Api)), None)
 
     @property
@@ -155,18 +164,18 @@ class SubgoalOptions:
 
     @property
     def what_it_changes(self) -> Effect:
-        """The effect, also of what says nothing of it, which may have one, and of what has none."""
+        """Return the effect: `ANY_EFFECT` if none was declared, and one without changes for ``effect=None``."""
         if self.effect is None:
             return _NO_EFFECT
         return ANY_EFFECT if self.effect is AS_AROUND else self.effect
 
     @property
     def in_order(self) -> Sequence[Layer]:
-        """The layers."""
+        """Return the layers in order."""
         return (MODEL,) if self.layers is None else self.layers  # type: ignore[return-value]  # a tuple by now
 
     def inside(self, around: SubgoalOptions) -> SubgoalOptions:
-        """Return these options, filled in by those of the sub-goal around."""
+        """Return these options with omitted ones taken from the enclosing sub-goal."""
         return SubgoalOptions(
             screens=around.screens if self.screens is None else self.screens,
             layers=around.layers if self.layers is None else self.layers,
@@ -175,14 +184,14 @@ class SubgoalOptions:
         )
 
     def check_for_subgoal(self, arguments: Set[str], title: str) -> None:
-        """Raise `InvalidUsage` if the API cannot be called with arguments of these names."""
+        """Raise `InvalidUsage` if the API needs arguments that the sub-goal does not have."""
         if self.api is not None:
             self.api.check(arguments, f"‘{title}’")
 
     def called(self, args: Any, kwargs: Any, given: Mapping[str, Any] = MappingProxyType({})) -> Self:
-        """Return these options for a call of the sub-goal: its script is made, and checked as it is made.
+        """Return the options for one call: scripts are made and checked, and the API is bound.
 
-        ``given`` are the arguments by name, for its API.
+        ``given`` are the arguments by name, for the API.
         """
         made = [
             layer.called(given) if isinstance(layer, Api) else layer if _is_ready(layer) else _made(layer, args, kwargs)
@@ -191,7 +200,7 @@ class SubgoalOptions:
         return replace(self, layers=tuple(made))
 
     def check_for_pursue(self) -> None:
-        """Raise `InvalidUsage` for what is called with a sub-goal's arguments, where there are none."""
+        """Raise `InvalidUsage` for options that need a sub-goal's arguments, which `pursue` does not have."""
         if not all(map(_is_ready, self.in_order)):
             raise InvalidUsage(
                 "pursue() has no arguments to make a script of: give it the Script itself, or put the function into "
@@ -211,7 +220,7 @@ def _is_ready(layer: Any) -> bool:
 
 
 def _name(layer: Any) -> str:
-    """Return what a layer is called; what makes a script tells its name only when it was called."""
+    """Return the name of a layer. A function that makes a script counts as a script before its call."""
     if isinstance(layer, str | Api):
         return layer if isinstance(layer, str) else API
     return PLAYBOOK if isinstance(layer, Learned) else getattr(layer, "layer", SCRIPT)
@@ -222,7 +231,7 @@ def _made(make: Any, args: Any, kwargs: Mapping[str, Any]) -> Scripted:
     if not isinstance(script, Scripted):
         raise InvalidUsage(
             f"A function in layers= makes a Script of the sub-goal's arguments, not {script!r}. If it is the program's "
-            "API, write `async def`, or Api(…) around what is not seen to be async."
+            "API, write `async def`, or wrap it in Api(…) if it does not look async."
         )
     if isinstance(script, Checked):
         script.check_values()
@@ -230,18 +239,18 @@ def _made(make: Any, args: Any, kwargs: Mapping[str, Any]) -> Scripted:
 
 
 def _layers(given: Any) -> tuple[Layer, ...]:
-    """Return layers as a tuple; raise `InvalidUsage` for what cannot work on a sub-goal, or not in this order."""
+    """Return layers as a tuple. Raises `InvalidUsage` for an unknown layer or a wrong order."""
     one = isinstance(given, str | Scripted | Api | Learned) or callable(given)
-    # An async function stands for an API: what makes a script is called, not awaited.
+    # An async function is an API, since a function that makes a script is called and not awaited.
     layers = tuple(
         Api(layer) if is_api(layer) and not isinstance(layer, Api | Scripted) else layer
         for layer in ((given,) if one else tuple(given))
     )
     for layer in layers:
         if layer == API:
-            raise InvalidUsage("An API stands in layers= itself: put the function itself there instead of 'api'.")
+            raise InvalidUsage("Put the API's function itself into layers=, instead of 'api'.")
         if layer in SCRIPTED:
-            raise InvalidUsage(f"A script stands in layers= itself: put the Script(…) there instead of {layer!r}.")
+            raise InvalidUsage(f"Put the Script(…) itself into layers=, instead of {layer!r}.")
         if layer not in (MODEL, PERSON) and not isinstance(layer, Scripted | Api | Learned) and not callable(layer):
             raise InvalidUsage(
                 f"layers= holds 'model', a Script, the async function of an API, 'person', not {layer!r}."

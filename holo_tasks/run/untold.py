@@ -1,7 +1,8 @@
-"""Flow runs whose end Prefect has not heard: noted here, and told by a later command.
+"""Report ended flow runs to Prefect later, if its server was unreachable when they ended.
 
-A run does not wait for a Prefect server that is away: what came of it is known, and is in its trace. Prefect would show
-it as running for ever.
+A run does not wait for an unreachable Prefect server, because its result is already in the trace. `note_untold` leaves
+a note, so that Prefect does not show the flow run as running forever. `tell_untold` reports the noted flow runs in a
+later command.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from holo_tasks.core.error_text import first_line
 from holo_tasks.core.errors import HoloError
 from holo_tasks.machine import pending_notes
 from holo_tasks.models.address import shown
-from holo_tasks.run.untold_notes import FLOW_RUN, give_up_late
+from holo_tasks.run.expired_notes import FLOW_RUN, give_up_late
 from holo_tasks.safety.scrubbing import hushed
 
 PATIENCE_S = 10.0
@@ -33,12 +34,13 @@ logger = logging.getLogger(__name__)
 
 
 def note_untold(home: Path, flow_run_id: str, attempt: str, state: State[Any], *, temporary: bool = False) -> str:
-    """Note how a flow run ended; return what is to be said of it. ``attempt`` is the id of its state as it began.
+    """Leave a note about how a flow run ended; return a message for the user.
 
-    ``temporary`` is a server that ends with this process; what it knows is in the database of Prefect's home.
+    ``attempt`` is the id of the state in which this attempt began. ``temporary`` means a server that ends with this
+    process; its data are in the database of Prefect's home.
     """
     settings = get_current_settings()
-    said = f"Prefect has not heard that flow run {flow_run_id} has ended, and shows it as running"
+    message = f"Prefect has not heard that flow run {flow_run_id} has ended, and shows it as running"
     try:
         pending_notes.leave(
             home,
@@ -46,7 +48,7 @@ def note_untold(home: Path, flow_run_id: str, attempt: str, state: State[Any], *
             {
                 "flow_run_id": flow_run_id,
                 "attempt": attempt,
-                "server": _place(temporary=temporary),
+                "server": _server(temporary=temporary),
                 "type": state.type.value,
                 "name": state.name or "",
                 "message": hushed((state.message or "")[:500]),
@@ -54,42 +56,43 @@ def note_untold(home: Path, flow_run_id: str, attempt: str, state: State[Any], *
             },
         )
     except (OSError, HoloError) as error:
-        return f"{said} (nor could that be noted in {home}: {error})."
+        return f"{message} (nor could that be noted in {home}: {error})."
     where = "of a temporary server" if temporary else f"at {shown(str(settings.api.url))}"
-    return f"{said} {where}; the next `holo-tasks run`, `runs` or `doctor` on this machine tells it."
+    return f"{message} {where}; the next `holo-tasks run`, `runs` or `doctor` on this machine tells it."
 
 
 async def tell_untold(home: Path, *, temporary: bool = False) -> list[str]:
-    """Tell the Prefect of this process what it has not heard; return what there is to say of that.
+    """Report noted flow runs to the Prefect server of this process; return messages about it.
 
-    Only a flow run that still is as it was left is told: another attempt, or a person, may have gone on with it.
+    A flow run is reported only if its state is still that of the noted attempt. A later attempt or a person may have
+    changed it.
     """
-    told = give_up_late(home)
+    messages = give_up_late(home)
     here = [
-        note for note in pending_notes.left(home, FLOW_RUN) if note.says.get("server") == _place(temporary=temporary)
+        note for note in pending_notes.left(home, FLOW_RUN) if note.says.get("server") == _server(temporary=temporary)
     ]
     if not here:
-        return told
-    left = len(here)
+        return messages
+    remaining = len(here)
     try:
         async with get_client() as client:
             for note in here:
-                if said := await asyncio.wait_for(_tell(client, note), PATIENCE_S):
-                    told.append(said)
-                left -= 1
+                if message := await asyncio.wait_for(_report(client, note), PATIENCE_S):
+                    messages.append(message)
+                remaining -= 1
     except AWAY as error:
         why = first_line(error)
-        told.append(f"{left} flow runs are over, and Prefect still does not hear it ({why}).")
-    return told
+        messages.append(f"{remaining} flow runs are over, and Prefect still has no record of that ({why}).")
+    return messages
 
 
 async def tell_quietly(home: Path) -> None:
-    """Do it beside a run of the library."""
-    for said in await tell_untold(home):
-        logger.warning("%s", said)
+    """Report noted flow runs and log the messages."""
+    for message in await tell_untold(home):
+        logger.warning("%s", message)
 
 
-async def _tell(client: PrefectClient, note: pending_notes.Note) -> str:
+async def _report(client: PrefectClient, note: pending_notes.Note) -> str:
     says = note.says
     try:
         id, state = (
@@ -98,7 +101,7 @@ async def _tell(client: PrefectClient, note: pending_notes.Note) -> str:
         )
         ended = datetime.fromisoformat(str(says["at"]))
     except (KeyError, ValueError, TypeError):
-        note.drop()  # not one of ours
+        note.drop()  # the note has another format
         return ""
     try:
         found = await client.read_flow_run(id)
@@ -106,7 +109,7 @@ async def _tell(client: PrefectClient, note: pending_notes.Note) -> str:
         note.drop()
         return ""
     now = found.state
-    # It may have been paused since it began, and have gone on.
+    # The noted attempt may itself have paused and resumed since its first state.
     ours = now is not None and (str(now.id) == says["attempt"] or now.timestamp <= ended)
     if now is None or not (now.is_running() or now.is_pending()) or not ours:
         note.drop()
@@ -116,8 +119,8 @@ async def _tell(client: PrefectClient, note: pending_notes.Note) -> str:
     return f"Prefect was told that flow run {found.name} ({id}) ended as {state.name} at {ended:%Y-%m-%d %H:%M:%S} UTC."
 
 
-def _place(*, temporary: bool) -> str:
-    """Name the server that a note is for."""
+def _server(*, temporary: bool) -> str:
+    """Return the server that a note is meant for."""
     if temporary:
         return f"database of {Path(os.environ.get('PREFECT_HOME') or '~/.prefect').expanduser().absolute()}"
     return str(get_current_settings().api.url)

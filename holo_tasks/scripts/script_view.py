@@ -26,12 +26,12 @@ from holo_tasks.loop.element_tree import Elements
 from holo_tasks.loop.take_picture import Seen
 from holo_tasks.loop.walk import Walk
 from holo_tasks.scripts.actions import AtState, Condition, ShownWindow, Target
+from holo_tasks.vision.checked_elements import seen_in, with_elements
 from holo_tasks.vision.element_check import ElementCheck, shared_check
 from holo_tasks.vision.ocr_reader import Reader, shared_reader
 from holo_tasks.vision.picture_targets import with_pictures
 from holo_tasks.vision.screen_text import Line, Sight
 from holo_tasks.vision.template_match import Found
-from holo_tasks.vision.told_elements import seen_in, with_elements
 
 SCRIPT, PLAYBOOK = "script", "playbook"
 """The names of the layers that a function's script and a playbook's are."""

@@ -288,7 +288,7 @@ def plain(reference: str) -> str:
         ),
         ([by_another_name], "takes ours, so it works on the screen"),
         ([Api(by_api), by_api], "one API"),
-        (["api"], r"put the function itself there"),
+        (["api"], r"Put the API's function itself"),
         ([nobody_knows], r"takes 'it', and ‘read it’ has no such argument \(it has: reference\)"),
     ],
 )

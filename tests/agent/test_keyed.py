@@ -255,7 +255,7 @@ async def test_a_stored_result_that_fits_no_more_is_a_sentence_and_no_item(home:
         return step(key="{item}", ledger="tell")(tell)
 
     assert await in_flow(lambda: version(int)("a")) == 1
-    with pytest.raises(InvalidUsage, match="is not what it returns by now"):
+    with pytest.raises(InvalidUsage, match="does not fit its present return type"):
         await in_flow(lambda: version(list[str])("a"))
     assert Items(store_at(home)).all() == []
 

@@ -524,7 +524,7 @@ MENU = Screens([state("menu")])
         (lambda: subgoal(layers=("model", "script")), r"put the Script\(…\) there"),
         (lambda: subgoal(layers=[ENTER, LOST]), "one script"),
         (lambda: subgoal(screens="menu"), r"screens= is a Screens, or SCREENS\.route"),
-        (lambda: subgoal(effect=False), "or None for what only looks things up"),
+        (lambda: subgoal(effect=False), "or None for a sub-goal that only reads"),
         (lambda: subgoal(secrets=[""]), "secrets= holds texts"),
         (lambda: MENU.route(), "says where the work begins"),
         (lambda: MENU.route(begins="form"), "no state 'form'; there are: menu"),

@@ -91,6 +91,6 @@ async def test_a_connection_that_drops_is_an_interruption(tmp_path: Path) -> Non
 async def test_rules_that_need_to_know_windows_are_refused_before_anything_is_started(tmp_path: Path) -> None:
     audit, model = AuditBucket(local_folder=str(tmp_path)), HoloModel(base_url="http://127.0.0.1:9/v1")
     block = BLOCK.model_copy(update={"rules": Rules(programs=("ledger",))})
-    with pytest.raises(InvalidUsage, match="nobody here can tell"):
+    with pytest.raises(InvalidUsage, match="are unknown here"):
         async with holo_agent("far", model=model, desktop=block, audit=audit, remote=Vnc("127.0.0.1")):
             pytest.fail("it began")

@@ -117,7 +117,7 @@ async def test_who_loses_a_seat_stops_and_the_others_go_on(tmp_path: Path) -> No
     with ScriptedModel(clicks(1)) as model:
         await whole()
     assert isinstance(told["seated"].error, Killed)
-    assert "Its seat of SAP login is another one's by now" in str(told["seated"].error)
+    assert "Its seat of SAP login was taken over by another worker" in str(told["seated"].error)
     assert told["alone"].result == "done"
 
 

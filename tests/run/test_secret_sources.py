@@ -75,7 +75,7 @@ async def test_a_prefect_block_holds_what_the_environment_does_not(prefect: str)
         "portal_password": "Kranich",
         "again": "Kranich",
     }
-    with pytest.raises(InvalidUsage, match="there is no Prefect Secret block 'nowhere'"):
+    with pytest.raises(InvalidUsage, match="Prefect has no Secret block 'nowhere'"):
         await loaded.resolved_secrets([SecretSpec(name="nowhere")])
 
 

@@ -21,8 +21,8 @@ from prefect.states import Completed, Running
 
 from holo_tasks.machine import pending_notes
 from holo_tasks.prefect_server.temporary import TemporaryServer
+from holo_tasks.run.expired_notes import FLOW_RUN, KEPT
 from holo_tasks.run.untold import note_untold, tell_untold
-from holo_tasks.run.untold_notes import FLOW_RUN, KEPT
 from tests.support.command_line import CommandLine, until
 from tests.support.inputs import witnessed
 from tests.support.long import few
@@ -175,7 +175,7 @@ async def test_what_could_not_be_told_is_kept_until_it_is(tmp_path: Path, prefec
         note_untold(tmp_path, id, str((await set_running(id)).id), Completed(message="It is done."))
         way.kill()
         (said,) = await tell_untold(tmp_path)
-        assert "Prefect still does not hear it" in said
+        assert "Prefect still has no record of that" in said
         assert [note.says["flow_run_id"] for note in pending_notes.left(tmp_path, FLOW_RUN)] == [id]
         way.start()
         (said,) = await tell_untold(tmp_path)
@@ -206,6 +206,6 @@ def test_a_server_that_never_comes_back_is_not_waited_for_for_ever(cli: CommandL
     os.utime(old.path, times=(old.path.stat().st_mtime - KEPT.total_seconds() - 1,) * 2)
     said = cli("runs", env={"PREFECT_API_URL": url})
     assert said.code == 0
-    assert "flow run old has ended; nobody tells it any more" in said.stderr
+    assert "flow run old has ended; the note was deleted" in said.stderr
     assert [note.says["flow_run_id"] for note in pending_notes.left(home, FLOW_RUN)] == ["new"]
     assert cli("runs", env={"PREFECT_API_URL": url}).stderr == ""

@@ -15,10 +15,10 @@ from holo_tasks.core.geometry import Box, Size
 from holo_tasks.scripts.actions import Target
 from holo_tasks.scripts.element_search import NotFound
 from holo_tasks.scripts.rules import find
+from holo_tasks.vision.checked_elements import seen_in, with_elements
 from holo_tasks.vision.element_check import ElementCheck
 from holo_tasks.vision.ocr_reader import Reader
 from holo_tasks.vision.screen_text import Sight
-from holo_tasks.vision.told_elements import seen_in, with_elements
 from tests.support.elements import tree_of
 from tests.support.long import few
 

@@ -68,7 +68,7 @@ LOADED = (
     *(f"prefect.{name}" for name in ("concurrency.services", "task_engine", "utilities.visualization")),
     *("holo_blocks", "holo_tasks.agent.open_agents", "holo_tasks.agent.subgoal", "holo_tasks.agent.write_rows"),
     *("holo_tasks.office.mailbox", "holo_tasks.office.workbook", "holo_tasks.run.all_desktops"),
-    *("holo_tasks.kill.station_switch", "holo_tasks.run.same_work", "holo_tasks.run.final_states"),
+    *("holo_tasks.kill.station_switch", "holo_tasks.run.work_identity", "holo_tasks.run.final_states"),
     *("mcp", "openpyxl", "mailbox", "imaplib", "email.headerregistry", "email.generator"),
     *("rich.progress", "rich._emoji_codes", "prefect_kubernetes", "prefect.deployments"),
     *("kubernetes_validate", "prefect_docker.worker", "mcp.client.stdio", "mcp.client.streamable_http"),

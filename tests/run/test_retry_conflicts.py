@@ -17,7 +17,7 @@ import pytest
 from holo_tasks.cli.retry import retry
 from holo_tasks.core.errors import InvalidUsage, StoreLost
 from holo_tasks.kill.run_registry import Registration, Running
-from holo_tasks.run import beside
+from holo_tasks.run import retry_conflicts
 from holo_tasks.safety.items import WORKER, Items
 from holo_tasks.safety.ledger import worker
 from holo_tasks.safety.run_list import RunBook
@@ -117,7 +117,7 @@ def test_a_run_of_which_nothing_is_known_is_in_the_way_for_a_minute(
 ) -> None:
     failed.now(failed.first, "RUNNING")
     failed.refused("ask again in a minute if it died")
-    monkeypatch.setattr(beside, "BEGINS_WITHIN", timedelta(0))
+    monkeypatch.setattr(retry_conflicts, "BEGINS_WITHIN", timedelta(0))
     failed.begun()
 
 

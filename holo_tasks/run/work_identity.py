@@ -1,4 +1,7 @@
-"""Whether two functions are the same piece of work, however each was imported, in whatever process or folder."""
+"""Identify a function across processes, folders and releases, so that its stored results are found again.
+
+`work_of` is used by steps and sub-goals.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,14 @@ _COMMIT = re.compile(r"(?:[-_.@]|^)([0-9a-f]{7,64})$")
 
 
 def work_of(function: Callable[..., Any], name: str | None = None) -> Work:
-    """Say what a function is known by; ``name`` is what it was given to be known by, whatever becomes of it.
+    """Return the identity of a function; a given ``name`` is used as it stands.
 
-    A module's name would not do: Prefect loads a flow's file under its bare stem, and a script is ``__main__``. So it
-    is where the file lies: in its package, else in its folder, which is the same whatever commit it is checked out at.
-    Some deployments put files into a new folder each time; there the file itself tells, byte by byte. Where both are
-    new with each release (``flows-1.4/pay.py``, then ``flows-1.5/pay.py``), only a ``name`` tells that it is the same.
+    The module's name does not identify it: Prefect loads a flow file under its bare stem, and a script is ``__main__``.
+    So the identity is the file's package, or else its folder without a commit id. The digest of the file covers
+    deployments that copy files into a new folder each time.
+
+    If folder and content both change with a release (``flows-1.4/pay.py``, then ``flows-1.5/pay.py``), only ``name``
+    identifies the function. Raises `InvalidUsage` for an empty or too long name.
     """
     if name is not None:
         if not name.strip() or len(name) > LONGEST_NAME:
@@ -35,13 +40,13 @@ def work_of(function: Callable[..., Any], name: str | None = None) -> Work:
     try:
         contents = path.read_bytes()
         place = _place(path.resolve())
-    except (OSError, ValueError):  # typed in by hand, or compiled elsewhere
+    except (OSError, ValueError):  # no source file: an interactive session, or compiled elsewhere
         return Work(f"{getattr(bare, '__module__', '')}:{within}")
     return Work(f"{place}:{within}", hashlib.sha256(contents + b"\0" + within.encode()).hexdigest())
 
 
 def _place(path: Path) -> str:
-    """Name a file by its package, or by its folder where it is in none."""
+    """Return a file's dotted name in its package, or folder and stem if it is in no package."""
     names, folder = [path.stem], path.parent
     if not (folder / "__init__.py").is_file():
         return f"{_lasting(folder)}/{path.stem}"
@@ -52,10 +57,10 @@ def _place(path: Path) -> str:
 
 
 def _lasting(folder: Path) -> str:
-    """Name a folder without the commit that is checked out in it.
+    """Return a folder's name without the commit that is checked out in it.
 
-    Only what Git itself says to be that commit is left out: any other number could be a customer's, and the flows of
-    two customers are two pieces of work.
+    Only a suffix that Git confirms as the checked-out commit is removed. Another number may be a customer's, and two
+    customers' flows are different work.
     """
     found = _COMMIT.search(folder.name)
     if found is None or not _checked_out(folder).startswith(found[1]):
@@ -65,10 +70,10 @@ def _lasting(folder: Path) -> str:
 
 
 def _checked_out(folder: Path) -> str:
-    """Return the commit that a checkout is pinned to; empty if it follows a branch, or is none."""
+    """Return the commit that a checkout is pinned to; empty on a branch or without Git."""
     git = folder / ".git"
     try:
-        if git.is_file():  # one of several work trees
+        if git.is_file():  # a linked work tree
             git = folder / git.read_text("utf-8").removeprefix("gitdir:").strip()
         return (git / "HEAD").read_text("utf-8").strip()
     except (OSError, ValueError):

@@ -1,4 +1,7 @@
-"""What the model is told of the folder that it shares with the programs on its desktop."""
+"""Track which sub-goal uses the folder shared with the desktop's programs, and describe its files to the model.
+
+`sharing` holds the folder exclusively. `told_of_files` gives `pursue` the data for the model.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from holo_tasks.core.errors import InvalidUsage
 from holo_tasks.run.run import Run, current_run
 
 FOLDER, GIVEN = "shared_folder", "given_files"
-"""What the data are called by which the model is told of files."""
+"""Names of the data fields that hold the folder and the given files."""
 TOLD = (
     f"Files change hands in the folder that the data call {FOLDER}. What this task has to save goes there, and the "
     f"{GIVEN} that the data may name are in it."
@@ -22,7 +25,7 @@ TOLD = (
 
 @dataclass(eq=False)
 class Sharing:
-    """That the folder of a run's desktop is in use, and by whom."""
+    """The use of a run's shared folder: the run, the folder and the names of the given files."""
 
     run: Run
     folder: Path
@@ -34,11 +37,14 @@ _sharing: ContextVar[Sharing | None] = ContextVar("holo_sharing", default=None)
 
 @contextmanager
 def sharing(found: Sharing) -> Iterator[None]:
-    """Have the folder to oneself, and to what is done inside. Raises `InvalidUsage` where somebody else has it."""
+    """Hold the folder exclusively inside the block. Sub-goals inside may use it as well.
+
+    Raises `InvalidUsage` if another sub-goal holds it.
+    """
     run, around = found.run, _sharing.get()
     if run.sharing is not None and run.sharing is not around:
         raise InvalidUsage(
-            "Another sub-goal uses the folder of this desktop, and nobody could tell whose file is whose: use "
+            "Another sub-goal uses the folder of this desktop, and their files would be mixed up: use "
             "shared_files one after the other, or a desktop each."
         )
     mark, before = _sharing.set(found), run.sharing
@@ -51,7 +57,7 @@ def sharing(found: Sharing) -> Iterator[None]:
 
 
 def told_of_files() -> dict[str, Any]:
-    """Return the data by which the model is told of the folder around this code; none if there is none."""
+    """Return the data that describe the current shared folder to the model; empty without one."""
     found = _sharing.get()
     if found is None or found.run is not current_run():
         return {}

@@ -30,7 +30,7 @@ DRAWN = frozenset(
 """Roles of what may show texts that nobody tells of."""
 
 
-class ToldTexts:
+class ExpectedTexts:
     """Answers what is written on one picture by what programs tell, and by what is read there."""
 
     def __init__(self, frame: Frame, tree: ElementTree, check: ElementCheck) -> None:

@@ -11,7 +11,7 @@ from prefect import flow
 from holo_tasks import NeedsPerson, pursue
 from holo_tasks.agent import open_agent as edge
 from holo_tasks.cli.run import rules_of
-from holo_tasks.run import unread_rules
+from holo_tasks.run import screen_text_rules
 from holo_tasks.safety.approvals import Approvals
 from holo_tasks.safety.policy import Rules
 from holo_tasks.safety.store import store_at
@@ -42,7 +42,7 @@ async def working(folder: Path, rules: Rules, *said: Any) -> PaintedDesktop:
 async def test_where_nothing_can_read_a_run_begins_and_its_presses_wait_for_a_yes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for module in (unread_rules, edge):
+    for module in (screen_text_rules, edge):
         monkeypatch.setattr(module, "can_read", lambda: False)
     file = tmp_path / "rules.toml"
     file.write_text('[[confirm]]\ntext = "submit"\n')

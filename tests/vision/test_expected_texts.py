@@ -12,8 +12,8 @@ from holo_tasks.core.frame import Frame
 from holo_tasks.core.geometry import Box, Size
 from holo_tasks.scripts.values import label_of
 from holo_tasks.vision.element_check import ElementCheck
+from holo_tasks.vision.expected_texts import ExpectedTexts
 from holo_tasks.vision.ocr_reader import Reader, Reading
-from holo_tasks.vision.told_texts import ToldTexts
 from tests.support.elements import tree_of
 
 SIZE = Size(520, 300)
@@ -48,8 +48,8 @@ TREE = tree_of(
 )
 
 
-def told(tree: ElementTree = TREE, frame: Frame = FRAME) -> ToldTexts:
-    return ToldTexts(frame, tree, CHECK)
+def told(tree: ElementTree = TREE, frame: Frame = FRAME) -> ExpectedTexts:
+    return ExpectedTexts(frame, tree, CHECK)
 
 
 def test_a_text_shows_where_the_program_tells_of_it_and_the_picture_has_it() -> None:

@@ -10,8 +10,8 @@ from holo_tasks.core.geometry import Box
 from holo_tasks.core.outside import defused
 from holo_tasks.vision.control_text import can_read
 from holo_tasks.vision.element_check import ElementCheck
+from holo_tasks.vision.expected_texts import ExpectedTexts
 from holo_tasks.vision.screen_text import Sight
-from holo_tasks.vision.told_texts import ToldTexts
 
 
 def with_elements(
@@ -29,7 +29,7 @@ def with_elements(
     )
     if not instead:
         return found
-    texts = ToldTexts(frame, tree, check)
+    texts = ExpectedTexts(frame, tree, check)
     return replace(found, told=texts.has, row=texts.row_of)
 
 

@@ -17,7 +17,7 @@ from prefect.utilities.importtools import load_script_as_module
 from holo_tasks import is_done
 from holo_tasks.cli.run_settings import GOAL, Settings
 from holo_tasks.core.errors import InvalidUsage, ModelFailed, TokenConflict
-from holo_tasks.run.same_work import work_of
+from holo_tasks.run.work_identity import work_of
 from holo_tasks.safety.ledger import WORKS, Ledger, Work
 from holo_tasks.safety.store import store_at
 from tests.support.agents import agent

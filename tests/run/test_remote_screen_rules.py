@@ -17,7 +17,7 @@ from holo_tasks.core.states import Window
 from holo_tasks.desktop import Settle
 from holo_tasks.desktop.secret_binding import Binding
 from holo_tasks.desktop.wanted_program import Wanted
-from holo_tasks.run.far_rules import check_far
+from holo_tasks.run.remote_screen_rules import check_remote_rules
 from holo_tasks.safety.confirm import Confirm
 from holo_tasks.safety.masking.places import Owned
 from holo_tasks.safety.masking.settings import Redaction, Windows
@@ -80,14 +80,14 @@ def test_a_secret_needs_a_field_there() -> None:
 def test_before_the_run_it_is_said(
     rules: Rules, redaction: Redaction | None, secrets: dict[str, Secret], why: str
 ) -> None:
-    check_far("", rules, redaction, secrets)
+    check_remote_rules("", rules, redaction, secrets)
     with pytest.raises(InvalidUsage, match=why):
-        check_far("lab:5900", rules, redaction, secrets)
+        check_remote_rules("lab:5900", rules, redaction, secrets)
 
 
 def test_what_names_the_client_can_be_kept() -> None:
     rules = Rules(programs=("/usr/bin/xfreerdp",), confirm=(Confirm(text="Delete"),))
-    check_far("erp:3389", rules, Redaction(), {"A": Secret("A", "v", fields=("Name",))})
+    check_remote_rules("erp:3389", rules, Redaction(), {"A": Secret("A", "v", fields=("Name",))})
 
 
 def test_a_remote_screen_is_read_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
-"""What runs left to be done by a later command: items to be filed, flow runs whose end Prefect has not heard.
+"""Finish work that earlier runs had to postpone: file noted items, and report ended flow runs to Prefect.
 
-Loads neither Prefect nor a database where nothing was left: a list of runs is wanted at once.
+`catch_up` is called by `holo-tasks runs`. It imports neither Prefect nor the database unless a note exists, because the
+command must answer quickly.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from holo_tasks.machine import pending_notes
-from holo_tasks.run.untold_notes import FLOW_RUN, give_up_late
+from holo_tasks.run.expired_notes import FLOW_RUN, give_up_late
 
 
 def catch_up(home: Path) -> Iterator[str]:
-    """File items that were noted, and tell Prefect how runs ended; give what there is to say of that."""
+    """File noted items and report how flow runs ended; yield a message about each."""
     if any(pending_notes.left(home, "item")):
         from holo_tasks.run.dead_letters import file_noted
 

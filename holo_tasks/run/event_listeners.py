@@ -1,4 +1,8 @@
-"""Hearing of what a run does, as it does it."""
+"""Forward a run's events to listeners.
+
+`Overheard` wraps the trace recorder. `Listener` is the protocol of an observer such as the command line's progress
+output.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +18,24 @@ from holo_tasks.safety.handoffs import Handoff
 
 
 class Listener(Protocol):
-    """Who is told what a run does; nothing that it does changes the run."""
+    """Observer of a run's events. It does not change the run."""
 
     def begins(self, model: str, trace: str) -> None:
-        """Hear that a run begins, with which model, and where its evidence is."""
+        """Receive the model's name and the place of the trace when a run begins."""
         ...
 
     def hear(self, event: events.Event) -> None:
-        """Hear of an event that was recorded."""
+        """Receive an event that was recorded."""
         ...
 
     def wants(self, handoff: Handoff) -> None:
-        """Hear what a person is asked."""
+        """Receive a hand-off that waits for a person."""
         ...
 
 
 @dataclass(frozen=True)
 class Overheard:
-    """Records events, and has others hear those that are recorded."""
+    """A recorder that passes each recorded event on to listeners."""
 
     recorder: Recorder
     listeners: Sequence[Callable[[events.Event], None]]

@@ -1,4 +1,8 @@
-"""Waiting until files in a shared folder are whole: what fits, what is still being written, what is in doubt."""
+"""Wait for files to arrive in a shared folder, and copy them once they are complete.
+
+`whole` polls the folder until the wanted files are there and unchanged. `agent.shared_files` uses it. A file that looks
+partial, empty or open for writing is not taken.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +22,17 @@ from holo_tasks.machine.foreign_folder import Copied, Entry, Sign
 
 T = TypeVar("T")
 LOOK_S, STABLE_S = 0.1, 0.4
-"""How often is looked, and for how long a file has to stay as it is."""
+"""Seconds between two looks at the folder, and seconds that a file has to stay unchanged."""
 MB = 1_000_000
-MOST_FILES, MOST_TOLD = 1000, 3
+MOST_FILES, MOST_LISTED = 1000, 3
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is waited for. Without a ``count`` it is one file, and those of other bytes beside it are in doubt."""
+    """The files that a caller waits for.
+
+    Without a ``count`` it is one file. Several files with different contents are then ambiguous.
+    """
 
     pattern: str
     count: int | None
@@ -42,7 +49,7 @@ class Wanted:
             raise InvalidUsage(f"most_mb= is at least 1, not {self.most_mb!r}.")
 
     def check_size(self, entry: Entry) -> None:
-        """Raise `GaveUp` for a file that is too large already."""
+        """Raise `GaveUp` if a file is already larger than ``most_mb``, or too large for the trace."""
         size, name = entry.sign.size, safe_name(entry.name)
         if size > self.most_mb * MB:
             raise GaveUp(f"‘{name}’ has {size} bytes by now; {self.most_mb} MB is the limit: give a larger most_mb.")
@@ -52,8 +59,11 @@ class Wanted:
                 "keep, which records its digest, and keep it yourself."
             )
 
-    def lacks(self, entry: Entry, names: set[str]) -> str:
-        """Say why a file is not whole, by its name and what is known of it; nothing if it may be."""
+    def incomplete_reason(self, entry: Entry, names: set[str]) -> str:
+        """Return the reason why a file is incomplete, or an empty string.
+
+        ``names`` are all files in the folder. The extra file of a browser's download marks a file as incomplete.
+        """
         if entry.refusal:
             return entry.refusal
         if any(entry.name + ending in names for ending in BESIDE):
@@ -65,13 +75,18 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Arrived:
+    """A file of the folder and its copy on the agent's side."""
+
     entry: Entry
     copied: Copied
 
 
 @dataclass
 class Watch:
-    """What was seen of the folder: since when each file is as it is, and why none of those that fit was taken."""
+    """Observations of the folder while a caller waits.
+
+    ``since_s`` has the sign of each file and when it was first seen. ``reasons`` has why each new file was not taken.
+    """
 
     wanted: Wanted
     known: dict[str, Sign]
@@ -79,7 +94,7 @@ class Watch:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def ready(self, found: list[Entry], now_s: float) -> list[Entry]:
-        """Return what fits and may be whole."""
+        """Return the new files that match the pattern and seem complete; record the reason for each other one."""
         new = [one for one in found if self.known.get(one.name) != one.sign]
         names = {one.name for one in found}
         self.reasons = {one.name: "is still being written" for one in new if is_partial(one.name)}
@@ -93,21 +108,23 @@ class Watch:
             sign, since_s = self.since_s.get(one.name, (None, now_s))
             if sign != one.sign:
                 self.since_s[one.name] = one.sign, (since_s := now_s)
-            if why := self.wanted.lacks(one, names) or ("" if now_s - since_s >= STABLE_S else "keeps changing"):
+            if why := self.wanted.incomplete_reason(one, names) or (
+                "" if now_s - since_s >= STABLE_S else "keeps changing"
+            ):
                 self.reasons[one.name] = why
             else:
                 ready.append(one)
         return ready
 
-    def notwhole(self, one: Entry) -> None:
-        """Note that somebody has a file open to write, or wrote to it as it was copied."""
+    def mark_open(self, one: Entry) -> None:
+        """Record that a file was open for writing, or was written to during the copy."""
         self.reasons[one.name] = "is open to be written"
 
-    def told(self) -> str:
-        """Say what was seen instead of what was waited for."""
+    def summary(self) -> str:
+        """Return a sentence that lists up to three files with the reason why each was not taken."""
         if not self.reasons:
             return "Nothing came."
-        some = [f"‘{safe_name(name)}’ {why}" for name, why in sorted(self.reasons.items())[:MOST_TOLD]]
+        some = [f"‘{safe_name(name)}’ {why}" for name, why in sorted(self.reasons.items())[:MOST_LISTED]]
         more = len(self.reasons) - len(some)
         return "; ".join(some) + (f"; and {more} more." if more else ".")
 
@@ -115,7 +132,11 @@ class Watch:
 async def whole(
     shared: SharedFolder, wanted: Wanted, known: dict[str, Sign], place: Path, timeout_s: float
 ) -> list[Arrived]:
-    """Wait until what is wanted is there and whole, and return it, copied; each look leaves nothing behind."""
+    """Wait until the wanted files are complete, and return them with their copies in ``place``.
+
+    Copies of an unsuccessful look are deleted. Raises `GaveUp` after ``timeout_s`` seconds, for a file that is too
+    large, for ambiguous files, or if the folder has too many entries.
+    """
     loop, watch = asyncio.get_running_loop(), Watch(wanted, known)
     end_s = loop.time() + timeout_s
     while True:
@@ -123,35 +144,38 @@ async def whole(
             found = await asyncio.to_thread(listed, shared)
         except foreign_folder.TooMany:
             raise GaveUp(
-                f"There are more than {foreign_folder.MOST_ENTRIES} files in {shared.path}, among which none is looked "
-                "for: have the program save into a folder of its own."
+                f"There are more than {foreign_folder.MOST_ENTRIES} files in {shared.path}, too many to search: have "
+                "the program save into a folder of its own."
             ) from None
         ready = watch.ready(found, loop.time())
         if len(ready) >= (wanted.count or 1) and (arrived := await _copies(shared, ready, place, watch)):
             return arrived
         if loop.time() >= end_s:
-            many = f"{wanted.count} files that fit" if wanted.count else "No file that fits"
-            came = "were not all" if wanted.count else "was"
-            raise GaveUp(f"{many} {wanted.pattern!r} {came} whole within {timeout_s:g} seconds. {watch.told()}")
+            subject = f"{wanted.count} files that fit" if wanted.count else "No file that fits"
+            verb = "were not all" if wanted.count else "was"
+            raise GaveUp(f"{subject} {wanted.pattern!r} {verb} whole within {timeout_s:g} seconds. {watch.summary()}")
         await asyncio.sleep(LOOK_S)
 
 
 async def _copies(shared: SharedFolder, ready: list[Entry], place: Path, watch: Watch) -> list[Arrived]:
-    """Copy what is ready, and return it if it is what is wanted; else nothing of it is left, and it is waited on."""
+    """Copy the ready files and return them if they are all that is wanted; else delete the copies and return [].
+
+    Raises `GaveUp` if the files are ambiguous.
+    """
     wanted, copied = watch.wanted, list[Arrived]()
     if wanted.count is not None and len(ready) > wanted.count:
-        raise _doubt(wanted, ready)
+        raise _ambiguous(wanted, ready)
     taken: list[Arrived] = []
     try:
         for one in ready:
             try:
                 found = await _in_thread(lambda stop, one=one: _copied(shared, one, place, stop))  # type: ignore[misc]
             except foreign_folder.Unfinished:
-                watch.notwhole(one)
+                watch.mark_open(one)
                 continue
             copied.append(Arrived(one, found))
         if wanted.count is None and len({one.copied.sha256 for one in copied}) > 1:
-            raise _doubt(wanted, [one.entry for one in copied])
+            raise _ambiguous(wanted, [one.entry for one in copied])
         if wanted.count is not None:
             taken = copied if len(copied) == wanted.count else []
         elif copied:
@@ -164,16 +188,16 @@ async def _copies(shared: SharedFolder, ready: list[Entry], place: Path, watch: 
                 left.copied.path.unlink(missing_ok=True)
 
 
-def _doubt(wanted: Wanted, ready: list[Entry]) -> GaveUp:
-    names = ", ".join(f"‘{safe_name(one.name)}’" for one in ready[:MOST_TOLD])
+def _ambiguous(wanted: Wanted, ready: list[Entry]) -> GaveUp:
+    names = ", ".join(f"‘{safe_name(one.name)}’" for one in ready[:MOST_LISTED])
     return GaveUp(
-        f"{len(ready)} different files fit {wanted.pattern!r} ({names}{', …' if len(ready) > MOST_TOLD else ''}), and "
-        "nobody knows which is meant: give a narrower pattern, or wait_all(…, count=…)."
+        f"{len(ready)} different files fit {wanted.pattern!r} ({names}{', …' if len(ready) > MOST_LISTED else ''}), and "
+        "it is not clear which is meant: give a narrower pattern, or wait_all(…, count=…)."
     )
 
 
 async def _in_thread(work: Callable[[threading.Event], T]) -> T:
-    """Do something in a thread, which is told to stop as soon as it is not waited for any more."""
+    """Run ``work`` in a thread, and set its stop event as soon as the caller no longer waits."""
     stop = threading.Event()
     try:
         return await asyncio.to_thread(work, stop)
